@@ -1,0 +1,187 @@
+//! Messages: what is said of the input, with its place and the next step.
+//!
+//! A stage collects every fault it finds in [`Notes`] and returns its value beside them. [`Halted`] means that the
+//! errors are already in the notes; it says nothing itself, and nothing outside this module can make one.
+
+mod fault;
+
+use std::fmt;
+
+use serde::Serialize;
+
+pub use fault::Fault;
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The run cannot go on with this input.
+    Error,
+    /// The run goes on, and someone should look.
+    Warning,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        })
+    }
+}
+
+/// A place in a file, with the line that stands there, so that a message needs nothing else to be shown.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// The file, relative to the root of the fleet.
+    pub file: String,
+    /// Counted from 1; 0 where the message is about the file as a whole.
+    pub line: usize,
+    /// Counted in characters from 1; 0 where the message is about the whole line or file.
+    pub column: usize,
+    /// How many characters are meant, at least 1.
+    pub length: usize,
+    /// The text of the line.
+    #[serde(rename = "text")]
+    pub source: String,
+}
+
+impl Place {
+    /// A file as a whole.
+    pub fn file(path: impl Into<String>) -> Self {
+        Self { file: path.into(), line: 0, column: 0, length: 1, source: String::new() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.line, self.column) {
+            (0, _) => f.write_str(&self.file),
+            (line, 0) => write!(f, "{}:{line}", self.file),
+            (line, column) => write!(f, "{}:{line}:{column}", self.file),
+        }
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable name for this kind of message, such as `unknown-key`.
+    pub code: &'static str,
+    /// Where, if it is about a place.
+    pub place: Option<Place>,
+    /// What is wrong: lower case, no full stop, literals in backticks.
+    pub message: String,
+    /// Other places that belong to it, each with what it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub related: Vec<(String, Place)>,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+}
+
+impl Diagnostic {
+    /// Adds what to do next.
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds another place, and what it is.
+    pub fn related(&mut self, what: impl Into<String>, place: Place) -> &mut Self {
+        self.related.push((what.into(), place));
+        self
+    }
+}
+
+/// The errors are in the [`Notes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halted(());
+
+/// What the stages found, in the order in which they found it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes {
+    list: Vec<Diagnostic>,
+}
+
+impl Notes {
+    /// Nothing found yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an error; the hints follow: `notes.error(…).hint(…)`.
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        place: impl Into<Option<Place>>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.add(Severity::Error, code, place.into(), message.into())
+    }
+
+    /// Adds a warning.
+    pub fn warning(
+        &mut self,
+        code: &'static str,
+        place: impl Into<Option<Place>>,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.add(Severity::Warning, code, place.into(), message.into())
+    }
+
+    fn add(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        place: Option<Place>,
+        message: String,
+    ) -> &mut Diagnostic {
+        let (related, hints) = (Vec::new(), Vec::new());
+        self.list.push(Diagnostic { severity, code, place, message, related, hints });
+        self.list.last_mut().expect("one was just pushed")
+    }
+
+    /// Takes over what another collector found.
+    pub fn append(&mut self, other: Self) {
+        self.list.extend(other.list);
+    }
+
+    /// All messages, in order of place; those that are exactly equal once.
+    pub fn sorted(&self) -> Vec<&Diagnostic> {
+        let mut all: Vec<_> = self.list.iter().collect();
+        all.sort_by(|a, b| {
+            (&a.place, a.severity, a.code, &a.message).cmp(&(&b.place, b.severity, b.code, &b.message))
+        });
+        all.dedup();
+        all
+    }
+
+    /// All messages, in the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// How many errors there are.
+    pub fn errors(&self) -> usize {
+        self.list.iter().filter(|note| note.severity == Severity::Error).count()
+    }
+
+    /// Whether nothing was found at all.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Ends a stage: the value, unless an error was found.
+    pub fn halt<T>(&self, value: T) -> Result<T, Halted> {
+        if self.errors() == 0 { Ok(value) } else { Err(Halted(())) }
+    }
+
+    /// Halts now; an error has been added by the caller.
+    pub fn halted(&self) -> Halted {
+        debug_assert!(self.errors() > 0, "halted without an error");
+        Halted(())
+    }
+}

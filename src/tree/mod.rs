@@ -1,0 +1,119 @@
+//! The output: files in parts, and where they go.
+//!
+//! A tree of 10,000 clusters does not fit in memory, so it is never one value: it is made in parts, each handed to a
+//! [`Sink`] and dropped. Parts have disjoint folders. Nothing that a sink was given is visible before it commits.
+
+mod change;
+mod path;
+
+use crate::note::{Fault, Notes};
+
+pub use change::{Changes, FileChange, PartChange};
+pub use path::TreePath;
+
+/// A generated file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Where it goes.
+    pub path: TreePath,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// What a part is of. The order is that in which parts are made.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PartId {
+    /// What the tree as a whole has: `.gitattributes`.
+    Root,
+    /// A head release, frozen for as long as a cluster uses it.
+    Release(String),
+    /// What a management cluster has of its own: the engine's entry, sources, chart sources.
+    Management(String),
+    /// A namespace of a management cluster.
+    Namespace {
+        /// The management cluster.
+        management: String,
+        /// The namespace.
+        namespace: String,
+    },
+    /// A cluster.
+    Cluster {
+        /// The management cluster.
+        management: String,
+        /// The cluster's namespace.
+        namespace: String,
+        /// The cluster's name.
+        cluster: String,
+    },
+}
+
+/// Files that are made, checked and written together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What they are of.
+    pub id: PartId,
+    /// The files, in order of their paths.
+    pub files: Vec<File>,
+}
+
+/// Where a tree goes: the disk, a git commit, a comparison, memory. Each compares with its own target.
+pub trait Sink {
+    /// Looks at the target: what stands in the way there (foreign files, links) goes to `notes` as errors.
+    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault>;
+
+    /// Takes a part; still nothing is visible.
+    fn part(&mut self, part: Part) -> Result<(), Fault>;
+
+    /// Files below this folder belong to no part of this run and stay as they are.
+    fn keep(&mut self, folder: TreePath);
+
+    /// Makes everything visible, and removes the program's own files that no part has any more.
+    /// `message` describes the changes, for a sink that records them.
+    fn commit(&mut self, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault>;
+}
+
+/// A sink in memory, for tests and for looking at a tree without writing it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// The parts that were committed.
+    pub parts: Vec<Part>,
+    staged: Vec<Part>,
+}
+
+impl Memory {
+    /// Every committed file.
+    pub fn files(&self) -> impl Iterator<Item = &File> {
+        self.parts.iter().flat_map(|part| &part.files)
+    }
+
+    /// The text of a committed file.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        let file = self.files().find(|file| file.path.as_str() == path)?;
+        std::str::from_utf8(&file.bytes).ok()
+    }
+}
+
+impl Sink for Memory {
+    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
+        self.staged.clear();
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        self.staged.push(part);
+        Ok(())
+    }
+
+    fn keep(&mut self, _folder: TreePath) {}
+
+    fn commit(&mut self, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+        let mut changes = Changes::default();
+        for part in &self.staged {
+            for file in &part.files {
+                changes.record(&part.id, &file.path, FileChange::Added);
+            }
+        }
+        self.parts = std::mem::take(&mut self.staged);
+        Ok(changes)
+    }
+}

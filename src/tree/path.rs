@@ -1,0 +1,52 @@
+//! Paths of generated files.
+
+use std::fmt;
+
+/// The folder that belongs to the program.
+const ROOT: &str = "generated";
+
+/// A path from the root of the fleet, below `generated/`: parts joined by `/`, none of them empty, `.`, `..` or hidden
+/// by a separator of its own.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TreePath(String);
+
+impl TreePath {
+    /// The root of the tree.
+    pub fn root() -> Self {
+        Self(ROOT.to_owned())
+    }
+
+    /// A path below this one. A part that could lead elsewhere is a fault of the program: names are validated before.
+    #[must_use]
+    pub fn join(&self, part: &str) -> Self {
+        assert!(
+            !part.is_empty() && part != "." && part != ".." && !part.contains(['/', '\\', '\0']),
+            "`{part}` is no name of a file"
+        );
+        Self(format!("{}/{part}", self.0))
+    }
+
+    /// Reads a path as a repository lists it; none if it is not below `generated/`.
+    pub fn parse(path: &str) -> Option<Self> {
+        let mut parts = path.split('/');
+        let below = parts.next() == Some(ROOT);
+        let sound = parts.all(|part| !matches!(part, "" | "." | "..") && !part.contains(['\\', '\0']));
+        (below && sound).then(|| Self(path.to_owned()))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this path is `folder` or lies in it.
+    pub fn is_within(&self, folder: &Self) -> bool {
+        self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl fmt::Display for TreePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,70 @@
+//! What the flow may read of the outside world, and a world in memory for tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    note::{Fault, Notes},
+    yaml::Sources,
+};
+
+/// Everything that `generate` reads.
+#[derive(Clone, Debug, Default)]
+pub struct Input {
+    /// `stackloom.yaml`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
+    /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
+    pub sources: Sources,
+    /// The `<cluster>.d/` folders that hold at least one file, as paths from the root of the fleet.
+    pub companions: BTreeSet<String>,
+}
+
+/// The outside world, as far as the flow may see it.
+pub trait World {
+    /// Reads the input. What is wrong with single files (links that lead out, no UTF-8, too large) goes to `notes`.
+    fn read(&self, notes: &mut Notes) -> Result<Input, Fault>;
+}
+
+/// A world of files in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Files(pub BTreeMap<String, String>);
+
+impl World for Files {
+    fn read(&self, _notes: &mut Notes) -> Result<Input, Fault> {
+        let mut sources = BTreeMap::new();
+        let mut companions = BTreeSet::new();
+        for (path, text) in &self.0 {
+            match companion_folder(path) {
+                Some(folder) => {
+                    companions.insert(folder.to_owned());
+                }
+                None if is_input(path) => {
+                    sources.insert(path.clone(), text.clone());
+                }
+                None => {}
+            }
+        }
+        Ok(Input { sources: Sources::new(sources), companions })
+    }
+}
+
+/// The `<cluster>.d` folder that a path lies in: the user's own objects, never read.
+pub fn companion_folder(path: &str) -> Option<&str> {
+    if !path.starts_with("clusters/") {
+        return None;
+    }
+    let at = path.find(".d/")?;
+    Some(&path[..at + 2])
+}
+
+/// Whether a file is input: by its folder, and for releases by its name (head releases are output).
+pub fn is_input(path: &str) -> bool {
+    let yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+    if let Some(release) = path.strip_prefix("generated/releases/") {
+        return !is_head_release(release.split('/').next().unwrap_or_default());
+    }
+    path == "stackloom.yaml" || path.starts_with("stacks/") || (path.starts_with("clusters/") && yaml)
+}
+
+/// Whether a release is a head release (channel `hash`), which is made anew by every run.
+pub fn is_head_release(name: &str) -> bool {
+    name.contains("-v0-sha.")
+}

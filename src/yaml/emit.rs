@@ -1,0 +1,314 @@
+//! The one emitter: the same tree gives the same bytes, and no reader takes a string for anything but that string.
+//!
+//! Keys come in Kubernetes' order ([`rank`], then alphabetical). Strings are plain only where no YAML 1.1 or 1.2 reader
+//! could take them for something else; with line breaks they are literal blocks; else quoted.
+
+use std::fmt::Write;
+
+use super::{Mapping, Node, Value};
+
+/// What a thing looks like to the emitter. Documents have entries only; templates have statements among them.
+pub trait Emit: Sized {
+    /// Shows the thing.
+    fn view(&self) -> View<'_, Self>;
+}
+
+/// A thing as the emitter sees it.
+pub enum View<'a, T> {
+    /// A scalar.
+    Scalar(Scalar<'a>),
+    /// A list in its order.
+    Sequence(Vec<Item<'a, T, ()>>),
+    /// A map in the order in which it is to be written.
+    Mapping(Vec<Item<'a, T, &'a str>>),
+}
+
+/// A line or an entry of a collection.
+pub enum Item<'a, T, K> {
+    /// A template's statement, written `#% …` on a line of its own.
+    Statement(&'a str),
+    /// An entry.
+    Entry(K, &'a T),
+}
+
+/// A scalar.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar<'a> {
+    /// `null`.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A finite number.
+    Float(f64),
+    /// Text.
+    String(&'a str),
+    /// Written as it is: an expression that keeps its type.
+    Verbatim(&'a str),
+}
+
+impl Emit for Node {
+    fn view(&self) -> View<'_, Self> {
+        match &self.value {
+            Value::Null => View::Scalar(Scalar::Null),
+            Value::Bool(value) => View::Scalar(Scalar::Bool(*value)),
+            Value::Int(number) => View::Scalar(Scalar::Int(*number)),
+            Value::Float(number) => View::Scalar(Scalar::Float(*number)),
+            Value::String(text) => View::Scalar(Scalar::String(text)),
+            Value::Sequence(items) => {
+                View::Sequence(items.iter().map(|item| Item::Entry((), item)).collect())
+            }
+            Value::Mapping(mapping) => View::Mapping(sorted(mapping)),
+        }
+    }
+}
+
+fn sorted(mapping: &Mapping) -> Vec<Item<'_, Node, &str>> {
+    let mut entries: Vec<_> = mapping.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
+    entries.sort_by(|a, b| (rank(a.0), a.0).cmp(&(rank(b.0), b.0)));
+    entries.into_iter().map(|(name, value)| Item::Entry(name, value)).collect()
+}
+
+/// The keys that come first in a map, in this order; all others follow alphabetically.
+pub fn rank(key: &str) -> u8 {
+    const FIRST: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "metadata", "spec"];
+    FIRST.iter().position(|first| *first == key).map_or(FIRST.len() as u8, |at| at as u8)
+}
+
+/// Appends a document to `out`, without a separator, ending in one line break.
+pub fn emit<T: Emit>(root: &T, out: &mut String) {
+    match root.view() {
+        View::Scalar(scalar) => {
+            write_scalar(out, scalar, 0);
+            out.push('\n');
+        }
+        View::Sequence(items) if items.is_empty() => out.push_str("[]\n"),
+        View::Mapping(items) if items.is_empty() => out.push_str("{}\n"),
+        View::Sequence(items) => write_sequence(out, items, 0, 0),
+        View::Mapping(items) => write_mapping(out, items, 0, 0),
+    }
+}
+
+/// Writes entries at `indent`; the first line is already indented by `done` columns (behind a `- `).
+fn write_mapping<T: Emit>(out: &mut String, items: Vec<Item<'_, T, &str>>, indent: usize, mut done: usize) {
+    for item in items {
+        pad(out, indent - done);
+        done = 0;
+        match item {
+            Item::Statement(text) => write_statement(out, text),
+            Item::Entry(key, value) => {
+                write_string(out, key, None);
+                out.push(':');
+                write_value(out, value, indent, true);
+            }
+        }
+    }
+}
+
+fn write_sequence<T: Emit>(out: &mut String, items: Vec<Item<'_, T, ()>>, indent: usize, mut done: usize) {
+    for item in items {
+        pad(out, indent - done);
+        done = 0;
+        match item {
+            Item::Statement(text) => write_statement(out, text),
+            Item::Entry((), value) => {
+                out.push('-');
+                write_value(out, value, indent, false);
+            }
+        }
+    }
+}
+
+fn write_statement(out: &mut String, text: &str) {
+    out.push_str("#% ");
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// Writes what follows a `key:` or a `-` that stands at `indent`.
+fn write_value<T: Emit>(out: &mut String, value: &T, indent: usize, after_key: bool) {
+    let inner = indent + 2;
+    match value.view() {
+        View::Scalar(scalar) => {
+            out.push(' ');
+            write_scalar(out, scalar, inner);
+            out.push('\n');
+        }
+        View::Sequence(items) if items.is_empty() => out.push_str(" []\n"),
+        View::Mapping(items) if items.is_empty() => out.push_str(" {}\n"),
+        // A statement behind `- ` would be a comment of the line, no statement of the collection.
+        View::Sequence(items) if after_key || starts_with_statement(&items) => {
+            out.push('\n');
+            write_sequence(out, items, inner, 0);
+        }
+        View::Mapping(items) if after_key || starts_with_statement(&items) => {
+            out.push('\n');
+            write_mapping(out, items, inner, 0);
+        }
+        View::Sequence(items) => {
+            out.push(' ');
+            write_sequence(out, items, inner, inner);
+        }
+        View::Mapping(items) => {
+            out.push(' ');
+            write_mapping(out, items, inner, inner);
+        }
+    }
+}
+
+fn starts_with_statement<T, K>(items: &[Item<'_, T, K>]) -> bool {
+    matches!(items.first(), Some(Item::Statement(_)))
+}
+
+fn pad(out: &mut String, columns: usize) {
+    out.extend(std::iter::repeat_n(' ', columns));
+}
+
+fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: usize) {
+    match scalar {
+        Scalar::Null => out.push_str("null"),
+        Scalar::Bool(true) => out.push_str("true"),
+        Scalar::Bool(false) => out.push_str("false"),
+        Scalar::Int(number) => write!(out, "{number}").expect("a string takes everything"),
+        Scalar::Float(number) => write_float(out, number),
+        Scalar::Verbatim(text) => out.push_str(text),
+        Scalar::String(text) => write_string(out, text, Some(block_indent)),
+    }
+}
+
+/// With a point and a signed exponent, which is what YAML 1.1 asks of a float.
+fn write_float(out: &mut String, number: f64) {
+    let text = format!("{number:?}");
+    match text.split_once('e') {
+        None => out.push_str(&text),
+        Some((mantissa, exponent)) => {
+            out.push_str(mantissa);
+            if !mantissa.contains('.') {
+                out.push_str(".0");
+            }
+            out.push('e');
+            if !exponent.starts_with('-') {
+                out.push('+');
+            }
+            out.push_str(exponent);
+        }
+    }
+}
+
+/// Writes a string; as a literal block only where `block_indent` says how deep.
+fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
+    if is_plain(text) {
+        out.push_str(text);
+    } else if text.contains(is_special) {
+        match block_indent {
+            Some(indent) if is_literal(text) => write_literal(out, text, indent),
+            _ => write_double_quoted(out, text),
+        }
+    } else {
+        out.push('\'');
+        out.push_str(&text.replace('\'', "''"));
+        out.push('\'');
+    }
+}
+
+/// What single quotes cannot hold for every reader: controls, line breaks of Unicode, byte order marks.
+fn is_special(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
+        || is_private(c)
+}
+
+/// Characters that some readers do not count as printable.
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}') || (c as u32 & 0xfffe) == 0xfffe
+}
+
+/// Longer strings are easier to read in quotes, and old readers fold them.
+const MAX_PLAIN: usize = 120;
+
+/// Whether every YAML 1.1 and 1.2 reader takes the text, unquoted, for exactly that string.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let Some(&first) = bytes.first() else { return false };
+    if text.len() > MAX_PLAIN || is_reserved(text) {
+        return false;
+    }
+    let safe_start =
+        first.is_ascii_alphabetic() || first == b'/' || (first.is_ascii_digit() && is_no_number(text));
+    safe_start && bytes.iter().enumerate().all(|(at, byte)| is_plain_byte(bytes, at, *byte))
+}
+
+fn is_plain_byte(bytes: &[u8], at: usize, byte: u8) -> bool {
+    let next = bytes.get(at + 1);
+    match byte {
+        b'-' | b'_' | b'.' | b'/' | b'@' | b'+' | b'(' | b')' | b'=' | b';' | b'$' | b'~' | b'^' => true,
+        b':' => next.is_some_and(|next| *next != b' '),
+        b' ' => next.is_some_and(|next| !matches!(next, b' ' | b'#')) && at > 0,
+        _ => byte.is_ascii_alphanumeric(),
+    }
+}
+
+/// A text that begins with a digit and holds a letter no number, date or hexadecimal can have.
+fn is_no_number(text: &str) -> bool {
+    text.bytes().any(|b| {
+        matches!(b.to_ascii_lowercase(), b'g'..=b'n' | b'p'..=b's' | b'u'..=b'w' | b'y') || b == b'/'
+    }) && !text.contains(['_', ':'])
+}
+
+fn is_reserved(text: &str) -> bool {
+    const WORDS: [&str; 12] =
+        ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf", "infinity"];
+    text.len() <= 8 && WORDS.contains(&text.to_ascii_lowercase().as_str())
+}
+
+/// Whether a literal block gives the text back for every reader.
+fn is_literal(text: &str) -> bool {
+    text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && !text.chars().any(|c| c != '\n' && is_special(c))
+        && !text.split('\n').any(|line| line.ends_with(' '))
+        && !text.trim_end_matches('\n').is_empty()
+}
+
+fn write_literal(out: &mut String, text: &str, indent: usize) {
+    let body = text.trim_end_matches('\n');
+    let breaks = text.len() - body.len();
+    out.push_str(match breaks {
+        0 => "|-",
+        1 => "|",
+        _ => "|+",
+    });
+    for line in body.split('\n') {
+        out.push('\n');
+        if !line.is_empty() {
+            pad(out, indent);
+            out.push_str(line);
+        }
+    }
+    out.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1)));
+}
+
+fn write_double_quoted(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            c if is_special(c) => {
+                let code = c as u32;
+                let escaped = match code {
+                    0..=0xff => write!(out, "\\x{code:02x}"),
+                    0x100..=0xffff => write!(out, "\\u{code:04x}"),
+                    _ => write!(out, "\\U{code:08x}"),
+                };
+                escaped.expect("a string takes everything");
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}

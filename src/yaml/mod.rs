@@ -1,0 +1,32 @@
+//! YAML: reading with positions and limits, nodes that remember where they came from, and the one emitter.
+//!
+//! Reading is strict where YAML's readers disagree: what a YAML 1.1 reader takes for a boolean or an octal number and a
+//! 1.2 reader for a string is an error with a place, never a guess. Absent on purpose: anchors, aliases and tags in
+//! output, comments in output (templates keep their statements), and any way to format a document but one.
+
+mod emit;
+mod node;
+mod plain;
+mod raw;
+mod source;
+
+pub use emit::{Emit, Item, Scalar, View, emit, rank};
+pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
+pub use plain::{Plain, resolve_plain};
+pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};
+pub use source::{FileId, Origin, Source, Sources};
+
+use crate::note::Notes;
+
+/// Reads a file that holds exactly one document; faults go to `notes`.
+pub fn read(source: &Source, notes: &mut Notes) -> Option<Node> {
+    let documents = read_raw(source, notes)?;
+    if let Some(second) = documents.get(1) {
+        notes
+            .error("several-documents", source.place(second.start, 3), "more than one document in this file")
+            .hint("write one document per file, without a second `---`");
+        return None;
+    }
+    let root = documents.into_iter().next()?.root;
+    Node::from_raw(&root, source, notes)
+}

@@ -1,0 +1,374 @@
+//! Documents as trees whose every node knows where it came from.
+
+use std::{fmt, sync::Arc};
+
+use super::{Plain, RawKind, RawNode, Source, Style, resolve_plain, source::Origin};
+use crate::note::Notes;
+
+/// A node; equality is of content, never of origin. Cloning is cheap: collections are shared.
+#[derive(Clone)]
+pub struct Node {
+    /// What it is.
+    pub value: Value,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction or an exponent; always finite.
+    Float(f64),
+    /// Text.
+    String(Arc<str>),
+    /// A list.
+    Sequence(Arc<Vec<Node>>),
+    /// A map.
+    Mapping(Arc<Mapping>),
+}
+
+/// The key of an entry.
+#[derive(Clone, Debug)]
+pub struct Key {
+    /// Its text.
+    pub name: Arc<str>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+/// One entry of a map.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its key.
+    pub key: Key,
+    /// Its value.
+    pub value: Node,
+}
+
+/// A map in the order in which it was written; no key twice.
+#[derive(Clone, Debug, Default)]
+pub struct Mapping {
+    entries: Vec<Entry>,
+}
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl PartialEq for Mapping {
+    /// The order of keys is no content.
+    fn eq(&self, other: &Self) -> bool {
+        self.entries.len() == other.entries.len()
+            && self.iter().all(|entry| other.get(&entry.key.name) == Some(&entry.value))
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl Mapping {
+    /// Without entries.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The value of a key.
+    pub fn get(&self, name: &str) -> Option<&Node> {
+        self.entry(name).map(|entry| &entry.value)
+    }
+
+    /// The entry of a key.
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| &*entry.key.name == name)
+    }
+
+    /// The value of a key, to be changed.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|entry| &*entry.key.name == name).map(|entry| &mut entry.value)
+    }
+
+    /// Sets a key, in its old place if it had one.
+    pub fn insert(&mut self, key: Key, value: Node) {
+        match self.entries.iter_mut().find(|entry| entry.key.name == key.name) {
+            Some(entry) => *entry = Entry { key, value },
+            None => self.entries.push(Entry { key, value }),
+        }
+    }
+
+    /// Sets a key that the program itself makes.
+    pub fn set(&mut self, name: &str, value: impl Into<Node>) {
+        let value = value.into();
+        self.insert(Key { name: name.into(), origin: value.origin }, value);
+    }
+
+    /// Sets a key, unless there is nothing to say.
+    pub fn set_some(&mut self, name: &str, value: Option<impl Into<Node>>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    /// Sets a key, unless the value is an empty map or list: webhooks reject empties in what we compose.
+    pub fn set_filled(&mut self, name: &str, value: impl Into<Node>) {
+        let value = value.into();
+        if !value.is_empty_collection() {
+            self.set(name, value);
+        }
+    }
+
+    /// Takes a key out.
+    pub fn remove(&mut self, name: &str) -> Option<Node> {
+        let at = self.entries.iter().position(|entry| &*entry.key.name == name)?;
+        Some(self.entries.remove(at).value)
+    }
+
+    /// The entries in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// How many entries there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+impl FromIterator<Entry> for Mapping {
+    fn from_iter<T: IntoIterator<Item = Entry>>(iter: T) -> Self {
+        Self { entries: iter.into_iter().collect() }
+    }
+}
+
+impl Node {
+    /// A node that the program itself makes.
+    pub fn new(value: Value) -> Self {
+        Self { value, origin: Origin::NOWHERE }
+    }
+
+    /// The same content from another place.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The map, if it is one.
+    pub fn as_mapping(&self) -> Option<&Mapping> {
+        if let Value::Mapping(mapping) = &self.value { Some(mapping) } else { None }
+    }
+
+    /// The map, to be changed, if it is one.
+    pub fn as_mapping_mut(&mut self) -> Option<&mut Mapping> {
+        if let Value::Mapping(mapping) = &mut self.value { Some(Arc::make_mut(mapping)) } else { None }
+    }
+
+    /// The list, if it is one.
+    pub fn as_sequence(&self) -> Option<&[Self]> {
+        if let Value::Sequence(items) = &self.value { Some(items) } else { None }
+    }
+
+    /// The text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::String(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The whole number, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        if let Value::Int(number) = self.value { Some(number) } else { None }
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        if let Value::Bool(value) = self.value { Some(value) } else { None }
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self.value, Value::Null)
+    }
+
+    /// Whether it is `{}` or `[]`.
+    pub fn is_empty_collection(&self) -> bool {
+        match &self.value {
+            Value::Mapping(mapping) => mapping.is_empty(),
+            Value::Sequence(items) => items.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// The value of a key, if this is a map that has it.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.as_mapping().and_then(|mapping| mapping.get(name))
+    }
+
+    /// The node at a path of keys.
+    pub fn at(&self, path: &[&str]) -> Option<&Self> {
+        path.iter().try_fold(self, |node, name| node.get(name))
+    }
+
+    /// What kind of thing it is, in words for messages.
+    pub fn kind(&self) -> &'static str {
+        match self.value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Int(_) | Value::Float(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Sequence(_) => "a list",
+            Value::Mapping(_) => "a map",
+        }
+    }
+
+    /// Makes a tree from what was read; faults (duplicate keys, scalars that readers disagree on) go to `notes`.
+    pub fn from_raw(raw: &RawNode, source: &Source, notes: &mut Notes) -> Option<Self> {
+        let origin = source.origin(raw.start);
+        let value = match &raw.kind {
+            RawKind::Scalar { text, style: Style::Plain } => plain(text, raw, source, notes)?,
+            RawKind::Scalar { text, .. } => Value::String(text.as_str().into()),
+            RawKind::Sequence(items) => {
+                let nodes: Vec<_> = items.iter().map(|item| Self::from_raw(item, source, notes)).collect();
+                Value::Sequence(Arc::new(nodes.into_iter().collect::<Option<_>>()?))
+            }
+            RawKind::Mapping(entries) => Value::Mapping(Arc::new(mapping(entries, source, notes)?)),
+        };
+        Some(Self { value, origin })
+    }
+}
+
+fn plain(text: &str, raw: &RawNode, source: &Source, notes: &mut Notes) -> Option<Value> {
+    match resolve_plain(text) {
+        Plain::Value(value) => Some(value),
+        Plain::Ambiguous(why) => {
+            notes
+                .error("ambiguous-scalar", source.word(raw.start), format!("`{text}` is {why}"))
+                .hint(format!("write \"{text}\" if text is meant, or the value in its plain form"));
+            None
+        }
+    }
+}
+
+fn mapping(entries: &[(RawNode, RawNode)], source: &Source, notes: &mut Notes) -> Option<Mapping> {
+    let mut mapping = Mapping::new();
+    let mut sound = true;
+    for (raw_key, raw_value) in entries {
+        let name = super::raw::key_text(raw_key, source, notes);
+        let value = Node::from_raw(raw_value, source, notes);
+        let (Some(name), Some(value)) = (name, value) else {
+            sound = false;
+            continue;
+        };
+        if let Some(first) = mapping.entry(&name) {
+            let first = source.word(first.key.origin.offset as usize);
+            notes
+                .error(
+                    "duplicate-key",
+                    source.word(raw_key.start),
+                    format!("the key `{name}` stands twice in one map"),
+                )
+                .related("first here", first)
+                .hint("readers differ on which one counts: keep one of them");
+            sound = false;
+            continue;
+        }
+        mapping.entries.push(Entry { key: Key { name, origin: source.origin(raw_key.start) }, value });
+    }
+    sound.then_some(mapping)
+}
+
+impl From<Value> for Node {
+    fn from(value: Value) -> Self {
+        Self::new(value)
+    }
+}
+
+impl From<&str> for Node {
+    fn from(text: &str) -> Self {
+        Self::new(Value::String(text.into()))
+    }
+}
+
+impl From<String> for Node {
+    fn from(text: String) -> Self {
+        Self::new(Value::String(text.into()))
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::new(Value::Bool(value))
+    }
+}
+
+impl From<i64> for Node {
+    fn from(number: i64) -> Self {
+        Self::new(Value::Int(number))
+    }
+}
+
+impl From<Mapping> for Node {
+    fn from(mapping: Mapping) -> Self {
+        Self::new(Value::Mapping(Arc::new(mapping)))
+    }
+}
+
+impl From<Vec<Self>> for Node {
+    fn from(items: Vec<Self>) -> Self {
+        Self::new(Value::Sequence(Arc::new(items)))
+    }
+}
+
+/// The JSON value of a tree.
+pub fn to_json(node: &Node) -> serde_json::Value {
+    use serde_json::Value as Json;
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Bool(value) => Json::Bool(*value),
+        Value::Int(number) => Json::from(*number),
+        Value::Float(number) => Json::from(*number),
+        Value::String(text) => Json::from(&**text),
+        Value::Sequence(items) => items.iter().map(to_json).collect(),
+        Value::Mapping(mapping) => Json::Object(
+            mapping.iter().map(|entry| (entry.key.name.to_string(), to_json(&entry.value))).collect(),
+        ),
+    }
+}
+
+/// The tree of a JSON value, from one place.
+pub fn from_json(json: &serde_json::Value, origin: Origin) -> Node {
+    use serde_json::Value as Json;
+    let value = match json {
+        Json::Null => Value::Null,
+        Json::Bool(value) => Value::Bool(*value),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Value::Int(number),
+            None => Value::Float(number.as_f64().unwrap_or(f64::MAX)),
+        },
+        Json::String(text) => Value::String(text.as_str().into()),
+        Json::Array(items) => {
+            Value::Sequence(Arc::new(items.iter().map(|item| from_json(item, origin)).collect()))
+        }
+        Json::Object(object) => {
+            let entry = |(name, value): (&String, &Json)| Entry {
+                key: Key { name: name.as_str().into(), origin },
+                value: from_json(value, origin),
+            };
+            Value::Mapping(Arc::new(object.iter().map(entry).collect()))
+        }
+    };
+    Node { value, origin }
+}

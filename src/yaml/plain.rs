@@ -1,0 +1,165 @@
+//! What a plain scalar means, and where YAML's readers disagree about that.
+
+use super::Value;
+
+/// What a plain scalar is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plain {
+    /// The same for every reader.
+    Value(Value),
+    /// One thing for one reader and another for the next; the text ends "`x` is …".
+    Ambiguous(&'static str),
+}
+
+/// Resolves a plain scalar by what YAML 1.1 and 1.2 readers agree on.
+///
+/// Dates and `12:30` are strings, as Kubernetes' own reader takes them; the emitter quotes them for the others.
+pub fn resolve_plain(text: &str) -> Plain {
+    let string = || Plain::Value(Value::String(text.into()));
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Plain::Value(Value::Null),
+        "true" | "True" | "TRUE" => return Plain::Value(Value::Bool(true)),
+        "false" | "False" | "FALSE" => return Plain::Value(Value::Bool(false)),
+        _ => {}
+    }
+    if is_word_of_1_1(text) {
+        return Plain::Ambiguous("a boolean for Kubernetes and a string for YAML 1.2");
+    }
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return string();
+    }
+    if matches!(unsigned, ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN") {
+        return Plain::Ambiguous("no number that JSON has");
+    }
+    number(text, unsigned).unwrap_or_else(string)
+}
+
+/// The booleans of YAML 1.1 beside `true` and `false`, as go-yaml v2 reads them.
+fn is_word_of_1_1(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "on"
+            | "On"
+            | "ON"
+            | "n"
+            | "N"
+            | "no"
+            | "No"
+            | "NO"
+            | "off"
+            | "Off"
+            | "OFF"
+    )
+}
+
+fn number(text: &str, unsigned: &str) -> Option<Plain> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let lower = unsigned.to_ascii_lowercase();
+    if let Some(hex) = lower.strip_prefix("0x") {
+        return hex_number(text, hex);
+    }
+    for (prefix, radix) in [("0o", 8), ("0b", 2)] {
+        let body = lower.strip_prefix(prefix).map(|body| body.replace('_', ""));
+        if body.is_some_and(|body| !body.is_empty() && body.chars().all(|c| c.is_digit(radix))) {
+            return Some(Plain::Ambiguous("a number for some YAML readers and a string for others"));
+        }
+    }
+    if unsigned.contains('_') && is_number_shaped(&unsigned.replace('_', "")) {
+        return Some(Plain::Ambiguous("a number for some YAML readers and a string for others"));
+    }
+    if digits(unsigned) {
+        if unsigned.len() > 1 && unsigned.starts_with('0') {
+            return Some(Plain::Ambiguous(
+                "an octal number for some YAML readers and a decimal one for others",
+            ));
+        }
+        let parsed = text.parse::<i64>();
+        return Some(parsed.map_or(Plain::Ambiguous("a number that does not fit 64 bits"), |n| {
+            Plain::Value(Value::Int(n))
+        }));
+    }
+    if is_number_shaped(unsigned) {
+        let number: f64 = text.parse().ok()?;
+        return Some(match number.is_finite() {
+            true => Plain::Value(Value::Float(number)),
+            false => Plain::Ambiguous("a number that is too large"),
+        });
+    }
+    None
+}
+
+fn hex_number(text: &str, hex: &str) -> Option<Plain> {
+    if hex.is_empty() || !hex.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_') {
+        return None;
+    }
+    let value = i64::from_str_radix(hex, 16).ok().filter(|_| text.starts_with("0x"));
+    Some(value.map_or(Plain::Ambiguous("a number for some YAML readers and a string for others"), |n| {
+        Plain::Value(Value::Int(n))
+    }))
+}
+
+/// `12`, `1.5`, `.5`, `1.`, `1e3`, `1.5E-3`: digits with at most one point and an exponent.
+fn is_number_shaped(unsigned: &str) -> bool {
+    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
+        None => (unsigned, None),
+    };
+    let whole_exponent = |exponent: &str| {
+        let body = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        !body.is_empty() && body.bytes().all(|b| b.is_ascii_digit())
+    };
+    let points = mantissa.bytes().filter(|b| *b == b'.').count();
+    let has_digit = mantissa.bytes().any(|b| b.is_ascii_digit());
+    points <= 1
+        && has_digit
+        && mantissa.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+        && exponent.is_none_or(whole_exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let found = match resolve_plain(text) {
+            Plain::Value(value) => format!("{value:?}"),
+            Plain::Ambiguous(_) => "ambiguous".to_owned(),
+        };
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn what_readers_agree_on_is_a_value_and_the_rest_is_ambiguous() {
+        for text in [
+            "y",
+            "No",
+            "ON",
+            "012",
+            "-07",
+            "1_000",
+            "0o17",
+            "0b11",
+            "0X1f",
+            "-0x1f",
+            ".inf",
+            "99999999999999999999",
+        ] {
+            check(text, "ambiguous");
+        }
+        check("1.35.10", "String(\"1.35.10\")");
+        check("12:30", "String(\"12:30\")");
+        check("2026-10-27", "String(\"2026-10-27\")");
+        check("1.30", "Float(1.3)");
+        check("0x1f", "Int(31)");
+        check("-12", "Int(-12)");
+        check("1e3", "Float(1000.0)");
+        check("1e", "String(\"1e\")");
+        check("yes!", "String(\"yes!\")");
+        check("~", "Null");
+    }
+}

@@ -1,0 +1,302 @@
+//! What the parser saw: scalars with their style, collections, comments, and the bytes they span.
+//!
+//! Limits hold here: depth (the parser's), nodes in all, and what aliases may unfold to.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
+
+use super::Source;
+use crate::note::Notes;
+
+/// Nodes of one document, aliases unfolded. A generous ClusterClass has some 10,000.
+const MAX_NODES: usize = 500_000;
+/// Nodes that aliases may add: what a person abbreviates, not what a bomb unfolds.
+const MAX_ALIASED: usize = 20_000;
+/// Levels of nesting; Kubernetes' own decoders stop at 10,000, people at about 20.
+const MAX_DEPTH: usize = 100;
+/// Comment lines that may stand together.
+const MAX_COMMENTS: usize = 100_000;
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Without quotes: its type is resolved.
+    Plain,
+    /// In quotes: text.
+    Quoted,
+    /// A block scalar, `|` or `>`: text.
+    Block,
+}
+
+/// A node as written.
+#[derive(Clone, Debug)]
+pub struct RawNode {
+    /// What it is.
+    pub kind: RawKind,
+    /// The byte at which it begins.
+    pub start: usize,
+    /// The byte behind its end.
+    pub end: usize,
+}
+
+/// What a node is.
+#[derive(Clone, Debug)]
+pub enum RawKind {
+    /// A scalar.
+    Scalar {
+        /// Its text, escapes resolved.
+        text: String,
+        /// How it is written.
+        style: Style,
+    },
+    /// A list.
+    Sequence(Vec<RawNode>),
+    /// A map: keys and values as written, duplicates included.
+    Mapping(Vec<(RawNode, RawNode)>),
+}
+
+/// A comment.
+#[derive(Clone, Debug)]
+pub struct Comment {
+    /// The byte of its `#`.
+    pub start: usize,
+    /// Its text behind the `#`.
+    pub text: String,
+    /// Whether nothing else stands on its line.
+    pub alone: bool,
+}
+
+/// One document of a file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The byte at which its content begins.
+    pub start: usize,
+    /// Its root.
+    pub root: RawNode,
+    /// Its comments, in order.
+    pub comments: Vec<Comment>,
+}
+
+/// Reads all documents of a file; empty ones (comments only) are left out. Faults go to `notes`.
+pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
+    if source.text.starts_with('\u{feff}') {
+        notes
+            .error("byte-order-mark", source.place(0, 1), "the file begins with a byte order mark")
+            .hint("save it as UTF-8 without BOM");
+        return None;
+    }
+    let options = granit_parser::options! {
+        block_nesting_limit: MAX_DEPTH,
+        flow_nesting_limit: MAX_DEPTH,
+        max_buffered_comment_events: MAX_COMMENTS,
+    };
+    let mut builder = Builder {
+        source,
+        notes,
+        anchors: BTreeMap::new(),
+        nodes: 0,
+        aliased: 0,
+        stack: Vec::new(),
+        documents: Vec::new(),
+        comments: Vec::new(),
+    };
+    for next in Parser::new_from_str_with_options(&source.text, options) {
+        let (event, span) = match next {
+            Ok(pair) => pair,
+            Err(error) => {
+                let at = error.marker().byte_offset().unwrap_or(0);
+                let place = source.place(at, 1);
+                builder.syntax(&error.info(), place);
+                return None;
+            }
+        };
+        builder.event(event, span)?;
+    }
+    Some(builder.documents)
+}
+
+/// The text of a key; only scalars can be keys.
+pub(super) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Option<Arc<str>> {
+    let RawKind::Scalar { text, style } = &key.kind else {
+        notes
+            .error("key-type", source.place(key.start, 1), "a key that is no plain text")
+            .hint("keys are strings; quote the key if it begins with `{` or `[`");
+        return None;
+    };
+    if *style == Style::Plain {
+        if text == "<<" {
+            notes
+                .error("merge-key", source.place(key.start, 2), "merge keys (`<<`) are not read")
+                .hint("readers differ on them: write the entries out, or put them into `_defaults.yaml`");
+            return None;
+        }
+        let hazard = match super::resolve_plain(text) {
+            super::Plain::Value(super::Value::String(_)) => None,
+            super::Plain::Value(_) => Some("no string for every YAML reader"),
+            super::Plain::Ambiguous(why) => Some(why),
+        };
+        if let Some(why) = hazard {
+            notes
+                .error("ambiguous-scalar", source.word(key.start), format!("the key `{text}` is {why}"))
+                .hint(format!("keys are strings: write \"{text}\""));
+            return None;
+        }
+    }
+    Some(text.as_str().into())
+}
+
+/// A collection that is being read.
+struct Open {
+    start: usize,
+    anchor: usize,
+    items: Vec<RawNode>,
+    mapping: bool,
+    flow: bool,
+}
+
+struct Builder<'a> {
+    source: &'a Source,
+    notes: &'a mut Notes,
+    anchors: BTreeMap<usize, (RawNode, usize)>,
+    nodes: usize,
+    aliased: usize,
+    stack: Vec<Open>,
+    documents: Vec<Document>,
+    comments: Vec<Comment>,
+}
+
+impl Builder<'_> {
+    fn event(&mut self, event: Event<'_>, span: Span) -> Option<()> {
+        let (start, end) = span.byte_range().map_or((0, 0), |range| (range.start, range.end));
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), start)?;
+                let style = match style {
+                    ScalarStyle::Plain => Style::Plain,
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => Style::Quoted,
+                    ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+                };
+                let kind = RawKind::Scalar { text: text.into_owned(), style };
+                self.node(RawNode { kind, start, end }, anchor)
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), start)?;
+                self.open(start, anchor, false, style)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.refuse_tag(tag.is_some(), start)?;
+                self.open(start, anchor, true, style)
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(end),
+            Event::Alias(id) => self.alias(id, start),
+            Event::Comment(text, _) => {
+                let line = self.source.text[..start].rfind('\n').map_or(0, |at| at + 1);
+                let alone = self.source.text[line..start].trim().is_empty();
+                self.comments.push(Comment { start, text: text.into_owned(), alone });
+                Some(())
+            }
+            Event::DocumentEnd => {
+                if let Some(document) = self.documents.last_mut() {
+                    document.comments.append(&mut self.comments);
+                }
+                Some(())
+            }
+            _ => Some(()),
+        }
+    }
+
+    fn open(&mut self, start: usize, anchor: usize, mapping: bool, style: StructureStyle) -> Option<()> {
+        let flow = style == StructureStyle::Flow;
+        self.stack.push(Open { start, anchor, items: Vec::new(), mapping, flow });
+        Some(())
+    }
+
+    fn close(&mut self, end: usize) -> Option<()> {
+        let open = self.stack.pop()?;
+        // A block collection's end is only known at the next token: it ends where its last entry does.
+        let end = if open.flow { end } else { open.items.last().map_or(end, |last| last.end) };
+        let kind = if open.mapping {
+            let mut items = open.items.into_iter();
+            let mut entries = Vec::new();
+            while let (Some(key), Some(value)) = (items.next(), items.next()) {
+                entries.push((key, value));
+            }
+            RawKind::Mapping(entries)
+        } else {
+            RawKind::Sequence(open.items)
+        };
+        self.node(RawNode { kind, start: open.start, end }, open.anchor)
+    }
+
+    fn node(&mut self, node: RawNode, anchor: usize) -> Option<()> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return self.limit(node.start, format!("more than {MAX_NODES} nodes in one file"));
+        }
+        if anchor > 0 {
+            let size = size(&node);
+            self.anchors.insert(anchor, (node.clone(), size));
+        }
+        match self.stack.last_mut() {
+            Some(open) => open.items.push(node),
+            None if is_empty(&node) => {}
+            None => self.documents.push(Document { start: node.start, root: node, comments: Vec::new() }),
+        }
+        Some(())
+    }
+
+    fn alias(&mut self, id: usize, start: usize) -> Option<()> {
+        let Some((node, size)) = self.anchors.get(&id).cloned() else {
+            let place = self.source.word(start);
+            self.notes.error("alias", place, "an alias inside the node that it names");
+            return None;
+        };
+        self.aliased += size;
+        if self.aliased > MAX_ALIASED {
+            return self.limit(start, format!("aliases unfold to more than {MAX_ALIASED} nodes"));
+        }
+        self.node(node, 0)
+    }
+
+    fn limit(&mut self, start: usize, message: String) -> Option<()> {
+        let place = self.source.place(start, 1);
+        self.notes.error("yaml-limit", place, message).hint("split the file, or write less of it by alias");
+        None
+    }
+
+    fn refuse_tag(&mut self, tagged: bool, start: usize) -> Option<()> {
+        if tagged {
+            let place = self.source.word(start);
+            self.notes
+                .error("yaml-tag", place, "tags (`!…`) are not read")
+                .hint("write the value in its plain form, or in quotes if text is meant");
+            return None;
+        }
+        Some(())
+    }
+
+    fn syntax(&mut self, info: &str, place: crate::note::Place) {
+        let tab = place.source.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t');
+        let note = self.notes.error("yaml-syntax", place, format!("this is no YAML: {info}"));
+        if tab {
+            note.hint("the line is indented with a tab: YAML takes spaces only");
+        } else {
+            note.hint("look at the indentation and the quotes of this line and the one above");
+        }
+    }
+}
+
+fn is_empty(node: &RawNode) -> bool {
+    matches!(&node.kind, RawKind::Scalar { text, style: Style::Plain } if text.is_empty() || text == "~")
+}
+
+fn size(node: &RawNode) -> usize {
+    match &node.kind {
+        RawKind::Scalar { text, .. } => 1 + text.len() / 256,
+        RawKind::Sequence(items) => 1 + items.iter().map(size).sum::<usize>(),
+        RawKind::Mapping(entries) => {
+            1 + entries.iter().map(|(key, value)| size(key) + size(value)).sum::<usize>()
+        }
+    }
+}
