@@ -1,5 +1,6 @@
 //! Stackloom weaves versioned stack and cluster definitions into one GitOps tree.
 pub mod note;
+pub mod template;
 pub mod tree;
 pub mod model;
 pub mod world;

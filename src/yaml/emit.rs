@@ -20,7 +20,7 @@ pub enum View<'a, T> {
     /// A list in its order.
     Sequence(Vec<Item<'a, T, ()>>),
     /// A map in the order in which it is to be written.
-    Mapping(Vec<Item<'a, T, &'a str>>),
+    Mapping(Vec<Item<'a, T, Scalar<'a>>>),
 }
 
 /// A line or an entry of a collection.
@@ -44,8 +44,12 @@ pub enum Scalar<'a> {
     Float(f64),
     /// Text.
     String(&'a str),
-    /// Written as it is: an expression that keeps its type.
+    /// Written as it is.
     Verbatim(&'a str),
+    /// An expression of a template that keeps its type.
+    Expression(&'a str),
+    /// Text of a template, which only our own reader sees: a literal block, whatever it holds. Not for keys.
+    Literal(&'a str),
 }
 
 impl Emit for Node {
@@ -64,10 +68,10 @@ impl Emit for Node {
     }
 }
 
-fn sorted(mapping: &Mapping) -> Vec<Item<'_, Node, &str>> {
+fn sorted(mapping: &Mapping) -> Vec<Item<'_, Node, Scalar<'_>>> {
     let mut entries: Vec<_> = mapping.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
     entries.sort_by(|a, b| (rank(a.0), a.0).cmp(&(rank(b.0), b.0)));
-    entries.into_iter().map(|(name, value)| Item::Entry(name, value)).collect()
+    entries.into_iter().map(|(name, value)| Item::Entry(Scalar::String(name), value)).collect()
 }
 
 /// The keys that come first in a map, in this order; all others follow alphabetically.
@@ -80,7 +84,7 @@ pub fn rank(key: &str) -> u8 {
 pub fn emit<T: Emit>(root: &T, out: &mut String) {
     match root.view() {
         View::Scalar(scalar) => {
-            write_scalar(out, scalar, 0);
+            write_scalar(out, scalar, Some(0));
             out.push('\n');
         }
         View::Sequence(items) if items.is_empty() => out.push_str("[]\n"),
@@ -91,14 +95,19 @@ pub fn emit<T: Emit>(root: &T, out: &mut String) {
 }
 
 /// Writes entries at `indent`; the first line is already indented by `done` columns (behind a `- `).
-fn write_mapping<T: Emit>(out: &mut String, items: Vec<Item<'_, T, &str>>, indent: usize, mut done: usize) {
+fn write_mapping<T: Emit>(
+    out: &mut String,
+    items: Vec<Item<'_, T, Scalar<'_>>>,
+    indent: usize,
+    mut done: usize,
+) {
     for item in items {
         pad(out, indent - done);
         done = 0;
         match item {
             Item::Statement(text) => write_statement(out, text),
             Item::Entry(key, value) => {
-                write_string(out, key, None);
+                write_scalar(out, key, None);
                 out.push(':');
                 write_value(out, value, indent, true);
             }
@@ -132,7 +141,7 @@ fn write_value<T: Emit>(out: &mut String, value: &T, indent: usize, after_key: b
     match value.view() {
         View::Scalar(scalar) => {
             out.push(' ');
-            write_scalar(out, scalar, inner);
+            write_scalar(out, scalar, Some(inner));
             out.push('\n');
         }
         View::Sequence(items) if items.is_empty() => out.push_str(" []\n"),
@@ -165,7 +174,8 @@ fn pad(out: &mut String, columns: usize) {
     out.extend(std::iter::repeat_n(' ', columns));
 }
 
-fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: usize) {
+/// Writes a scalar; on several lines only where `block_indent` says how deep.
+fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: Option<usize>) {
     match scalar {
         Scalar::Null => out.push_str("null"),
         Scalar::Bool(true) => out.push_str("true"),
@@ -173,7 +183,9 @@ fn write_scalar(out: &mut String, scalar: Scalar<'_>, block_indent: usize) {
         Scalar::Int(number) => write!(out, "{number}").expect("a string takes everything"),
         Scalar::Float(number) => write_float(out, number),
         Scalar::Verbatim(text) => out.push_str(text),
-        Scalar::String(text) => write_string(out, text, Some(block_indent)),
+        Scalar::Expression(text) => write!(out, "${{{{ {text} }}}}").expect("a string takes everything"),
+        Scalar::Literal(text) => write_literal(out, text, block_indent.unwrap_or_default()),
+        Scalar::String(text) => write_string(out, text, block_indent),
     }
 }
 
@@ -213,7 +225,7 @@ fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
 }
 
 /// What single quotes cannot hold for every reader: controls, line breaks of Unicode, byte order marks.
-fn is_special(c: char) -> bool {
+pub(crate) fn is_special(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{85}' | '\u{a0}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
         || is_private(c)
@@ -274,10 +286,14 @@ fn is_literal(text: &str) -> bool {
 fn write_literal(out: &mut String, text: &str, indent: usize) {
     let body = text.trim_end_matches('\n');
     let breaks = text.len() - body.len();
+    out.push('|');
+    if text.starts_with([' ', '\t', '\n']) {
+        out.push('2');
+    }
     out.push_str(match breaks {
-        0 => "|-",
-        1 => "|",
-        _ => "|+",
+        0 => "-",
+        1 => "",
+        _ => "+",
     });
     for line in body.split('\n') {
         out.push('\n');
@@ -291,6 +307,12 @@ fn write_literal(out: &mut String, text: &str, indent: usize) {
 
 fn write_double_quoted(out: &mut String, text: &str) {
     out.push('"');
+    quote(text, out);
+    out.push('"');
+}
+
+/// Appends a text as it stands between double quotes.
+pub(crate) fn quote(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
             '"' => out.push_str("\\\""),
@@ -310,5 +332,4 @@ fn write_double_quoted(out: &mut String, text: &str) {
             c => out.push(c),
         }
     }
-    out.push('"');
 }

@@ -11,9 +11,11 @@ mod raw;
 mod source;
 
 pub use emit::{Emit, Item, Scalar, View, emit, rank};
+pub(crate) use emit::{is_special, quote};
 pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};
+pub(crate) use raw::{key_text, read_masked};
 pub use source::{FileId, Origin, Source, Sources};
 
 use crate::note::Notes;

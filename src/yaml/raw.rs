@@ -74,12 +74,19 @@ pub struct Document {
     pub start: usize,
     /// Its root.
     pub root: RawNode,
-    /// Its comments, in order.
+    /// Its comments, in order; those behind the last document of a file belong to that.
     pub comments: Vec<Comment>,
+    /// The byte of its first anchor or alias, if it has one.
+    pub anchor: Option<usize>,
 }
 
 /// Reads all documents of a file; empty ones (comments only) are left out. Faults go to `notes`.
 pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
+    read_masked(&source.text, source, notes)
+}
+
+/// Reads `text`, which is the source's text with some bytes replaced one for one; places show the source's own.
+pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     if source.text.starts_with('\u{feff}') {
         notes
             .error("byte-order-mark", source.place(0, 1), "the file begins with a byte order mark")
@@ -100,8 +107,9 @@ pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
         stack: Vec::new(),
         documents: Vec::new(),
         comments: Vec::new(),
+        anchor: None,
     };
-    for next in Parser::new_from_str_with_options(&source.text, options) {
+    for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = match next {
             Ok(pair) => pair,
             Err(error) => {
@@ -113,11 +121,14 @@ pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
         };
         builder.event(event, span)?;
     }
+    if let Some(last) = builder.documents.last_mut() {
+        last.comments.append(&mut builder.comments);
+    }
     Some(builder.documents)
 }
 
 /// The text of a key; only scalars can be keys.
-pub(super) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Option<Arc<str>> {
+pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Option<Arc<str>> {
     let RawKind::Scalar { text, style } = &key.kind else {
         notes
             .error("key-type", source.place(key.start, 1), "a key that is no plain text")
@@ -164,6 +175,7 @@ struct Builder<'a> {
     stack: Vec<Open>,
     documents: Vec<Document>,
     comments: Vec<Comment>,
+    anchor: Option<usize>,
 }
 
 impl Builder<'_> {
@@ -237,11 +249,15 @@ impl Builder<'_> {
         if anchor > 0 {
             let size = size(&node);
             self.anchors.insert(anchor, (node.clone(), size));
+            self.anchor.get_or_insert(node.start);
         }
         match self.stack.last_mut() {
             Some(open) => open.items.push(node),
             None if is_empty(&node) => {}
-            None => self.documents.push(Document { start: node.start, root: node, comments: Vec::new() }),
+            None => {
+                let (start, anchor) = (node.start, self.anchor.take());
+                self.documents.push(Document { start, root: node, comments: Vec::new(), anchor });
+            }
         }
         Some(())
     }
@@ -252,6 +268,7 @@ impl Builder<'_> {
             self.notes.error("alias", place, "an alias inside the node that it names");
             return None;
         };
+        self.anchor.get_or_insert(start);
         self.aliased += size;
         if self.aliased > MAX_ALIASED {
             return self.limit(start, format!("aliases unfold to more than {MAX_ALIASED} nodes"));

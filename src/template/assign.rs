@@ -1,0 +1,121 @@
+//! Which collection each block belongs to: that of the shallowest entries that begin inside it, whole entries of one.
+
+use std::collections::BTreeSet;
+
+use super::{
+    load::Loader,
+    statement::{Group, Kind},
+    tree::{Entry, Item, Key},
+};
+use crate::yaml::{RawKind, RawNode};
+
+/// The statements that stand among a collection's own entries, and for each entry the blocks inside it.
+type Assigned = (Vec<usize>, Vec<Vec<Group>>);
+
+/// Where the last thing in a node begins; nothing of it begins later.
+pub(super) fn last_start(node: &RawNode) -> usize {
+    match &node.kind {
+        RawKind::Scalar { .. } if node.start == node.end => 0,
+        RawKind::Scalar { .. } => node.start,
+        RawKind::Sequence(items) => items.iter().map(last_start).max().unwrap_or(0).max(node.start),
+        RawKind::Mapping(entries) => {
+            let last = entries.iter().map(|(key, value)| key.start.max(last_start(value))).max();
+            last.unwrap_or(0).max(node.start)
+        }
+    }
+}
+
+impl Loader<'_> {
+    /// Assigns blocks to a collection whose entries begin at `starts` and begin their last things at `lasts`.
+    pub(super) fn assign(
+        &mut self,
+        starts: &[usize],
+        lasts: &[usize],
+        groups: Vec<Group>,
+    ) -> Option<Assigned> {
+        let (mut owned, mut sound) = (Vec::new(), true);
+        let mut deeper: Vec<Vec<Group>> = starts.iter().map(|_| Vec::new()).collect();
+        let mut waiting: Vec<_> = groups.into_iter().map(|group| (group, usize::MAX)).collect();
+        while let Some((group, until)) = waiting.pop() {
+            let first = self.statement_offset(group.marks[0]);
+            let end = group.marks.last().map_or(first, |last| self.statement_offset(*last));
+            let next = starts.partition_point(|start| *start < first);
+            let is_set = group.marks.len() == 1;
+            let inside = match (lasts[..next].last(), starts.get(next)) {
+                // A set inside an entry that goes on behind it binds in there.
+                (Some(last), _) if is_set && *last > first => false,
+                (_, start) if is_set => start.is_some_and(|start| *start < until),
+                (_, start) => start.is_some_and(|start| *start < end),
+            };
+            if inside {
+                sound &= group.marks.iter().all(|mark| self.is_between_entries(*mark, starts, lasts));
+                let bounds: Vec<_> = group.marks.iter().map(|mark| self.statement_offset(*mark)).collect();
+                for inner in group.inner {
+                    let at = self.statement_offset(inner.marks[0]);
+                    let until = bounds.iter().copied().find(|bound| *bound > at).unwrap_or(until);
+                    waiting.push((inner, until));
+                }
+                owned.extend(group.marks);
+            } else if next > 0 && lasts[next - 1] > first {
+                deeper[next - 1].push(group);
+            } else {
+                self.encloses_nothing(group.marks[0]);
+                sound = false;
+            }
+        }
+        sound.then_some((owned, deeper))
+    }
+
+    /// Whether a statement stands between whole entries of a collection.
+    fn is_between_entries(&mut self, mark: usize, starts: &[usize], lasts: &[usize]) -> bool {
+        let offset = self.statement_offset(mark);
+        let before = starts.partition_point(|start| *start < offset);
+        let Some(entry) = before.checked_sub(1).filter(|entry| lasts[*entry] > offset) else { return true };
+        let place = self.source.word(starts[entry]);
+        let range = self.statement_range(mark);
+        self.error("template-block", range, "the block does not enclose whole entries of one map or list")
+            .related("this entry goes on behind the statement", place)
+            .hint("move the statement before or behind the entry, or indent it to the entries that it means");
+        false
+    }
+
+    pub(super) fn encloses_nothing(&mut self, mark: usize) {
+        let range = self.statement_range(mark);
+        let is_set = matches!(
+            self.statements.get(mark).and_then(Option::as_ref),
+            Some(statement) if matches!(statement.kind, Kind::Set(..))
+        );
+        if is_set {
+            self.error("template-block", range, "nothing follows this `set` that could use its name")
+                .hint("a name is bound for the entries that follow in the same collection and block");
+        } else {
+            self.error("template-block", range, "the block encloses no entry of a map or a list")
+                .hint("statements enclose whole entries: `key: value` lines, or items with their `-`");
+        }
+    }
+
+    /// Refuses a key that stands twice where both would always be made.
+    pub(super) fn refuse_duplicates(&mut self, items: &[Item<Entry>]) -> Option<()> {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let mut sound = Some(());
+        for item in items {
+            match item {
+                Item::Entry(Entry { key: Key::Name(name), origin, .. }) if !seen.insert(name) => {
+                    let place = self.source.word(origin.offset as usize);
+                    self.notes
+                        .error("duplicate-key", place, format!("the key `{name}` stands twice in one map"))
+                        .hint("readers differ on which one counts: keep one of them");
+                    sound = None;
+                }
+                Item::If(branches) => {
+                    for branch in branches {
+                        sound = self.refuse_duplicates(&branch.items).and(sound);
+                    }
+                }
+                Item::For(turn) => sound = self.refuse_duplicates(&turn.items).and(sound),
+                Item::Entry(_) | Item::Set(_) => {}
+            }
+        }
+        sound
+    }
+}

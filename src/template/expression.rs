@@ -1,0 +1,273 @@
+//! Expressions: compiled once, evaluated often, and errors that say which name is missing.
+
+use std::{ops::Range, sync::Arc};
+
+use minijinja::{Error, ErrorKind, Value as Any};
+
+use super::{
+    context::Scope,
+    language::{FILTERS, FUNCTIONS, TESTS, environment},
+    lex::{Kind, Rewritten, Role, Token, rewrite, role, tokens},
+    limits::{FUEL, MAX_NESTING},
+};
+
+/// Words of one expression: a chain of this many operators is still compiled without deep recursion.
+const MAX_WORDS: usize = 400;
+/// Signs and `not` before one operand.
+const MAX_SIGNS: usize = 8;
+
+/// An expression of a template.
+pub(super) struct Expression {
+    /// As it is written, without the blanks around it.
+    pub(super) text: Arc<str>,
+    /// The byte of the file at which it begins.
+    pub(super) offset: usize,
+    compiled: minijinja::Expression<'static, 'static>,
+    rewritten: Option<Rewritten>,
+    level: u32,
+}
+
+/// Why an expression cannot be compiled or evaluated.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) code: &'static str,
+    pub(super) message: String,
+    pub(super) hint: Option<String>,
+    /// The bytes of the file that are meant.
+    pub(super) range: Range<usize>,
+}
+
+impl Expression {
+    /// Compiles the expression that stands between the braces or behind the keyword, from the byte `offset` on.
+    pub(super) fn compile(written: &str, offset: usize, level: u32) -> Result<Self, Failure> {
+        let text = written.trim();
+        let offset = offset + (written.len() - written.trim_start().len());
+        let fail = |range: Range<usize>, message: String, hint: &str| Failure {
+            code: "template-syntax",
+            message,
+            hint: Some(hint.to_owned()),
+            range: offset + range.start..offset + range.end,
+        };
+        if text.is_empty() {
+            let message = "an empty expression".to_owned();
+            return Err(fail(0..1, message, "write the name of a value, such as `cluster.name`"));
+        }
+        let words = tokens(text);
+        check_size(&words, text).map_err(|message| {
+            fail(0..text.len(), message.to_owned(), "bind parts of it to names with `#% set`")
+        })?;
+        check_words(&words, text).map_err(|(range, message, hint)| fail(range, message, &hint))?;
+        let Some(language) = environment(level) else {
+            let message = format!("template language level {level} is not known");
+            return Err(fail(0..text.len(), message, "use a newer program"));
+        };
+        let syntax = |error: &Error| {
+            let range = error.range().map_or(0..text.len(), |range| within(&range, text));
+            let message = error.detail().map_or_else(|| error.kind().to_string(), str::to_owned);
+            fail(range, format!("the expression is wrong: {message}"), "expressions are those of Jinja")
+        };
+        let rewritten = rewrite(text);
+        let compiled = language.compile_expression_owned(text.to_owned()).map_err(|error| syntax(&error))?;
+        let compiled = match &rewritten {
+            Some(rewritten) => {
+                language.compile_expression_owned(rewritten.text.clone()).map_err(|error| syntax(&error))?
+            }
+            None => compiled,
+        };
+        Ok(Self { text: text.into(), offset, compiled, rewritten, level })
+    }
+
+    /// The names of the context that the expression reads, with the bytes of the file where each first stands.
+    pub(super) fn names(&self) -> Vec<(String, Range<usize>)> {
+        let words = tokens(&self.text);
+        let mut names: Vec<_> = self
+            .compiled
+            .undeclared_variables(false)
+            .into_iter()
+            .filter(|name| !FUNCTIONS.contains(&name.as_str()))
+            .map(|name| {
+                let is_it = |(at, word): &(usize, &Token)| {
+                    word.text(&self.text) == name && role(&words, *at, &self.text) == Role::Name
+                };
+                let range = words.iter().enumerate().find(is_it).map_or(0..1, |(_, word)| word.range.clone());
+                (name, self.offset + range.start..self.offset + range.end)
+            })
+            .collect();
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        names
+    }
+
+    /// The bytes of the file that the expression spans.
+    pub(super) fn range(&self) -> Range<usize> {
+        self.offset..self.offset + self.text.len()
+    }
+
+    /// The value of the expression; undefined is a failure.
+    pub(super) fn evaluate(&self, scope: &Scope) -> Result<Any, Failure> {
+        match self.compiled.eval(scope.value()) {
+            Ok(value) if value.is_undefined() => Err(self.undefined(None, scope)),
+            Ok(value) => Ok(value),
+            Err(error) => Err(self.failure(&error, scope)),
+        }
+    }
+
+    fn failure(&self, error: &Error, scope: &Scope) -> Failure {
+        match error.kind() {
+            ErrorKind::UndefinedError => self.undefined(error.detail(), scope),
+            ErrorKind::OutOfFuel => Failure {
+                code: "template-limit",
+                message: format!("the expression takes more than {FUEL} steps"),
+                hint: None,
+                range: self.range(),
+            },
+            kind => {
+                let range = error.range().map_or(0..self.text.len(), |range| self.written(&range));
+                let what = error.detail().map_or_else(|| kind.to_string(), str::to_owned);
+                Failure {
+                    code: "template-value",
+                    message: format!("`{}` fails: {what}", self.text),
+                    hint: None,
+                    range: self.offset + range.start..self.offset + range.end,
+                }
+            }
+        }
+    }
+
+    /// The bytes of the expression as written that bytes of the compiled one came from.
+    fn written(&self, range: &Range<usize>) -> Range<usize> {
+        match &self.rewritten {
+            Some(rewritten) => {
+                let start = rewritten.original(range.start);
+                within(&(start..rewritten.original(range.end)), &self.text)
+            }
+            None => within(range, &self.text),
+        }
+    }
+
+    /// Says which name is undefined: the one that the error speaks of, or the first path that leads nowhere.
+    fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
+        let told = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
+            let start = self.text.find(path)?;
+            Some(start..start + path.len())
+        });
+        let Some(range) = told.or_else(|| self.first_undefined(scope)) else {
+            return Failure {
+                code: "undefined-name",
+                message: format!("`{}` is undefined", self.text),
+                hint: Some("give it a value for this case: `… if … else …`, or `default(…)`".to_owned()),
+                range: self.range(),
+            };
+        };
+        let path = &self.text[range.clone()];
+        Failure {
+            code: "undefined-name",
+            message: format!("`{path}` is undefined"),
+            hint: self.hint(path, scope),
+            range: self.offset + range.start..self.offset + range.end,
+        }
+    }
+
+    fn first_undefined(&self, scope: &Scope) -> Option<Range<usize>> {
+        let words = tokens(&self.text);
+        let mut at = 0;
+        while at < words.len() {
+            let start = words[at].range.start;
+            let mut is_path = words[at].kind == Kind::Word && role(&words, at, &self.text) == Role::Name;
+            while is_path {
+                let path = start..words[at].range.end;
+                if self.look_up(&self.text[path.clone()], scope).is_some_and(|value| value.is_undefined()) {
+                    return Some(path);
+                }
+                is_path = words.get(at + 1).is_some_and(|word| word.text(&self.text) == ".")
+                    && words.get(at + 2).is_some_and(|word| word.kind == Kind::Word);
+                at += if is_path { 2 } else { 0 };
+            }
+            at += 1;
+        }
+        None
+    }
+
+    fn look_up(&self, path: &str, scope: &Scope) -> Option<Any> {
+        environment(self.level)?.compile_expression(path).ok()?.eval(scope.value()).ok()
+    }
+
+    /// What to do about an undefined path: the name that was probably meant.
+    fn hint(&self, path: &str, scope: &Scope) -> Option<String> {
+        let (parent, name) = path.rsplit_once('.')?;
+        let value = self.look_up(parent, scope)?;
+        if value.is_none() {
+            return Some(format!("`{parent}` is null here: ask first, `#% if {parent}`"));
+        }
+        if value.kind() != minijinja::value::ValueKind::Map {
+            return Some(format!("`{parent}` is no map: it has no names"));
+        }
+        let keys: Vec<_> = value.try_iter().ok()?.map(|key| key.to_string()).collect();
+        let known = keys.iter().map(String::as_str);
+        Some(match similar(name, known) {
+            Some(key) => format!("did you mean `{parent}.{key}`?"),
+            None if keys.is_empty() => format!("`{parent}` is empty"),
+            None => {
+                let shown: Vec<_> = keys.iter().take(8).map(|key| format!("`{key}`")).collect();
+                let more = if keys.len() > shown.len() { " …" } else { "" };
+                format!("`{parent}` has {}{more}", shown.join(", "))
+            }
+        })
+    }
+}
+
+/// The name that was probably meant.
+pub(super) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance <= 1 + name.len().max(known.len()) / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// A range that lies on characters of the text and means at least one.
+fn within(range: &Range<usize>, text: &str) -> Range<usize> {
+    let start = text.floor_char_boundary(range.start.min(text.len().saturating_sub(1)));
+    let end = text.ceil_char_boundary(range.end.clamp(start + 1, text.len().max(start + 1)).min(text.len()));
+    start..end
+}
+
+/// Refuses what would make the compiler recurse deeply.
+fn check_size(words: &[Token], text: &str) -> Result<(), &'static str> {
+    let (mut depth, mut signs) = (0_usize, 0_usize);
+    for word in words {
+        match word.kind {
+            Kind::Open => depth += 1,
+            Kind::Close => depth = depth.saturating_sub(1),
+            Kind::Word | Kind::Literal | Kind::Sign => {}
+        }
+        signs = if matches!(word.text(text), "-" | "not") { signs + 1 } else { 0 };
+        if depth > MAX_NESTING || signs > MAX_SIGNS {
+            return Err("the expression nests too deep");
+        }
+    }
+    if words.len() > MAX_WORDS { Err("the expression is too long") } else { Ok(()) }
+}
+
+/// Refuses filters, tests and methods that the language does not have.
+fn check_words(words: &[Token], text: &str) -> Result<(), (Range<usize>, String, String)> {
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| word.kind == Kind::Word) {
+        let name = word.text(text);
+        let (what, known) = match role(words, at, text) {
+            Role::Filter => ("filter", FILTERS),
+            Role::Test if name != "not" => ("test", TESTS),
+            Role::Method => {
+                let hint = "values have no methods: use a filter, such as `x | lower`".to_owned();
+                return Err((word.range.clone(), format!("`{name}` is called as a method"), hint));
+            }
+            _ => continue,
+        };
+        if !known.contains(&name) {
+            let hint = match similar(name, known.iter().copied()) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => format!("there are: {}", known.join(", ")),
+            };
+            return Err((word.range.clone(), format!("there is no {what} `{name}`"), hint));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,345 @@
+//! The words of an expression: where it ends, which names stand where in it, and its `~` made to print as YAML does.
+
+use std::ops::Range;
+
+/// A word of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A name or a keyword.
+    Word,
+    /// A number or a string.
+    Literal,
+    /// `(`, `[` or `{`.
+    Open,
+    /// `)`, `]` or `}`.
+    Close,
+    /// Anything else.
+    Sign,
+}
+
+/// A word and the bytes it spans.
+#[derive(Clone, Debug)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) range: Range<usize>,
+}
+
+impl Token {
+    pub(super) fn text<'a>(&self, expression: &'a str) -> &'a str {
+        &expression[self.range.clone()]
+    }
+}
+
+/// The words of an expression; what the language does not know becomes a sign, for the compiler to refuse.
+pub(super) fn tokens(expression: &str) -> Vec<Token> {
+    let bytes = expression.as_bytes();
+    let mut tokens = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let (kind, end) = match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                at += 1;
+                continue;
+            }
+            b'"' | b'\'' => (Kind::Literal, string_end(bytes, at)),
+            b'0'..=b'9' => (Kind::Literal, number_end(bytes, at)),
+            b'(' | b'[' | b'{' => (Kind::Open, at + 1),
+            b')' | b']' | b'}' => (Kind::Close, at + 1),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Word, word_end(bytes, at)),
+            _ => (Kind::Sign, sign_end(expression, at)),
+        };
+        tokens.push(Token { kind, range: at..end });
+        at = end;
+    }
+    tokens
+}
+
+/// The byte behind the string that opens at `at`, or the end of the text.
+fn string_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = at + 1;
+    while let Some(&byte) = bytes.get(end) {
+        match byte {
+            b'\\' => end += 1,
+            byte if byte == bytes[at] => return end + 1,
+            _ => {}
+        }
+        end += 1;
+    }
+    bytes.len()
+}
+
+fn word_end(bytes: &[u8], at: usize) -> usize {
+    bytes[at..]
+        .iter()
+        .position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'))
+        .map_or(bytes.len(), |length| at + length)
+}
+
+fn number_end(bytes: &[u8], at: usize) -> usize {
+    let mut end = word_end(bytes, at);
+    if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+        end = word_end(bytes, end + 1);
+    }
+    let exponent = matches!(bytes[end - 1], b'e' | b'E') && !bytes[at..end].contains(&b'x');
+    if exponent && matches!(bytes.get(end), Some(b'+' | b'-')) {
+        end = word_end(bytes, end + 1);
+    }
+    end
+}
+
+fn sign_end(expression: &str, at: usize) -> usize {
+    const DOUBLE: [&str; 6] = ["**", "//", "==", "!=", "<=", ">="];
+    let rest = &expression[at..];
+    match DOUBLE.iter().find(|sign| rest.starts_with(**sign)) {
+        Some(sign) => at + sign.len(),
+        None => at + rest.chars().next().map_or(1, char::len_utf8),
+    }
+}
+
+/// How many bytes of `text`, which begins behind `${{`, stand before the `}}` that closes it on the same line.
+pub(super) fn expression_end(text: &str) -> Option<usize> {
+    let line = text.split('\n').next().unwrap_or_default();
+    let bytes = line.as_bytes();
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' | b'\'' => {
+                at = string_end(bytes, at);
+                continue;
+            }
+            b'{' => depth += 1,
+            b'}' if depth > 0 => depth -= 1,
+            b'}' if bytes.get(at + 1) == Some(&b'}') => return Some(at),
+            _ => {}
+        }
+        at += 1;
+    }
+    // An open quote swallowed the end: let the compiler speak of the quote.
+    line.find("}}")
+}
+
+/// A word with what stands around it, by which its meaning is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A name that is looked up, or a keyword.
+    Name,
+    /// Behind a point.
+    Attribute,
+    /// Behind a point, and called.
+    Method,
+    /// Behind `|`.
+    Filter,
+    /// Behind `is` or `is not`.
+    Test,
+    /// Before `=`, in a call.
+    Argument,
+}
+
+/// What the word at `at` is.
+pub(super) fn role(tokens: &[Token], at: usize, expression: &str) -> Role {
+    let text = |index: Option<usize>| {
+        index.and_then(|index| tokens.get(index)).map_or("", |token| token.text(expression))
+    };
+    match (text(at.checked_sub(1)), text(Some(at + 1))) {
+        (".", "(") => Role::Method,
+        (".", _) => Role::Attribute,
+        ("|", _) => Role::Filter,
+        ("is", _) => Role::Test,
+        ("not", _) if text(at.checked_sub(2)) == "is" => Role::Test,
+        (_, "=") => Role::Argument,
+        _ => Role::Name,
+    }
+}
+
+/// The filter that a rewritten `~` puts its operands through.
+pub(super) const TEXT_FILTER: &str = "__text";
+
+/// An expression whose `~` prints as YAML does, and how to find a byte of it in the expression as written.
+pub(super) struct Rewritten {
+    pub(super) text: String,
+    /// Where something was put in (in the expression as written), and how many bytes.
+    insertions: Vec<(usize, usize)>,
+}
+
+impl Rewritten {
+    /// The byte of the expression as written that a byte of the text came from.
+    pub(super) fn original(&self, offset: usize) -> usize {
+        let mut shift = 0;
+        for (at, length) in &self.insertions {
+            if at + shift >= offset {
+                break;
+            }
+            shift = (shift + length).min(offset - at);
+        }
+        offset - shift
+    }
+}
+
+/// A run of operands that `~` joins, at one level of brackets.
+#[derive(Default)]
+struct Chain {
+    /// The operands' first and last words; the last one is open.
+    operands: Vec<Range<usize>>,
+    open: bool,
+}
+
+/// Puts every operand of `~` through [`TEXT_FILTER`]; none where there is no `~`, or where it stands wrong.
+pub(super) fn rewrite(expression: &str) -> Option<Rewritten> {
+    let tokens = tokens(expression);
+    let mut chains = vec![Chain::default()];
+    let mut inserts: Vec<(usize, &str)> = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let text = token.text(expression);
+        if token.kind == Kind::Close {
+            let inner = chains.pop()?;
+            finish(&inner, &tokens, &mut inserts)?;
+        }
+        let chain = chains.last_mut()?;
+        if token.kind == Kind::Sign && text == "~" {
+            if !chain.open {
+                return None;
+            }
+            chain.open = false;
+            chain.operands.push(at..at);
+        } else if is_boundary(&tokens, at, expression) {
+            let done = std::mem::take(chain);
+            finish(&done, &tokens, &mut inserts)?;
+        } else {
+            chain.extend(at);
+        }
+        if token.kind == Kind::Open {
+            chains.push(Chain::default());
+        }
+    }
+    finish(&chains.pop()?, &tokens, &mut inserts)?;
+    if inserts.is_empty() || !chains.is_empty() {
+        return None;
+    }
+    // What was finished first is inside: at equal places it closes first, which a stable sort keeps.
+    inserts.sort_by_key(|(at, _)| *at);
+    Some(insert(expression, &inserts))
+}
+
+impl Chain {
+    /// Takes a word into the last operand.
+    fn extend(&mut self, at: usize) {
+        match self.operands.last_mut() {
+            Some(operand) if self.open => operand.end = at,
+            Some(operand) => *operand = at..at,
+            None => self.operands.push(at..at),
+        }
+        self.open = true;
+    }
+}
+
+fn finish(chain: &Chain, tokens: &[Token], inserts: &mut Vec<(usize, &str)>) -> Option<()> {
+    if chain.operands.len() > 1 {
+        if !chain.open {
+            return None;
+        }
+        for operand in &chain.operands {
+            inserts.push((tokens[operand.start].range.start, "("));
+            inserts.push((tokens[operand.end].range.end, ")|__text"));
+        }
+    }
+    Some(())
+}
+
+fn insert(expression: &str, inserts: &[(usize, &str)]) -> Rewritten {
+    let mut text = String::with_capacity(expression.len() + inserts.len() * 5);
+    let mut from = 0;
+    for (at, what) in inserts {
+        text.push_str(&expression[from..*at]);
+        text.push_str(what);
+        from = *at;
+    }
+    text.push_str(&expression[from..]);
+    Rewritten { text, insertions: inserts.iter().map(|(at, what)| (*at, what.len())).collect() }
+}
+
+/// Whether a word ends an operand of `~`: what binds less, and what separates.
+fn is_boundary(tokens: &[Token], at: usize, expression: &str) -> bool {
+    let text = tokens[at].text(expression);
+    match tokens[at].kind {
+        Kind::Word => {
+            matches!(text, "and" | "or" | "not" | "in" | "if" | "else")
+                && role(tokens, at, expression) == Role::Name
+                && !(text == "not" && at > 0 && tokens[at - 1].text(expression) == "is")
+        }
+        Kind::Sign => match text {
+            "," | ":" | "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" => true,
+            "+" | "-" | "*" | "**" => ends_operand(tokens, at, expression) == matches!(text, "+" | "-"),
+            _ => false,
+        },
+        Kind::Literal | Kind::Open | Kind::Close => false,
+    }
+}
+
+/// Whether a value ends before the word at `at`, so that a sign there stands between two values.
+fn ends_operand(tokens: &[Token], at: usize, expression: &str) -> bool {
+    let Some(before) = at.checked_sub(1) else { return false };
+    match tokens[before].kind {
+        Kind::Literal | Kind::Close => true,
+        Kind::Word => match role(tokens, before, expression) {
+            Role::Test => false,
+            Role::Name => {
+                let keyword = ["and", "or", "not", "in", "if", "else", "is"];
+                !keyword.contains(&tokens[before].text(expression))
+            }
+            Role::Attribute | Role::Method | Role::Filter | Role::Argument => true,
+        },
+        Kind::Open | Kind::Sign => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rewritten(expression: &str) -> String {
+        rewrite(expression).map_or_else(|| expression.to_owned(), |rewritten| rewritten.text)
+    }
+
+    #[test]
+    fn an_expression_ends_at_its_own_braces() {
+        assert_eq!(expression_end(" a }} }}"), Some(3));
+        assert_eq!(expression_end(" {'a': {'b': 1}} }}"), Some(17));
+        assert_eq!(expression_end(" '}}' }}"), Some(6));
+        assert_eq!(expression_end(" 'a }}"), Some(4));
+        assert_eq!(expression_end(" a\n}}"), None);
+    }
+
+    #[test]
+    fn operands_of_a_tilde_are_printed_as_yaml() {
+        for (from, to) in [
+            ("a", "a"),
+            ("a ~ b", "(a)|__text ~ (b)|__text"),
+            ("a.b|f(1) ~ -c * 2", "(a.b|f(1))|__text ~ (-c * 2)|__text"),
+            ("x + a ~ b == c", "x + (a)|__text ~ (b)|__text == c"),
+            ("(a ~ b) ~ c", "(((a)|__text ~ (b)|__text))|__text ~ (c)|__text"),
+            ("f(x=a ~ b, y)", "f(x=(a)|__text ~ (b)|__text, y)"),
+            ("a ~ b if c else d ~ e", "(a)|__text ~ (b)|__text if c else (d)|__text ~ (e)|__text"),
+            ("a ~ b is not in [1]", "(a)|__text ~ (b is not in [1])|__text"),
+            ("a.if ~ b", "(a.if)|__text ~ (b)|__text"),
+            ("'a ~ b'", "'a ~ b'"),
+        ] {
+            assert_eq!(rewritten(from), to);
+        }
+    }
+
+    #[test]
+    fn what_stands_wrong_is_left_to_the_compiler() {
+        for wrong in ["a ~", "~ a", "a ~ ~ b", "(a ~ b", "a ~ b)"] {
+            assert!(rewrite(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn places_are_those_of_the_expression_as_written() {
+        let rewritten = rewrite("a ~ b.c").expect("it has a tilde");
+        let at = rewritten.text.find("b.c").expect("it is there");
+        assert_eq!(rewritten.original(at), 4);
+        assert_eq!(rewritten.original(1), 0);
+        assert_eq!(rewritten.original(rewritten.text.len()), 7);
+    }
+}

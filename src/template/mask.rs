@@ -1,0 +1,164 @@
+//! `${{ … }}` before YAML is read: each expression becomes a stand-in of the same length, which no YAML reader minds, so
+//! that every byte behind it stays where it was.
+
+use std::ops::Range;
+
+use super::lex::expression_end;
+use crate::{note::Notes, yaml::Source};
+
+/// The characters that stand-ins begin with; a template's own text may not hold them.
+const PRIVATE: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{f8ff}';
+const RADIX: usize = 6400;
+/// Bytes of the two characters that number an expression.
+const NUMBER: usize = 6;
+
+/// A text whose expressions are masked.
+pub(super) struct Mask {
+    pub(super) text: String,
+    /// The expressions with their `${{` and `}}`.
+    spans: Vec<Range<usize>>,
+}
+
+/// A piece of a scalar.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Piece<'a> {
+    /// Text, and how many bytes of the scalar stand before it.
+    Text(&'a str),
+    /// The bytes of the file that an expression spans, between its braces.
+    Expression(Range<usize>),
+}
+
+impl Mask {
+    /// Masks a file; faults go to `notes`.
+    pub(super) fn new(source: &Source, notes: &mut Notes) -> Option<Self> {
+        let text = &*source.text;
+        if let Some((at, _)) = text.char_indices().find(|(_, c)| PRIVATE.contains(c)) {
+            notes
+                .error("template-character", source.place(at, 1), "a private-use character")
+                .hint("templates hold no characters from U+E000 to U+F8FF");
+            return None;
+        }
+        let mut mask = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
+        let (mut from, mut sound) = (0, true);
+        while let Some(found) = text[from..].find("${{") {
+            let start = from + found;
+            mask.text.push_str(&text[from..start]);
+            from = start + 3;
+            match expression_end(&text[from..]) {
+                Some(length) if length > 0 => {
+                    from += length + 2;
+                    mask.hide(start..from);
+                }
+                end => {
+                    mask.text.push_str("${{");
+                    sound &= is_behind_comment(text, start) || unended(source, start, end.is_some(), notes);
+                }
+            }
+        }
+        mask.text.push_str(&text[from..]);
+        sound.then_some(mask)
+    }
+
+    fn hide(&mut self, span: Range<usize>) {
+        let number = self.spans.len();
+        for digit in [number / RADIX % RADIX, number % RADIX] {
+            let code = u32::try_from(digit).unwrap_or_default() + *PRIVATE.start() as u32;
+            self.text.push(char::from_u32(code).unwrap_or(*PRIVATE.start()));
+        }
+        self.text.extend(std::iter::repeat_n('x', span.len() - NUMBER));
+        self.spans.push(span);
+    }
+
+    /// The pieces of a scalar that was read from the bytes `within`; none where its text holds characters of our own
+    /// that no expression put there.
+    pub(super) fn pieces<'t>(&self, text: &'t str, within: &Range<usize>) -> Option<Vec<Piece<'t>>> {
+        let (mut pieces, mut rest, mut next) = (Vec::new(), text, 0);
+        while let Some(at) = rest.find(|c| PRIVATE.contains(&c)) {
+            if at > 0 {
+                pieces.push(Piece::Text(&rest[..at]));
+            }
+            let mut digits = rest[at..].chars();
+            let (high, low) = (digits.next().and_then(digit)?, digits.next().and_then(digit)?);
+            let number = high * RADIX + low;
+            let span = self.spans.get(number)?;
+            if number < next || span.start < within.start || span.end > within.end {
+                return None;
+            }
+            next = number + 1;
+            pieces.push(Piece::Expression(span.start + 3..span.end - 2));
+            rest = rest.get(at + span.len()..)?;
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest));
+        }
+        Some(pieces)
+    }
+}
+
+fn digit(c: char) -> Option<usize> {
+    PRIVATE.contains(&c).then(|| (c as u32 - *PRIVATE.start() as u32) as usize)
+}
+
+/// Whether a `#` stands before the byte on its line: then it may be a comment, where nothing is an expression.
+fn is_behind_comment(text: &str, at: usize) -> bool {
+    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    text[line..at].contains('#')
+}
+
+fn unended(source: &Source, start: usize, empty: bool, notes: &mut Notes) -> bool {
+    let (message, hint) = if empty {
+        ("an empty expression", "write `${{ … }}` with an expression, or `${{ \"${{\" }}` for the text `${{`")
+    } else {
+        (
+            "`${{` without `}}` on the same line",
+            "close the expression, or write `${{ \"${{\" }}` for the text `${{`",
+        )
+    };
+    notes.error("template-syntax", source.place(start, 3), message).hint(hint);
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::Sources;
+
+    fn mask(text: &str) -> (Option<Mask>, Notes) {
+        let mut sources = Sources::default();
+        let id = sources.add("a.yaml", text);
+        let mut notes = Notes::new();
+        let mask = sources.get(id).and_then(|source| Mask::new(source, &mut notes));
+        (mask, notes)
+    }
+
+    #[test]
+    fn nothing_moves() {
+        let text = "a: ${{x}} b\n${{ 'é}}' }}: ${{ {'a': {}} }}\n";
+        let (mask, notes) = mask(text);
+        let mask = mask.expect("it is sound");
+        assert!(notes.is_empty());
+        assert_eq!(mask.text.len(), text.len());
+        assert_eq!(mask.text.find(": "), text.find(": "));
+        assert!(!mask.text.contains('{'));
+        let pieces = mask.pieces(&mask.text[3..11], &(3..11)).expect("it is ours");
+        assert_eq!(pieces, [Piece::Expression(6..7), Piece::Text(" b")]);
+    }
+
+    #[test]
+    fn what_is_not_closed_is_an_error_outside_comments() {
+        assert!(mask("a: ${{ b").0.is_none());
+        assert!(mask("a: ${{}}").0.is_none());
+        assert!(mask("a: \u{e000}").0.is_none());
+        assert!(mask("# ${{ b").0.is_some());
+    }
+
+    #[test]
+    fn characters_of_ours_that_were_escaped_into_a_text_are_no_expressions() {
+        let (mask, _) = mask("a: ${{ b }}");
+        let mask = mask.expect("it is sound");
+        let forged = mask.text[3..].to_owned();
+        assert_eq!(mask.pieces(&forged, &(3..11)), Some(vec![Piece::Expression(6..9)]));
+        assert_eq!(mask.pieces(&forged, &(20..30)), None);
+        assert_eq!(mask.pieces("\u{e000}", &(0..30)), None);
+    }
+}

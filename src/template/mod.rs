@@ -1,0 +1,122 @@
+//! Structural templates: a file is read once, and evaluated often.
+//!
+//! `${{ expression }}` stands for a value, and `#% if`, `#% for` and `#% set` on lines of their own enclose whole entries
+//! of one map or list. Expressions become stand-ins of the same length before YAML is read ([`mask`]); statements come
+//! back from the reader as comments, and find the collection that they belong to ([`assign`]). What is left at the end
+//! is a tree ([`tree`]) that is evaluated into nodes ([`render`]) or written in its one form, which reads back as the
+//! same template. What an expression may say is listed in [`language`].
+//!
+//! Absent on purpose: templates that include others, macros, and text that is rendered and parsed again.
+
+mod assign;
+mod context;
+mod expression;
+mod filters;
+mod language;
+mod lex;
+mod limits;
+mod load;
+mod mask;
+mod names;
+mod render;
+mod statement;
+mod text;
+mod tree;
+mod value;
+mod visible;
+mod words;
+
+use std::fmt;
+
+pub use context::Context;
+pub use language::LANGUAGE;
+pub use text::Text;
+pub use tree::Tree;
+pub use visible::Visible;
+
+use crate::{
+    note::{Notes, Place},
+    yaml::{Node, Source, emit},
+};
+
+/// A template. Two are equal if they are the same but for comments, formatting and the order of keys.
+pub struct Template {
+    source: Source,
+    documents: Vec<Tree>,
+}
+
+impl Template {
+    /// Reads a template of a language level; faults go to `notes`.
+    pub fn load(source: &Source, level: u32, visible: Visible, notes: &mut Notes) -> Option<Self> {
+        if language::environment(level).is_none() {
+            notes
+                .error(
+                    "template-language",
+                    Place::file(&*source.path),
+                    format!("template language level {level} is not known"),
+                )
+                .hint(format!("this program knows the levels up to {LANGUAGE}: use a newer one"));
+            return None;
+        }
+        let documents = load::load(source, level, notes)?;
+        let before = notes.errors();
+        for document in &documents {
+            names::Names::new(source, visible, notes).tree(document);
+        }
+        (notes.errors() == before).then(|| Self { source: source.clone(), documents })
+    }
+
+    /// Evaluates the template: a node per document, without those that became `{}`. All faults go to `notes`.
+    pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Vec<Node>> {
+        let scope = context::Scope::new(context);
+        let mut renderer = render::Renderer { source: &self.source, notes, budget: limits::Budget::new() };
+        let mut nodes = Some(Vec::new());
+        for document in &self.documents {
+            match renderer.tree(document, &scope) {
+                Ok(node) if node.as_mapping().is_some_and(crate::yaml::Mapping::is_empty) => {}
+                Ok(node) => {
+                    if let Some(nodes) = &mut nodes {
+                        nodes.push(node);
+                    }
+                }
+                Err(render::Failed::Here) => nodes = None,
+                Err(render::Failed::Everywhere) => return None,
+            }
+        }
+        nodes
+    }
+
+    /// The file that it was read from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The documents, for the emitter.
+    pub fn documents(&self) -> &[Tree] {
+        &self.documents
+    }
+
+    /// The template in its one form: what is hashed, and what a release freezes.
+    pub fn canonical(&self) -> String {
+        let mut out = String::new();
+        for (at, document) in self.documents.iter().enumerate() {
+            if at > 0 {
+                out.push_str("---\n");
+            }
+            emit(document, &mut out);
+        }
+        out
+    }
+}
+
+impl PartialEq for Template {
+    fn eq(&self, other: &Self) -> bool {
+        self.canonical() == other.canonical()
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:\n{}", self.source.path, self.canonical())
+    }
+}

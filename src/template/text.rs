@@ -1,0 +1,108 @@
+//! A field of a definition that may hold expressions.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    context::{Context, Scope},
+    expression::{Expression, Failure},
+    language,
+    lex::expression_end,
+    limits::Budget,
+    names::Names,
+    render::Renderer,
+    visible::Visible,
+    words::{Part, push_parts},
+};
+use crate::{
+    note::Notes,
+    yaml::{Node, Source},
+};
+
+/// A text that may hold expressions, outside of a template. Two are equal if they are written the same, but for the
+/// blanks around expressions.
+pub struct Text {
+    parts: Vec<Part>,
+    source: Source,
+}
+
+impl Text {
+    /// Reads the text of a node that stands in `source`; faults go to `notes`.
+    pub fn parse(
+        node: &Node,
+        source: &Source,
+        level: u32,
+        visible: Visible,
+        notes: &mut Notes,
+    ) -> Option<Self> {
+        let place = source.word(node.origin.offset as usize);
+        let Some(text) = node.as_str() else {
+            notes.error("template-value", place, format!("{} where a text is wanted", node.kind()));
+            return None;
+        };
+        if language::environment(level).is_none() {
+            notes.error("template-language", place, format!("template language level {level} is not known"));
+            return None;
+        }
+        let (mut parts, mut rest) = (Vec::new(), text);
+        // Where the file shows the text as it is, expressions have exact places; else that of the whole.
+        let offset = node.origin.offset as usize;
+        let mut at =
+            source.text.get(offset..).and_then(|file| file.find(text)).map_or(offset, |at| offset + at);
+        while let Some(found) = rest.find("${{") {
+            let Some(length) = expression_end(&rest[found + 3..]) else {
+                notes
+                    .error("template-syntax", place, "`${{` without `}}`")
+                    .hint("close the expression, or write `${{ \"${{\" }}` for the text `${{`");
+                return None;
+            };
+            if found > 0 {
+                parts.push(Part::Text(rest[..found].to_owned()));
+            }
+            let written = &rest[found + 3..found + 3 + length];
+            match Expression::compile(written, at + found + 3, level) {
+                Ok(expression) => parts.push(Part::Expression(expression)),
+                Err(Failure { code, message, hint, .. }) => {
+                    notes.error(code, place, message).hints.extend(hint);
+                    return None;
+                }
+            }
+            at += found + length + 5;
+            rest = &rest[found + length + 5..];
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Text(rest.to_owned()));
+        }
+        let before = notes.errors();
+        Names::new(source, visible, notes).parts(&parts);
+        (notes.errors() == before).then(|| Self { parts, source: source.clone() })
+    }
+
+    /// Evaluates the text; faults go to `notes`.
+    pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Arc<str>> {
+        let mut renderer = Renderer { source: &self.source, notes, budget: Budget::new() };
+        let mut text = String::new();
+        renderer.parts(&self.parts, &Scope::new(context), &mut text).ok()?;
+        Some(text.into())
+    }
+}
+
+impl fmt::Display for Text {
+    /// In its one form, which reads back as the same text.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        push_parts(&mut text, &self.parts);
+        f.write_str(&text)
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_string() == other.to_string()
+    }
+}

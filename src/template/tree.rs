@@ -1,0 +1,191 @@
+//! What a template is once it is read: entries and statements, and how the emitter sees them.
+
+use std::sync::Arc;
+
+use super::{expression::Expression, words::Words};
+use crate::yaml::{self, Emit, Item as Shown, Node, Origin, Scalar, Value, View, rank};
+
+/// A node of a template.
+pub struct Tree {
+    pub(super) kind: Kind,
+    pub(super) origin: Origin,
+    /// What it makes, where that is the same every time.
+    pub(super) constant: Option<Node>,
+}
+
+/// What a node of a template is.
+pub(super) enum Kind {
+    /// A scalar without expressions.
+    Scalar(Value),
+    /// An expression that keeps its type.
+    Typed(Expression),
+    /// Text with expressions or statements in it.
+    Text(Words),
+    Sequence(Vec<Item<Tree>>),
+    Mapping(Vec<Item<Entry>>),
+}
+
+/// An entry of a map.
+pub(super) struct Entry {
+    pub(super) key: Key,
+    pub(super) origin: Origin,
+    pub(super) value: Tree,
+}
+
+/// The key of an entry.
+pub(super) enum Key {
+    Name(Arc<str>),
+    Text(Words),
+}
+
+/// Something that stands in a collection or in a text.
+pub(super) enum Item<T> {
+    Entry(T),
+    If(Vec<Branch<T>>),
+    For(Loop<T>),
+    Set(Binding),
+}
+
+/// A branch of an `if`; the last may have no condition.
+pub(super) struct Branch<T> {
+    pub(super) condition: Option<Expression>,
+    pub(super) written: String,
+    pub(super) items: Vec<Item<T>>,
+}
+
+/// A `for`.
+pub(super) struct Loop<T> {
+    pub(super) names: Vec<Arc<str>>,
+    pub(super) over: Expression,
+    pub(super) written: String,
+    pub(super) items: Vec<Item<T>>,
+}
+
+/// A `set`.
+pub(super) struct Binding {
+    pub(super) name: Arc<str>,
+    pub(super) value: Expression,
+    pub(super) written: String,
+}
+
+impl Key {
+    pub(super) fn shown(&self) -> Scalar<'_> {
+        match self {
+            Self::Name(name) => Scalar::String(name),
+            Self::Text(words) => words.shown(),
+        }
+    }
+
+    /// What keys are sorted by.
+    fn text(&self) -> &str {
+        match self {
+            Self::Name(name) => name,
+            Self::Text(words) => words.written(),
+        }
+    }
+}
+
+/// Walks the lines that items are written as: statements, and entries between them.
+pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, &'a str>)) {
+    for item in items {
+        match item {
+            Item::Entry(entry) => line(Ok(entry)),
+            Item::Set(binding) => line(Err(&binding.written)),
+            Item::If(branches) => {
+                for branch in branches {
+                    line(Err(&branch.written));
+                    lines(&branch.items, line);
+                }
+                line(Err("endif"));
+            }
+            Item::For(turn) => {
+                line(Err(&turn.written));
+                lines(&turn.items, line);
+                line(Err("endfor"));
+            }
+        }
+    }
+}
+
+impl Emit for Tree {
+    fn view(&self) -> View<'_, Self> {
+        match &self.kind {
+            Kind::Scalar(value) => View::Scalar(match value {
+                Value::Null => Scalar::Null,
+                Value::Bool(value) => Scalar::Bool(*value),
+                Value::Int(number) => Scalar::Int(*number),
+                Value::Float(number) => Scalar::Float(*number),
+                Value::String(text) => Scalar::String(text),
+                Value::Sequence(_) | Value::Mapping(_) => unreachable!("collections are no scalars"),
+            }),
+            Kind::Typed(expression) => View::Scalar(Scalar::Expression(&expression.text)),
+            Kind::Text(words) => View::Scalar(words.shown()),
+            Kind::Sequence(items) => {
+                let mut shown = Vec::new();
+                lines(items, &mut |line| {
+                    shown.push(line.map_or_else(Shown::Statement, |e| Shown::Entry((), e)))
+                });
+                View::Sequence(shown)
+            }
+            Kind::Mapping(items) => View::Mapping(shown_mapping(items)),
+        }
+    }
+}
+
+/// In the emitter's order where no statement stands among the keys, else in their own.
+fn shown_mapping(items: &[Item<Entry>]) -> Vec<Shown<'_, Tree, Scalar<'_>>> {
+    let mut entries: Vec<&Entry> = Vec::new();
+    let mut shown = Vec::new();
+    let mut plain = true;
+    lines(items, &mut |line| match line {
+        Ok(entry) => {
+            entries.push(entry);
+            shown.push(Shown::Entry(entry.key.shown(), &entry.value));
+        }
+        Err(statement) => {
+            plain = false;
+            shown.push(Shown::Statement(statement));
+        }
+    });
+    if !plain {
+        return shown;
+    }
+    entries.sort_by(|a, b| (rank(a.key.text()), a.key.text()).cmp(&(rank(b.key.text()), b.key.text())));
+    entries.into_iter().map(|entry| Shown::Entry(entry.key.shown(), &entry.value)).collect()
+}
+
+impl Tree {
+    pub(super) fn new(kind: Kind, origin: Origin) -> Self {
+        let constant = constant(&kind).map(|value| Node { value, origin });
+        Self { kind, origin, constant }
+    }
+}
+
+/// What a node makes, where no expression and no statement has a say.
+fn constant(kind: &Kind) -> Option<Value> {
+    match kind {
+        Kind::Scalar(value) => Some(value.clone()),
+        Kind::Typed(_) | Kind::Text(_) => None,
+        Kind::Sequence(items) => {
+            let item = |item: &Item<Tree>| match item {
+                Item::Entry(tree) => tree.constant.clone(),
+                _ => None,
+            };
+            items.iter().map(item).collect::<Option<Vec<_>>>().map(|nodes| Value::Sequence(Arc::new(nodes)))
+        }
+        Kind::Mapping(items) => {
+            let entry = |item: &Item<Entry>| match item {
+                Item::Entry(Entry { key: Key::Name(name), origin, value }) => {
+                    let key = yaml::Key { name: name.clone(), origin: *origin };
+                    Some(yaml::Entry { key, value: value.constant.clone()? })
+                }
+                _ => None,
+            };
+            items
+                .iter()
+                .map(entry)
+                .collect::<Option<yaml::Mapping>>()
+                .map(|map| Value::Mapping(Arc::new(map)))
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Nodes as the expressions see them, and values as nodes again, unharmed where they come from nodes.
+
+use std::{fmt, sync::Arc};
+
+use minijinja::{
+    Value as Any,
+    value::{Enumerator, Object, ObjectRepr, ValueKind},
+};
+
+use super::limits::{Budget, Excess};
+use crate::yaml::{Entry, Key, Node, Origin, Value};
+
+/// A map or a list of a document, as expressions see it. Maps are walked in the order of their keys, so that the
+/// order in which a definition is written never reaches an output.
+#[derive(Debug)]
+pub(super) struct Shared(pub(super) Node);
+
+impl Object for Shared {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        if self.0.as_sequence().is_some() { ObjectRepr::Seq } else { ObjectRepr::Map }
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Any) -> Option<Any> {
+        match &self.0.value {
+            Value::Sequence(items) => items.get(key.as_usize()?).map(to_any),
+            _ => self.get_value_by_str(key.as_str()?),
+        }
+    }
+
+    fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Any> {
+        self.0.get(key).map(to_any)
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        match &self.0.value {
+            Value::Sequence(items) => Enumerator::Seq(items.len()),
+            Value::Mapping(mapping) => {
+                let mut keys: Vec<_> = mapping.iter().map(|entry| entry.key.name.clone()).collect();
+                keys.sort_unstable();
+                Enumerator::Values(keys.into_iter().map(Any::from).collect())
+            }
+            _ => Enumerator::Empty,
+        }
+    }
+
+    fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
+        match &self.0.value {
+            Value::Sequence(items) => Some(items.len()),
+            Value::Mapping(mapping) => Some(mapping.len()),
+            _ => Some(0),
+        }
+    }
+}
+
+/// A node as expressions see it.
+pub(super) fn to_any(node: &Node) -> Any {
+    match &node.value {
+        Value::Null => Any::from(()),
+        Value::Bool(value) => Any::from(*value),
+        Value::Int(number) => Any::from(*number),
+        Value::Float(number) => Any::from(*number),
+        Value::String(text) => Any::from(text.clone()),
+        Value::Sequence(_) | Value::Mapping(_) => Any::from_object(Shared(node.clone())),
+    }
+}
+
+/// Why a value is no node.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Unfit {
+    /// It is undefined.
+    Undefined,
+    /// It is something that no document holds; the text ends "the value is …".
+    Kind(String),
+    /// It is too large.
+    Excess(Excess),
+}
+
+impl From<Excess> for Unfit {
+    fn from(excess: Excess) -> Self {
+        Self::Excess(excess)
+    }
+}
+
+/// The node of a value; what the expression itself made comes from `origin`.
+pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Node, Unfit> {
+    if let Some(Shared(node)) = any.downcast_object_ref::<Shared>() {
+        budget.take_tree(node)?;
+        return Ok(node.clone());
+    }
+    budget.nodes(1)?;
+    let value = match any.kind() {
+        ValueKind::Undefined => return Err(Unfit::Undefined),
+        ValueKind::None => Value::Null,
+        ValueKind::Bool => Value::Bool(any.is_true()),
+        ValueKind::Number => number(any)?,
+        ValueKind::String => {
+            let text = any.to_str().unwrap_or_default();
+            budget.text(text.len())?;
+            Value::String(text)
+        }
+        ValueKind::Seq | ValueKind::Iterable => budget.deeper(|budget| {
+            let items = any.try_iter().map_err(unfit)?;
+            let nodes = items.map(|item| to_node(&item, origin, budget)).collect::<Result<_, _>>()?;
+            Ok::<_, Unfit>(Value::Sequence(Arc::new(nodes)))
+        })?,
+        ValueKind::Map => budget.deeper(|budget| map(any, origin, budget))?,
+        other => return Err(Unfit::Kind(format!("{other}, which no document holds"))),
+    };
+    Ok(Node { value, origin })
+}
+
+fn map(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Value, Unfit> {
+    let mut entries = Vec::new();
+    for key in any.try_iter().map_err(unfit)? {
+        let Some(name) = key.as_str().map(Arc::from) else {
+            return Err(Unfit::Kind(format!("a map with the key {key:?}, which is no text")));
+        };
+        let value = to_node(&any.get_item(&key).map_err(unfit)?, origin, budget)?;
+        entries.push(Entry { key: Key { name, origin }, value });
+    }
+    Ok(Value::Mapping(Arc::new(entries.into_iter().collect())))
+}
+
+fn unfit(error: minijinja::Error) -> Unfit {
+    Unfit::Kind(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned))
+}
+
+fn number(any: &Any) -> Result<Value, Unfit> {
+    if any.is_integer() {
+        let whole =
+            any.as_i64().ok_or_else(|| Unfit::Kind("a number that does not fit 64 bits".to_owned()))?;
+        return Ok(Value::Int(whole));
+    }
+    match f64::try_from(any.clone()) {
+        Ok(number) if number.is_finite() => Ok(Value::Float(number)),
+        _ => Err(Unfit::Kind("no finite number".to_owned())),
+    }
+}
+
+/// The text of a value inside a text or a key.
+pub(super) fn to_text(any: &Any) -> Result<Arc<str>, Unfit> {
+    let unfit = |what: &str| Err(Unfit::Kind(format!("{what}, which has no place in a text or a key")));
+    match any.kind() {
+        ValueKind::String => Ok(any.to_str().unwrap_or_default()),
+        ValueKind::Bool => Ok(if any.is_true() { "true".into() } else { "false".into() }),
+        ValueKind::Number => Ok(match number(any)? {
+            Value::Int(whole) => whole.to_string().into(),
+            Value::Float(number) => {
+                let mut text = String::new();
+                crate::yaml::emit(&Node::new(Value::Float(number)), &mut text);
+                text.trim_end().into()
+            }
+            _ => unreachable!("a number is whole or has a fraction"),
+        }),
+        ValueKind::Undefined => Err(Unfit::Undefined),
+        ValueKind::None => unfit("null"),
+        ValueKind::Map => unfit("a map"),
+        ValueKind::Seq | ValueKind::Iterable => unfit("a list"),
+        other => unfit(&other.to_string()),
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undefined => f.write_str("the value is undefined"),
+            Self::Kind(what) => write!(f, "the value is {what}"),
+            Self::Excess(excess) => excess.fmt(f),
+        }
+    }
+}

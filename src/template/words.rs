@@ -1,0 +1,117 @@
+//! Text with expressions in it, and block scalars with statements among their lines.
+
+use super::{
+    expression::Expression,
+    tree::{Item, lines},
+};
+use crate::yaml::{Scalar, quote};
+
+/// Text of a template.
+pub(super) struct Words {
+    pub(super) kind: Kind,
+    written: Written,
+}
+
+/// How the text is put together.
+pub(super) enum Kind {
+    Parts(Vec<Part>),
+    /// Lines of a block scalar; whether the last one ends in a line break.
+    Lines(Vec<Item<Vec<Part>>>, bool),
+}
+
+/// A part of a text.
+pub(super) enum Part {
+    Text(String),
+    Expression(Expression),
+}
+
+/// The text in its one form.
+enum Written {
+    /// In double quotes.
+    Quoted(String),
+    /// A literal block.
+    Literal(String),
+}
+
+impl Words {
+    /// A text; only a value can be written as a literal block.
+    pub(super) fn parts(parts: Vec<Part>, is_value: bool) -> Self {
+        let written = match literal(&parts).filter(|_| is_value) {
+            Some(text) => Written::Literal(text),
+            None => Written::Quoted(quoted(&parts)),
+        };
+        Self { kind: Kind::Parts(parts), written }
+    }
+
+    /// The lines of a block scalar.
+    pub(super) fn lines(items: Vec<Item<Vec<Part>>>, terminated: bool) -> Self {
+        let mut written = String::new();
+        lines(&items, &mut |line| {
+            match line {
+                Ok(parts) => push_parts(&mut written, parts),
+                Err(statement) => {
+                    written.push_str("#% ");
+                    written.push_str(statement);
+                }
+            }
+            written.push('\n');
+        });
+        if !terminated {
+            written.pop();
+        }
+        Self { kind: Kind::Lines(items, terminated), written: Written::Literal(written) }
+    }
+
+    pub(super) fn shown(&self) -> Scalar<'_> {
+        match &self.written {
+            Written::Quoted(text) => Scalar::Verbatim(text),
+            Written::Literal(text) => Scalar::Literal(text),
+        }
+    }
+
+    pub(super) fn written(&self) -> &str {
+        match &self.written {
+            Written::Quoted(text) | Written::Literal(text) => text,
+        }
+    }
+}
+
+pub(super) fn push_parts(text: &mut String, parts: &[Part]) {
+    for part in parts {
+        match part {
+            Part::Text(part) => text.push_str(part),
+            Part::Expression(expression) => {
+                text.push_str("${{ ");
+                text.push_str(&expression.text);
+                text.push_str(" }}");
+            }
+        }
+    }
+}
+
+/// The text as a literal block, where one gives it back.
+fn literal(parts: &[Part]) -> Option<String> {
+    let has_break = |part: &Part| matches!(part, Part::Text(text) if text.contains('\n'));
+    let special = |part: &Part| match part {
+        Part::Text(text) => text.chars().any(|c| c != '\n' && c != '\t' && crate::yaml::is_special(c)),
+        Part::Expression(_) => false,
+    };
+    if !parts.iter().any(has_break) || parts.iter().any(special) {
+        return None;
+    }
+    let mut text = String::new();
+    push_parts(&mut text, parts);
+    Some(text)
+}
+
+fn quoted(parts: &[Part]) -> String {
+    let mut out = "\"".to_owned();
+    for part in parts {
+        match part {
+            Part::Text(text) => quote(text, &mut out),
+            Part::Expression(_) => push_parts(&mut out, std::slice::from_ref(part)),
+        }
+    }
+    out.push('"');
+    out
+}
