@@ -63,7 +63,8 @@ pub fn generate(
     sink.begin(notes)?;
     weave(&input, &plan, sink, progress, notes)?;
     notes.halt(())?;
-    let changes = sink.commit(&|changes| publish::message(changes))?;
+    let changes = sink.commit(notes, &publish::message)?;
+    notes.halt(())?;
     Ok(Generation { plan, changes })
 }
 
@@ -88,7 +89,11 @@ impl Sink for Nowhere {
 
     fn keep(&mut self, _folder: TreePath) {}
 
-    fn commit(&mut self, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
         Ok(Changes::default())
     }
 }

@@ -25,8 +25,11 @@ fn supported(cluster_api: Minor) -> (u64, u64) {
 }
 
 /// Fields of the topology, and the minor of Cluster API that they came with.
-const FIELDS: [(&[&str], u64); 3] =
-    [(&["taints"], 13), (&["rollout", "after"], 13), (&["healthCheck", "checks", "unhealthyMachineConditions"], 12)];
+const FIELDS: [(&[&str], u64); 3] = [
+    (&["taints"], 13),
+    (&["rollout", "after"], 13),
+    (&["healthCheck", "checks", "unhealthyMachineConditions"], 12),
+];
 
 fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     let cluster = &plan.cluster;
@@ -54,12 +57,23 @@ fn check_fields(settings: &Mapping, cluster_api: Minor, finder: &mut Finder<'_>)
         if cluster_api.minor < since {
             finder
                 .notes
-                .error("cluster-api", place, format!("`{}` came with Cluster API 1.{since}, and {cluster_api} runs there", path.join(".")))
+                .error(
+                    "cluster-api",
+                    place,
+                    format!(
+                        "`{}` came with Cluster API 1.{since}, and {cluster_api} runs there",
+                        path.join(".")
+                    ),
+                )
                 .hint("upgrade Cluster API and say so in `clusterApi`, or remove the field");
         } else if path == ["taints"] {
             finder
                 .notes
-                .warning("cluster-api", place, "Cluster API refuses `taints` unless its feature gate `MachineTaintPropagation` is on")
+                .warning(
+                    "cluster-api",
+                    place,
+                    "Cluster API refuses `taints` unless its feature gate `MachineTaintPropagation` is on",
+                )
                 .hint("it is alpha and off by default: see that the management cluster has it on");
         }
     }

@@ -20,12 +20,18 @@ fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     let origin = control_plane.replicas_origin.unwrap_or(plan.cluster.origin);
     finder
         .notes
-        .error("control-plane-replicas", finder.input.sources.place(origin), format!("a control plane of {replicas} machines"))
+        .error(
+            "control-plane-replicas",
+            finder.input.sources.place(origin),
+            format!("a control plane of {replicas} machines"),
+        )
         .hint("with stacked etcd it has 1, 3 or 5: an even number tolerates no more failures than one less");
 }
 
 fn has_stacked_etcd(release: &Release) -> bool {
-    let kubeadm = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("KubeadmControlPlaneTemplate");
-    let external = ["spec", "template", "spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd", "external"];
+    let kubeadm =
+        |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("KubeadmControlPlaneTemplate");
+    let external =
+        ["spec", "template", "spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd", "external"];
     release.objects.iter().find(kubeadm).is_some_and(|object| object.at(&external).is_none())
 }

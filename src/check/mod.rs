@@ -41,13 +41,8 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 5] = [
-    &cluster_api::RULE,
-    &control_plane::RULE,
-    &object::RULE,
-    &plaintext_secret::RULE,
-    &unlisted::RULE,
-];
+pub static RULES: [&Rule; 5] =
+    [&cluster_api::RULE, &control_plane::RULE, &object::RULE, &plaintext_secret::RULE, &unlisted::RULE];
 
 /// Where a rule puts what it finds.
 #[derive(Debug)]
@@ -104,7 +99,8 @@ impl Index {
     pub fn add(&mut self, drawn: &Drawn, input: &Input, notes: &mut Notes) {
         let Some((management, cluster)) = home(&drawn.id) else { return };
         for object in &drawn.objects {
-            let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
+            let text =
+                |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
             let version = text(&["apiVersion"]);
             let identity = Identity {
                 management: management.clone(),
@@ -115,8 +111,14 @@ impl Index {
                 name: text(&["metadata", "name"]),
             };
             if let Some(other) = self.seen.get(&identity) {
-                let place = input.sources.place(object.node.origin).unwrap_or_else(|| Place::file(object.path.as_str()));
-                let message = format!("{} `{}` would be written twice: as {} and as {other}", identity.kind, identity.name, object.path);
+                let place = input
+                    .sources
+                    .place(object.node.origin)
+                    .unwrap_or_else(|| Place::file(object.path.as_str()));
+                let message = format!(
+                    "{} `{}` would be written twice: as {} and as {other}",
+                    identity.kind, identity.name, object.path
+                );
                 notes
                     .error("duplicate-object", place, message)
                     .hint("every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it");
@@ -130,8 +132,12 @@ impl Index {
 fn home(id: &PartId) -> Option<(String, String)> {
     match id {
         PartId::Root | PartId::Release(_) => None,
-        PartId::Management(management) | PartId::Namespace { management, .. } => Some((management.clone(), String::new())),
-        PartId::Cluster { management, namespace, cluster } => Some((management.clone(), format!("{namespace}/{cluster}"))),
+        PartId::Management(management) | PartId::Namespace { management, .. } => {
+            Some((management.clone(), String::new()))
+        }
+        PartId::Cluster { management, namespace, cluster } => {
+            Some((management.clone(), format!("{namespace}/{cluster}")))
+        }
     }
 }
 

@@ -19,10 +19,16 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for object in &drawn.objects {
         let place = finder.place(&object.node, object.path.as_str());
         let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
-        let (Some(_), Some(kind), Some(name)) = (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"])) else {
+        let (Some(_), Some(kind), Some(name)) =
+            (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]))
+        else {
             finder
                 .notes
-                .error("object", place, format!("{} gives something that is no Kubernetes object", object.source))
+                .error(
+                    "object",
+                    place,
+                    format!("{} gives something that is no Kubernetes object", object.source),
+                )
                 .hint("it needs apiVersion, kind and metadata.name, all of them text");
             continue;
         };
@@ -39,10 +45,17 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
             match text(&["metadata", "namespace"]) {
                 Some(found) if found == expected => {}
                 found => {
-                    let found = found.map_or_else(|| "no namespace".to_owned(), |found| format!("the namespace `{found}`"));
+                    let found = found.map_or_else(
+                        || "no namespace".to_owned(),
+                        |found| format!("the namespace `{found}`"),
+                    );
                     finder
                         .notes
-                        .error("object", place, format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"))
+                        .error(
+                            "object",
+                            place,
+                            format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"),
+                        )
                         .hint("write `namespace: ${{ namespace.name }}` into the template's metadata");
                 }
             }
@@ -52,7 +65,10 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 
 /// Roles and bindings may hold colons and capitals; everything else is a DNS subdomain.
 fn is_name(kind: &str, name: &str) -> bool {
-    let lenient = kind.ends_with("Role") || kind.ends_with("RoleBinding") || kind == "FlowSchema" || kind == "PriorityLevelConfiguration";
+    let lenient = kind.ends_with("Role")
+        || kind.ends_with("RoleBinding")
+        || kind == "FlowSchema"
+        || kind == "PriorityLevelConfiguration";
     if lenient {
         return !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '%']);
     }

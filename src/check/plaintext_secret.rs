@@ -21,7 +21,8 @@ const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     let allowed = drawn.objects.iter().any(|object| {
         let annotation = object.node.at(&["metadata", "annotations", ALLOW]).and_then(Node::as_str);
-        object.node.get("kind").and_then(Node::as_str) == Some("Cluster") && annotation.is_some_and(|reason| !reason.is_empty())
+        object.node.get("kind").and_then(Node::as_str) == Some("Cluster")
+            && annotation.is_some_and(|reason| !reason.is_empty())
     });
     if allowed {
         return;
@@ -29,7 +30,9 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for object in &drawn.objects {
         let is_secret = object.node.get("kind").and_then(Node::as_str) == Some("Secret");
         let encrypted = object.node.get("sops").is_some();
-        let filled = |key| object.node.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty());
+        let filled = |key| {
+            object.node.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty())
+        };
         if is_secret && !encrypted && (filled("data") || filled("stringData")) {
             report(object, &object.node, "a Secret with its content", finder);
         }
@@ -91,9 +94,14 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
 /// A literal value under a key that says it is a credential; references, placeholders and switches are none.
 fn is_credential(key: &str, text: &str) -> bool {
     let key = key.to_ascii_lowercase().replace(['-', '_'], "");
-    const ENDS: [&str; 7] = ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
+    const ENDS: [&str; 7] =
+        ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
     let named = ENDS.iter().any(|end| key.ends_with(end)) || key == "token";
-    let literal = !text.is_empty() && !text.contains("{{") && !text.contains("${") && !text.starts_with("ENC[") && !text.starts_with('$');
+    let literal = !text.is_empty()
+        && !text.contains("{{")
+        && !text.contains("${")
+        && !text.starts_with("ENC[")
+        && !text.starts_with('$');
     named && literal && text.len() >= 6 && !text.contains(char::is_whitespace)
 }
 

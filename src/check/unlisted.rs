@@ -15,7 +15,11 @@ fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
         if let (Some(reason), Some((version, origin))) = (&choice.unlisted, &choice.version) {
             finder
                 .notes
-                .warning("unlisted-version", finder.input.sources.place(*origin), format!("{name} {version} is taken without being listed: {reason}"))
+                .warning(
+                    "unlisted-version",
+                    finder.input.sources.place(*origin),
+                    format!("{name} {version} is taken without being listed: {reason}"),
+                )
                 .hint("add it to the stack's matrix once it is tested");
         }
     }

@@ -10,7 +10,9 @@ use crate::{generate, io::disk::Workspace, note::Notes};
 /// Everything that `generate` would do is done, except writing. All faults are told at once, each with its place and
 /// what to do about it.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  stackloom check\n  stackloom check --format json | jq '.diagnostics[].message'")]
+#[command(
+    after_help = "Examples:\n  stackloom check\n  stackloom check --format json | jq '.diagnostics[].message'"
+)]
 pub(super) struct Args {}
 
 pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {

@@ -18,7 +18,9 @@ use crate::{
 /// Every file below `generated/` is written by the program, and what is no longer meant is removed; a file that is not
 /// the program's own is never touched. A fault anywhere means that nothing is written. Generating again changes nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result")]
+#[command(
+    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result"
+)]
 pub(super) struct Args {
     /// Write nothing; exit with 3 if generated/ is not what the definitions say
     #[arg(long, conflicts_with = "commit")]
@@ -33,7 +35,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut sink: Box<dyn Sink> = if args.check {
         Box::new(CheckSink::new(&world))
     } else if args.commit {
-        Box::new(CommitSink::new(&world)?)
+        Box::new(CommitSink::new(&world))
     } else {
         Box::new(DiskSink::new(&world))
     };

@@ -24,7 +24,7 @@ use crate::{generate::Failure, note::Fault};
 /// Stackloom reads versioned stack definitions (cluster class, cluster addons, node images) and cluster definitions, and
 /// writes the manifests of every cluster to `generated/`, from where Flux applies them.
 #[derive(Debug, Parser)]
-#[command(version, after_long_help = EXAMPLES, propagate_version = true, max_term_width = 110)]
+#[command(version, after_long_help = EXAMPLES, max_term_width = 110)]
 pub struct Args {
     #[command(flatten)]
     global: Global,
@@ -126,7 +126,8 @@ pub fn main() -> ExitCode {
     match std::panic::catch_unwind(|| run(&args)) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(_) => {
-            Printer::new(&args.global).talk("this is a bug in stackloom: please report what you did and the lines above");
+            Printer::new(&args.global)
+                .talk("this is a bug in stackloom: please report what you did and the lines above");
             ExitCode::from(BUG)
         }
     }
@@ -137,9 +138,9 @@ fn run(args: &Args) -> Exit {
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
-        Command::Schema(command) => schema::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,

@@ -109,7 +109,8 @@ impl Printer {
             source = cause.source();
         }
         if self.is_json() {
-            let document = json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
+            let document =
+                json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
             println!("{}", serde_json::to_string_pretty(&document).unwrap_or_default());
             return;
         }
@@ -148,7 +149,12 @@ fn render(note: &Diagnostic, renderer: &Renderer) -> String {
     renderer.render(&groups)
 }
 
-fn with_place<'a>(group: Group<'a>, place: &'a Place, kind: AnnotationKind, label: Option<&'a str>) -> Group<'a> {
+fn with_place<'a>(
+    group: Group<'a>,
+    place: &'a Place,
+    kind: AnnotationKind,
+    label: Option<&'a str>,
+) -> Group<'a> {
     if place.line == 0 {
         return group.element(Origin::path(&*place.file));
     }
@@ -159,5 +165,7 @@ fn with_place<'a>(group: Group<'a>, place: &'a Place, kind: AnnotationKind, labe
     let start = at(place.column.saturating_sub(1));
     let end = at(place.column.saturating_sub(1) + place.length).max(start);
     let annotation = kind.span(start..end).label(label);
-    group.element(Snippet::source(&*place.source).line_start(place.line).path(&*place.file).annotation(annotation))
+    group.element(
+        Snippet::source(&*place.source).line_start(place.line).path(&*place.file).annotation(annotation),
+    )
 }

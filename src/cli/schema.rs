@@ -11,7 +11,9 @@ use crate::{definition::Kind, io::disk, note::Notes};
 ///
 /// Editors that know the `yaml-language-server` line at the top of a definition complete keys and show what they mean.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas")]
+#[command(
+    after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas"
+)]
 pub(super) struct Args {
     /// The kind
     #[arg(value_enum, required_unless_present = "write", conflicts_with = "write")]

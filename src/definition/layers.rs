@@ -15,7 +15,8 @@ enum Nulls {
 /// A cluster's definition over its folders' defaults, the outermost first.
 pub(super) fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     let empty = Node::from(Mapping::new()).with_origin(definition.node.origin);
-    let below = folders(&definition.source.path).into_iter().filter_map(|folder| definitions.defaults.get(folder));
+    let below =
+        folders(&definition.source.path).into_iter().filter_map(|folder| definitions.defaults.get(folder));
     below.chain([definition]).fold(empty, |merged, layer| merge(&merged, &layer.node, &mut Vec::new()))
 }
 
@@ -53,7 +54,9 @@ fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
 
 /// Merges Helm values: maps merge, everything else replaces, `null` stays (it removes a default of the chart).
 pub fn merge_values(low: &Node, high: &Node) -> Node {
-    let (Value::Mapping(under), Value::Mapping(over)) = (&low.value, &high.value) else { return high.clone() };
+    let (Value::Mapping(under), Value::Mapping(over)) = (&low.value, &high.value) else {
+        return high.clone();
+    };
     let mut result = Mapping::clone(under);
     for entry in over.iter() {
         let value = match result.get(&entry.key.name) {

@@ -19,7 +19,10 @@ pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
 };
 pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
-pub use fleet::{Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject, SourceObjectKind, SourceRef};
+pub use fleet::{
+    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
+    SourceObjectKind, SourceRef,
+};
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{merge_raw, merge_values};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
@@ -27,6 +30,7 @@ pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, rea
 pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
 pub use schema::{Kind, closest};
 pub use stack::{
-    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec, Versioning,
+    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,
+    Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};

@@ -126,7 +126,11 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
     let Some(node) = node else {
         if notes.errors() == before {
             notes
-                .error("empty-file", Place::file(&*source.path), format!("this file is empty, and a {} belongs here", kind.name()))
+                .error(
+                    "empty-file",
+                    Place::file(&*source.path),
+                    format!("this file is empty, and a {} belongs here", kind.name()),
+                )
                 .hint("write the definition, or remove the file");
         }
         return None;
@@ -140,7 +144,11 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
     }
     if let Some(found) = node.get("kind").filter(|found| found.as_str() != Some(kind.name())) {
         let place = source.word(found.origin.offset as usize);
-        let note = notes.error("wrong-kind", place, format!("the kind of this file is `{}` by its place", kind.name()));
+        let note = notes.error(
+            "wrong-kind",
+            place,
+            format!("the kind of this file is `{}` by its place", kind.name()),
+        );
         note.hint(format!("write `kind: {}`, or move the file to where its kind belongs", kind.name()));
         return None;
     }
@@ -187,7 +195,11 @@ fn stack_folder(id: &str, files: &[(&str, &Source)], notes: &mut Notes) -> Optio
     }
     if missing {
         notes
-            .error("no-stack", Place::file(format!("stacks/{id}")), format!("the stack `{id}` has no `stack.yaml`"))
+            .error(
+                "no-stack",
+                Place::file(format!("stacks/{id}")),
+                format!("the stack `{id}` has no `stack.yaml`"),
+            )
             .hint("`stackloom new stack` writes one; or remove the folder");
     }
     Some(StackFolder { stack: stack?, shared, overrides })
@@ -207,7 +219,9 @@ fn sort_file(path: &str, source: &Source, files: &mut StackFiles, notes: &mut No
                 files.addons.insert((*addon).to_owned(), written);
             }
         }
-        ["cluster-class" | "namespace" | "cluster", file] | ["addons", _, "manifests", file] if is_yaml(file) => {
+        ["cluster-class" | "namespace" | "cluster", file] | ["addons", _, "manifests", file]
+            if is_yaml(file) =>
+        {
             files.templates.insert(path.to_owned(), source.clone());
         }
         ["addons", _, "values.yaml"] => {

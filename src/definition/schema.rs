@@ -180,7 +180,11 @@ impl Faults<'_> {
         let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
         let written = self.source.word_at(node.origin.offset as usize).to_owned();
         let expected = self.expected(error, &path);
-        let note = self.notes.error("wrong-value", place, format!("{what} {expected}, not {}", shown(&node, &written)));
+        let note = self.notes.error(
+            "wrong-value",
+            place,
+            format!("{what} {expected}, not {}", shown(&node, &written)),
+        );
         let wants_text = expected.contains("a string") && !matches!(node.kind(), "a list" | "a map" | "null");
         if wants_text {
             note.hint(format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind()));
@@ -199,7 +203,9 @@ impl Faults<'_> {
                 let options: Vec<_> = options.as_array().into_iter().flatten().map(plain_json).collect();
                 format!("must be {}", either(&options))
             }
-            ValidationErrorKind::Constant { expected_value } => format!("must be `{}`", plain_json(expected_value)),
+            ValidationErrorKind::Constant { expected_value } => {
+                format!("must be `{}`", plain_json(expected_value))
+            }
             ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
             ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
             ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} entries"),
@@ -333,7 +339,8 @@ fn type_words(kind: &str) -> String {
         ("object", "a map"),
     ];
     let kind = kind.to_ascii_lowercase();
-    let found: Vec<_> = WORDS.iter().filter(|(name, _)| kind.contains(name)).map(|(_, words)| *words).collect();
+    let found: Vec<_> =
+        WORDS.iter().filter(|(name, _)| kind.contains(name)).map(|(_, words)| *words).collect();
     if found.is_empty() { "null".to_owned() } else { found.join(" or ") }
 }
 

@@ -90,4 +90,3 @@ pub enum ValuesSource {
     /// A `ConfigMap`.
     ConfigMap,
 }
-

@@ -40,7 +40,8 @@ pub struct ManagementCluster {
 impl ManagementCluster {
     /// Where a chart repository is to be had in this management cluster.
     pub fn mirrored(&self, repository: &str) -> String {
-        let matching = self.mirrors.iter().filter_map(|(from, to)| Some((from, to, repository.strip_prefix(from)?)));
+        let matching =
+            self.mirrors.iter().filter_map(|(from, to)| Some((from, to, repository.strip_prefix(from)?)));
         match matching.max_by_key(|(from, ..)| from.len()) {
             Some((_, to, rest)) => format!("{to}{rest}"),
             None => repository.to_owned(),

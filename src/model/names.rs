@@ -26,7 +26,9 @@ impl fmt::Display for NameFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("it is empty"),
-            Self::TooLong { length, limit } => write!(f, "it has {length} characters, and Kubernetes allows {limit}"),
+            Self::TooLong { length, limit } => {
+                write!(f, "it has {length} characters, and Kubernetes allows {limit}")
+            }
             Self::Character(c) => write!(f, "`{c}` may not stand in it"),
             Self::Edge => f.write_str("it must begin and end with a lower-case letter or a digit"),
         }

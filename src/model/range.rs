@@ -122,7 +122,8 @@ fn parse_comparison(word: &str) -> Result<Comparison, String> {
 impl Comparison {
     /// The lowest version that the written parts allow.
     fn floor(&self) -> Version {
-        let mut floor = Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
+        let mut floor =
+            Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
         floor.pre = self.pre.clone();
         floor
     }
@@ -146,16 +147,32 @@ impl Comparison {
         let exact = self.patch.is_some();
         let within = *version >= floor && self.ceiling().is_none_or(|ceiling| *version < ceiling);
         match self.operator {
-            Operator::Equal => if exact { *version == floor } else { within },
-            Operator::NotEqual => if exact { *version != floor } else { !within },
+            Operator::Equal => {
+                if exact {
+                    *version == floor
+                } else {
+                    within
+                }
+            }
+            Operator::NotEqual => {
+                if exact {
+                    *version != floor
+                } else {
+                    !within
+                }
+            }
             Operator::GreaterOrEqual => *version >= floor,
             Operator::Less => *version < floor,
             Operator::Greater if exact => *version > floor,
             Operator::Greater => self.ceiling().is_some_and(|ceiling| *version >= ceiling),
             Operator::LessOrEqual if exact => *version <= floor,
             Operator::LessOrEqual => self.ceiling().is_none_or(|ceiling| *version < ceiling),
-            Operator::Tilde => *version >= floor && self.tilde_ceiling().is_none_or(|ceiling| *version < ceiling),
-            Operator::Caret => *version >= floor && self.caret_ceiling().is_none_or(|ceiling| *version < ceiling),
+            Operator::Tilde => {
+                *version >= floor && self.tilde_ceiling().is_none_or(|ceiling| *version < ceiling)
+            }
+            Operator::Caret => {
+                *version >= floor && self.caret_ceiling().is_none_or(|ceiling| *version < ceiling)
+            }
         }
     }
 

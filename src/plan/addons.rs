@@ -1,5 +1,7 @@
 //! Which addons a cluster has, at which versions, from where, and in which order.
 
+use std::sync::Arc;
+
 use semver::Version;
 
 use super::{ChartSource, ClusterNames};
@@ -17,7 +19,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct AddonPlan {
     /// What it is, with its templates.
-    pub frozen: ReleaseAddon,
+    pub frozen: Arc<ReleaseAddon>,
     /// Its version in this cluster.
     pub version: Option<Version>,
     /// The cluster's own values, over the release's.
@@ -109,14 +111,18 @@ impl Planner<'_> {
         }
     }
 
-    fn addon(&self, frozen: &ReleaseAddon, notes: &mut Notes) -> Option<AddonPlan> {
+    fn addon(&self, frozen: &Arc<ReleaseAddon>, notes: &mut Notes) -> Option<AddonPlan> {
         let name = frozen.addon.name.as_str();
         let choice = self.choice(name);
         let version = self.version(frozen, choice, notes)?;
         let values = choice.and_then(|choice| choice.values.clone());
         if frozen.addon.chart.is_none() && values.is_some() {
             notes
-                .error("values-without-chart", self.place(name), format!("the addon `{name}` is made of manifests and takes no values"))
+                .error(
+                    "values-without-chart",
+                    self.place(name),
+                    format!("the addon `{name}` is made of manifests and takes no values"),
+                )
                 .hint("use `variables`, which its templates see");
         }
         self.check_dependencies(frozen, notes);
@@ -146,7 +152,11 @@ impl Planner<'_> {
             let Some(needed) = self.release.addon(other.as_str()) else { continue };
             if !self.enabled(needed) {
                 notes
-                    .error("addon-off", self.place(other.as_str()), format!("the addon `{name}` needs `{other}`, which this cluster turns off"))
+                    .error(
+                        "addon-off",
+                        self.place(other.as_str()),
+                        format!("the addon `{name}` needs `{other}`, which this cluster turns off"),
+                    )
                     .hint(format!("turn `{other}` on, or `{name}` off as well"));
             } else if frozen.addon.chart.is_some() != needed.addon.chart.is_some() {
                 notes
@@ -157,12 +167,17 @@ impl Planner<'_> {
     }
 
     fn helm_dependencies(&self, frozen: &ReleaseAddon) -> Vec<String> {
-        let before = |other: &&ReleaseAddon| {
+        let before = |other: &&Arc<ReleaseAddon>| {
             let named = frozen.addon.depends_on.contains(&other.addon.name);
             let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
             self.enabled(other) && other.addon.chart.is_some() && (named || stage)
         };
-        self.release.addons.iter().filter(before).map(|other| self.names.helm_release(other.addon.name.as_str())).collect()
+        self.release
+            .addons
+            .iter()
+            .filter(before)
+            .map(|other| self.names.helm_release(other.addon.name.as_str()))
+            .collect()
     }
 
     /// Manifests of the default stage come when the Helm releases exist; of those, Flux cannot wait for more.
@@ -171,17 +186,30 @@ impl Planner<'_> {
             Stage::Bootstrap => &self.names.cluster,
             Stage::Default => &self.names.addons,
         };
-        let before = |other: &&ReleaseAddon| {
+        let before = |other: &&Arc<ReleaseAddon>| {
             let named = frozen.addon.depends_on.contains(&other.addon.name);
             let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
-            self.enabled(other) && !other.manifests.is_empty() && (named || stage) && other.addon.name != frozen.addon.name
+            self.enabled(other)
+                && !other.manifests.is_empty()
+                && (named || stage)
+                && other.addon.name != frozen.addon.name
         };
-        let others = self.release.addons.iter().filter(before).map(|other| self.names.manifests(other.addon.name.as_str()));
+        let others = self
+            .release
+            .addons
+            .iter()
+            .filter(before)
+            .map(|other| self.names.manifests(other.addon.name.as_str()));
         std::iter::once(first.clone()).chain(others).collect()
     }
 
     /// The version that the cluster asks for, else the release's own.
-    fn version(&self, frozen: &ReleaseAddon, choice: Option<&AddonChoice>, notes: &mut Notes) -> Option<Option<Version>> {
+    fn version(
+        &self,
+        frozen: &ReleaseAddon,
+        choice: Option<&AddonChoice>,
+        notes: &mut Notes,
+    ) -> Option<Option<Version>> {
         let (name, kubernetes) = (&frozen.addon.name, &self.release.kubernetes);
         let Some((version, origin)) = choice.and_then(|choice| choice.version.as_ref()) else {
             return Some(frozen.version.clone());
@@ -192,10 +220,18 @@ impl Planner<'_> {
         let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
         if !fits && unlisted.is_none() {
             let message = match row {
-                Some(row) => format!("{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}", row.kubernetes),
+                Some(row) => format!(
+                    "{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}",
+                    row.kubernetes
+                ),
                 None => format!("the release `{}` does not list {name} {version}", self.release.name),
             };
-            let fitting: Vec<_> = frozen.addon.matrix.iter().filter(|row| row.kubernetes.contains(kubernetes.as_semver())).collect();
+            let fitting: Vec<_> = frozen
+                .addon
+                .matrix
+                .iter()
+                .filter(|row| row.kubernetes.contains(kubernetes.as_semver()))
+                .collect();
             let note = notes.error("incompatible", place, message);
             match fitting.first() {
                 Some(newest) => note.hint(format!("upgrade {name} to {}", newest.version)),

@@ -38,21 +38,30 @@ impl ChartSource {
 
     /// What kind of source it is.
     pub fn kind(&self) -> ChartReference {
-        if self.repository.starts_with("oci://") { ChartReference::OciRepository } else { ChartReference::HelmChart }
+        if self.repository.starts_with("oci://") {
+            ChartReference::OciRepository
+        } else {
+            ChartReference::HelmChart
+        }
     }
 
     /// The source object's name: readable, and apart from the same chart of another repository.
     pub fn name(&self) -> String {
         let version = self.version.to_string().replace('+', "-").to_ascii_lowercase();
         let chart = self.chart.replace(['/', '_'], "-").to_ascii_lowercase();
-        shortened(&format!("{chart}-{version}-{}", short_hash(&format!("{} {}", self.repository, self.chart))))
+        shortened(&format!(
+            "{chart}-{version}-{}",
+            short_hash(&format!("{} {}", self.repository, self.chart))
+        ))
     }
 
     /// The name of the `HelmRepository` that a classic repository needs.
     pub fn repository_name(&self) -> String {
         let address = self.repository.split("://").nth(1).unwrap_or_default();
-        let readable: String =
-            address.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
+        let readable: String = address
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+            .collect();
         let readable: Vec<_> = readable.split('-').filter(|part| !part.is_empty()).collect();
         shortened(&format!("{}-{}", readable.join("-"), short_hash(&self.repository)))
     }

@@ -128,7 +128,9 @@ impl Index {
         }
         let (releases, charts) = self.management.entry(management.clone()).or_default();
         releases.insert(release.name.clone(), release.clone());
-        charts.extend(plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| helm.chart.clone()));
+        charts.extend(
+            plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| helm.chart.clone()),
+        );
         let namespace = self.namespaces.entry((management, cluster.namespace.clone())).or_default();
         namespace.insert(release.name.clone(), release.clone());
     }
@@ -147,12 +149,16 @@ fn management(
 }
 
 /// The namespaces of clusters, and that of cluster classes.
-fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>) -> Vec<NamespacePlan> {
+fn namespaces(
+    fleet: &Fleet,
+    used: &BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
+) -> Vec<NamespacePlan> {
     let mut all = used.clone();
     for management in &fleet.management_clusters {
         all.entry((management.name.clone(), management.class_namespace.clone())).or_default();
     }
-    let find = |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
+    let find =
+        |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
     all.into_iter()
         .filter_map(|((management, name), releases)| {
             let releases = releases.into_values().collect();

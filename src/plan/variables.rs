@@ -22,17 +22,29 @@ pub(super) fn plan(
     notes: &mut Notes,
 ) -> Option<Vec<(String, Option<Node>)>> {
     let before = notes.errors();
-    let overrides = std::iter::once(&cluster.control_plane.variables).chain(cluster.node_pools.iter().map(|pool| &pool.variables));
+    let overrides = std::iter::once(&cluster.control_plane.variables)
+        .chain(cluster.node_pools.iter().map(|pool| &pool.variables));
     for given in std::iter::once(&cluster.variables).chain(overrides) {
         check_known(given, release, input, notes);
     }
     let variables = release.class.variables.iter().map(|variable| {
-        let value = cluster.variables.get(&variable.name).cloned().or_else(|| variable.schema.get("default").cloned());
+        let value = cluster
+            .variables
+            .get(&variable.name)
+            .cloned()
+            .or_else(|| variable.schema.get("default").cloned());
         if value.is_none() && variable.required {
             let place = input.sources.place(cluster.origin);
             notes
-                .error("missing-variable", place, format!("the class of `{}` requires the variable `{}`", release.name, variable.name))
-                .hint(format!("add `variables: {{ {}: … }}` to the cluster, or to the folder's `_defaults.yaml`", variable.name));
+                .error(
+                    "missing-variable",
+                    place,
+                    format!("the class of `{}` requires the variable `{}`", release.name, variable.name),
+                )
+                .hint(format!(
+                    "add `variables: {{ {}: … }}` to the cluster, or to the folder's `_defaults.yaml`",
+                    variable.name
+                ));
         }
         (variable.name.clone(), value.map(|value| complete(&value, &variable.schema)))
     });

@@ -1,2 +1,5 @@
-//! stub
-pub fn message(_c: &crate::tree::Changes) -> String { String::new() }
+//! Changes made public: what a commit says of them.
+
+mod message;
+
+pub use message::message;

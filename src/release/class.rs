@@ -75,7 +75,11 @@ impl<'a> Objects<'a> {
         for object in &self.release.objects {
             if let Some(identity) = self.check_one(object) {
                 if !seen.insert(identity.clone()) {
-                    self.error(object, format!("two objects {} `{}` in one class", identity.0, identity.1), "give each its own name");
+                    self.error(
+                        object,
+                        format!("two objects {} `{}` in one class", identity.0, identity.1),
+                        "give each its own name",
+                    );
                 }
             }
         }
@@ -84,15 +88,27 @@ impl<'a> Objects<'a> {
         let [class] = classes.as_slice() else {
             let place = crate::note::Place::file(format!("stacks/{}/cluster-class", self.release.stack));
             self.notes
-                .error("no-class", place, format!("a stack has one ClusterClass, and this one has {}", classes.len()))
+                .error(
+                    "no-class",
+                    place,
+                    format!("a stack has one ClusterClass, and this one has {}", classes.len()),
+                )
                 .hint("`cluster-class/` holds one ClusterClass and the templates that it names");
             return None;
         };
         if class.at(&["metadata", "name"]).and_then(Node::as_str) != Some(&self.release.name) {
-            self.error(class, "the ClusterClass does not have the release's name".to_owned(), "write `name: ${{ release.name }}`");
+            self.error(
+                class,
+                "the ClusterClass does not have the release's name".to_owned(),
+                "write `name: ${{ release.name }}`",
+            );
         }
         if class.get("apiVersion").and_then(Node::as_str) != Some("cluster.x-k8s.io/v1beta2") {
-            self.error(class, "the ClusterClass is not `cluster.x-k8s.io/v1beta2`".to_owned(), "older versions of the API are no longer served from Cluster API 1.16 on");
+            self.error(
+                class,
+                "the ClusterClass is not `cluster.x-k8s.io/v1beta2`".to_owned(),
+                "older versions of the API are no longer served from Cluster API 1.16 on",
+            );
         }
         self.check_references(class, &seen);
         Some(class)
@@ -100,15 +116,25 @@ impl<'a> Objects<'a> {
 
     fn check_one(&mut self, object: &Node) -> Option<(String, String)> {
         let text = |path: &[&str]| object.at(path).and_then(Node::as_str);
-        let (Some(_), Some(kind), Some(name)) = (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"])) else {
-            self.error(object, "this is no Kubernetes object".to_owned(), "it needs apiVersion, kind and metadata.name");
+        let (Some(_), Some(kind), Some(name)) =
+            (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]))
+        else {
+            self.error(
+                object,
+                "this is no Kubernetes object".to_owned(),
+                "it needs apiVersion, kind and metadata.name",
+            );
             return None;
         };
         if Subdomain::new(name).is_err() || !name.starts_with(&self.release.name) {
             self.error(object, format!("the name `{name}` does not begin with the release's"), "write `name: ${{ release.name }}-…`: a template is never edited in place, so its name carries the release");
         }
         if let Some(namespace) = object.at(&["metadata", "namespace"]) {
-            self.error(namespace, "an object of a class has no namespace of its own".to_owned(), "remove it: the engine puts classes into the management cluster's `classNamespace`");
+            self.error(
+                namespace,
+                "an object of a class has no namespace of its own".to_owned(),
+                "remove it: the engine puts classes into the management cluster's `classNamespace`",
+            );
         }
         Some((kind.to_owned(), name.to_owned()))
     }
@@ -121,10 +147,19 @@ impl<'a> Objects<'a> {
                 let text = |key| reference.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
                 let identity = (text("kind"), text("name"));
                 if !objects.contains(&identity) {
-                    self.error(reference, format!("the class names {} `{}`, which is not among its objects", identity.0, identity.1), "put the template into `cluster-class/`, with exactly this name");
+                    self.error(
+                        reference,
+                        format!(
+                            "the class names {} `{}`, which is not among its objects",
+                            identity.0, identity.1
+                        ),
+                        "put the template into `cluster-class/`, with exactly this name",
+                    );
                 }
             }
-            open.extend(node.as_mapping().into_iter().flat_map(|mapping| mapping.iter().map(|entry| &entry.value)));
+            open.extend(
+                node.as_mapping().into_iter().flat_map(|mapping| mapping.iter().map(|entry| &entry.value)),
+            );
             open.extend(node.as_sequence().into_iter().flatten());
         }
     }

@@ -21,9 +21,14 @@ pub struct Content {
 /// Hashes a release whose name is a stand-in, or whose name is taken out of its class objects first.
 pub(super) fn hash(release: &Release) -> Content {
     let cluster_class = digest(&class(release));
-    let cluster_addon = digest(&release.addons.iter().map(addon).collect::<Vec<_>>());
+    let cluster_addon = digest(&release.addons.iter().map(|one| addon(one)).collect::<Vec<_>>());
     let node_image = digest(&release.images.iter().map(image).collect::<Vec<_>>());
-    let whole = digest(&[cluster_class.clone(), cluster_addon.clone(), node_image.clone(), release.language.to_string()]);
+    let whole = digest(&[
+        cluster_class.clone(),
+        cluster_addon.clone(),
+        node_image.clone(),
+        release.language.to_string(),
+    ]);
     Content { cluster_class, cluster_addon, node_image, whole }
 }
 
@@ -39,11 +44,15 @@ fn digest(parts: &[String]) -> String {
 }
 
 fn class(release: &Release) -> Vec<String> {
-    let mut objects: Vec<_> = release.objects.iter().map(|object| {
-        let mut text = String::new();
-        emit(object, &mut text);
-        text
-    }).collect();
+    let mut objects: Vec<_> = release
+        .objects
+        .iter()
+        .map(|object| {
+            let mut text = String::new();
+            emit(object, &mut text);
+            text
+        })
+        .collect();
     objects.sort();
     let mut parts = vec![release.kubernetes.to_string()];
     parts.extend(objects);
@@ -61,7 +70,7 @@ fn canonical(folder: &str, templates: &[StackTemplate]) -> Vec<String> {
 }
 
 fn addon(release_addon: &ReleaseAddon) -> String {
-    let ReleaseAddon { addon, version, values, manifests } = release_addon;
+    let ReleaseAddon { addon, version, values_objects: _, values, manifests } = release_addon;
     let mut parts = vec![super::write::addon_text(addon, version.as_ref())];
     parts.extend(canonical("values", &values.iter().cloned().collect::<Vec<_>>()));
     parts.extend(canonical("manifests", manifests));
@@ -74,5 +83,11 @@ fn image(image: &crate::model::NodeImage) -> String {
         ImageSource::Artifact(artifact) => format!("artifact {artifact}"),
         ImageSource::Build(build) => format!("build {build}"),
     };
-    digest(&[image.name.clone(), image.kubernetes.to_string(), format!("{:?}", image.os), image.architecture.clone(), source])
+    digest(&[
+        image.name.clone(),
+        image.kubernetes.to_string(),
+        format!("{:?}", image.os),
+        image.architecture.clone(),
+        source,
+    ])
 }

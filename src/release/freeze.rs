@@ -1,12 +1,14 @@
 //! Freezing: a resolved stack becomes a head release.
 
+use std::sync::Arc;
+
 use super::{Release, ReleaseAddon, class, content};
 use crate::{
     definition::Channel,
     model::{ImageSource, KubernetesVersion, NodeImage, StackId},
     note::Notes,
     resolve::ResolvedStack,
-    template::{Context, LEVEL},
+    template::{Context, LANGUAGE},
     world::Input,
     yaml::{Mapping, Node, Value},
 };
@@ -17,12 +19,18 @@ const STAND_IN: &str = "v0";
 /// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
 pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut Notes) -> Option<Release> {
     let stack = resolved.stack;
-    let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| ReleaseAddon {
-        addon: addon.clone(),
-        version: version.clone(),
-        values: values.clone(),
-        manifests: manifests.clone(),
+    let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| {
+        let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
+        let objects = source.map(|source| super::values_objects(addon, source, LANGUAGE, notes));
+        Arc::new(ReleaseAddon {
+            addon: addon.clone(),
+            version: version.clone(),
+            values_objects: objects.unwrap_or_default(),
+            values: values.clone(),
+            manifests: manifests.clone(),
+        })
     });
+    let addons = addons.collect();
     let mut release = Release {
         name: name(&stack.id, &stack.kubernetes, STAND_IN),
         channel: Channel::Hash,
@@ -33,17 +41,17 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
         class: class::ClusterClass::default(),
         namespace: stack.namespace.clone(),
         cluster: stack.cluster.clone(),
-        addons: addons.collect(),
+        addons,
         images: stack.images.clone(),
         compatibility: stack.compatibility.clone(),
         content: content::Content::default(),
-        language: LEVEL,
+        language: LANGUAGE,
     };
-    release.objects = render_class(resolved, &release, input, &mut Notes::new()).unwrap_or_default();
+    release.objects = render_class(resolved, &release, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
     release.version = format!("v0-sha.{}", short(&release.content.whole));
     release.name = name(&stack.id, &stack.kubernetes, &release.version);
-    release.objects = render_class(resolved, &release, input, notes)?;
+    release.objects = render_class(resolved, &release, notes)?;
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
@@ -61,7 +69,7 @@ pub(super) fn short(digest: &str) -> String {
     format!("{letter}{}", &rest[..7])
 }
 
-fn render_class(resolved: &ResolvedStack<'_>, release: &Release, input: &Input, notes: &mut Notes) -> Option<Vec<Node>> {
+fn render_class(resolved: &ResolvedStack<'_>, release: &Release, notes: &mut Notes) -> Option<Vec<Node>> {
     let mut context = Context::new();
     for entry in release.context().iter() {
         context.set(&entry.key.name, entry.value.clone());
@@ -69,7 +77,7 @@ fn render_class(resolved: &ResolvedStack<'_>, release: &Release, input: &Input, 
     let mut objects = Vec::new();
     let mut sound = true;
     for template in &resolved.stack.cluster_class {
-        match template.template.render(&context, &input.sources, notes) {
+        match template.template.render(&context, notes) {
             Some(documents) => objects.extend(documents.into_iter().map(protected)),
             None => sound = false,
         }
@@ -123,13 +131,17 @@ pub(super) fn context(
     let mut context = Mapping::new();
     context.set("stack", pair(&[("name", stack.name.to_string()), ("provider", stack.provider.to_string())]));
     context.set("release", pair(&[("name", name.to_owned()), ("version", version.to_owned())]));
-    context.set("kubernetes", pair(&[("version", kubernetes.to_string()), ("minor", kubernetes.minor().to_string())]));
+    context.set(
+        "kubernetes",
+        pair(&[("version", kubernetes.to_string()), ("minor", kubernetes.minor().to_string())]),
+    );
     context.set("images", images.iter().map(image).collect::<Vec<_>>());
     context
 }
 
 fn image(image: &NodeImage) -> Node {
-    let text = |value: Option<&String>| value.map_or(Node::from(Value::Null), |value| Node::from(value.as_str()));
+    let text =
+        |value: Option<&String>| value.map_or(Node::from(Value::Null), |value| Node::from(value.as_str()));
     let (url, checksum, artifact, build) = match &image.source {
         ImageSource::Url { url, checksum } => (Some(url), Some(checksum), None, None),
         ImageSource::Artifact(artifact) => (None, None, Some(artifact), None),

@@ -22,7 +22,9 @@ use crate::{
     model::{Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId},
     note::{Halted, Notes},
     resolve::Resolution,
+    template::{Text, Visible},
     world::Input,
+    yaml::Source,
     yaml::{Mapping, Node},
 };
 
@@ -51,7 +53,7 @@ pub struct Release {
     /// Templates once per cluster.
     pub cluster: Vec<StackTemplate>,
     /// Its addons, by name.
-    pub addons: Vec<ReleaseAddon>,
+    pub addons: Vec<Arc<ReleaseAddon>>,
     /// Its node images, by name.
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
@@ -69,6 +71,8 @@ pub struct ReleaseAddon {
     pub addon: Addon,
     /// The version that the release pins.
     pub version: Option<Version>,
+    /// The names of the objects that its values come from, in the order of `addon.values_from`.
+    pub values_objects: Vec<Arc<Text>>,
     /// Its values.
     pub values: Option<StackTemplate>,
     /// Its manifests.
@@ -82,7 +86,7 @@ impl Release {
     }
 
     /// An addon by name.
-    pub fn addon(&self, name: &str) -> Option<&ReleaseAddon> {
+    pub fn addon(&self, name: &str) -> Option<&Arc<ReleaseAddon>> {
         self.addons.iter().find(|addon| addon.addon.name.as_str() == name)
     }
 
@@ -119,7 +123,9 @@ impl Releases {
         let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
         match closest(name, self.named.keys().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("releases are folders of `generated/releases/`; `release: head` takes the stack as it stands"),
+            None => note.hint(
+                "releases are folders of `generated/releases/`; `release: head` takes the stack as it stands",
+            ),
         };
         None
     }
@@ -136,12 +142,22 @@ pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -
     for name in numbered(input) {
         let prefix = format!("generated/releases/{name}/");
         let files = input.sources.below(prefix.trim_end_matches('/'));
-        let files = files.map(|source| (source.path.strip_prefix(&prefix).unwrap_or_default().to_owned(), source.clone()));
+        let files = files
+            .map(|source| (source.path.strip_prefix(&prefix).unwrap_or_default().to_owned(), source.clone()));
         if let Some(release) = read(&name, &files.collect(), notes) {
             releases.named.insert(name, Arc::new(release));
         }
     }
     notes.halt(releases)
+}
+
+/// The names of the objects that an addon's values come from, as texts that may hold expressions.
+fn values_objects(addon: &Addon, source: &Source, level: u32, notes: &mut Notes) -> Vec<Arc<Text>> {
+    let parse = |from: &crate::model::ValuesFrom, notes: &mut Notes| {
+        let node = Node::from(from.name.as_str()).with_origin(from.origin);
+        Text::parse(&node, source, level, Visible::Addon, notes)
+    };
+    addon.values_from.iter().filter_map(|from| parse(from, notes).map(Arc::new)).collect()
 }
 
 /// The names of the numbered releases among the sources.

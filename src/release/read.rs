@@ -6,7 +6,7 @@ use super::{Content, Release, ReleaseAddon, class, content};
 use crate::{
     definition::{self as written, Kind, StackTemplate, Written, lower_frozen},
     note::{Notes, Place},
-    template::{LEVEL, Template, Visible},
+    template::{LANGUAGE, Template, Visible},
     yaml::{self, Node, Source, Sources, Value},
 };
 
@@ -15,16 +15,26 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let before = notes.errors();
     let Some(source) = files.get("release.yaml") else {
         notes
-            .error("no-release", Place::file(format!("generated/releases/{name}")), "this folder has no `release.yaml`")
+            .error(
+                "no-release",
+                Place::file(format!("generated/releases/{name}")),
+                "this folder has no `release.yaml`",
+            )
             .hint("put the release back from git, or remove the folder");
         return None;
     };
     let written: Written<written::Release> = written::read(source, Kind::Release, notes)?;
     let spec = &written.value.spec;
     let level = u32::try_from(spec.template_language).unwrap_or(u32::MAX);
-    if level > LEVEL {
+    if level > LANGUAGE {
         notes
-            .error("template-language", source.word(0), format!("the release's templates are of level {level}, and this program knows up to {LEVEL}"))
+            .error(
+                "template-language",
+                source.word(0),
+                format!(
+                    "the release's templates are of level {level}, and this program knows up to {LANGUAGE}"
+                ),
+            )
             .hint("use a newer version of the program");
         return None;
     }
@@ -34,9 +44,11 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
     let addons = parts.addons.into_iter().map(|(addon, version)| {
-        let values = reader.templates(&format!("addons/{}/values.yaml", addon.name), Visible::Addon, notes).pop();
+        let values =
+            reader.templates(&format!("addons/{}/values.yaml", addon.name), Visible::Addon, notes).pop();
         let manifests = reader.templates(&format!("addons/{}/manifests/", addon.name), Visible::Addon, notes);
-        ReleaseAddon { addon, version, values, manifests }
+        let values_objects = super::values_objects(&addon, source, level, notes);
+        Arc::new(ReleaseAddon { addon, version, values_objects, values, manifests })
     });
     let mut release = Release {
         name: written.value.metadata.name.clone(),
@@ -54,9 +66,15 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         content: recorded(&spec.content),
         language: level,
     };
-    if release.name != name || super::freeze::name(&release.stack, &release.kubernetes, &release.version) != name {
+    if release.name != name
+        || super::freeze::name(&release.stack, &release.kubernetes, &release.version) != name
+    {
         notes
-            .error("wrong-name", source.word(0), format!("the folder `{name}` holds the release `{}`", release.name))
+            .error(
+                "wrong-name",
+                source.word(0),
+                format!("the folder `{name}` holds the release `{}`", release.name),
+            )
             .hint("put the folder back under its own name");
     }
     if notes.errors() > before {
@@ -80,7 +98,8 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
 fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Option<()> {
     let mut nameless = release.clone();
     nameless.name = super::freeze::name(&release.stack, &release.kubernetes, "v0");
-    nameless.objects = release.objects.iter().map(|object| renamed(object, &release.name, &nameless.name)).collect();
+    nameless.objects =
+        release.objects.iter().map(|object| renamed(object, &release.name, &nameless.name)).collect();
     let found = content::hash(&nameless);
     let components = [
         ("the cluster class", &found.cluster_class, &release.content.cluster_class),
@@ -90,8 +109,15 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
     ];
     if let Some((what, ..)) = components.iter().find(|(_, found, recorded)| found != recorded) {
         notes
-            .error("release-changed", Place::file(&*source.path), format!("{what} of the release `{}` is not what it was when it was cut", release.name))
-            .hint(format!("a release never changes: `git checkout -- generated/releases/{}`, and cut a new one", release.name));
+            .error(
+                "release-changed",
+                Place::file(&*source.path),
+                format!("{what} of the release `{}` is not what it was when it was cut", release.name),
+            )
+            .hint(format!(
+                "a release never changes: `git checkout -- generated/releases/{}`, and cut a new one",
+                release.name
+            ));
         return None;
     }
     Some(())
@@ -106,7 +132,10 @@ fn renamed(node: &Node, name: &str, stand_in: &str) -> Node {
         }
         Value::Mapping(mapping) => {
             let entries = mapping.iter().map(|entry| yaml::Entry {
-                key: yaml::Key { name: entry.key.name.replace(name, stand_in).into(), origin: entry.key.origin },
+                key: yaml::Key {
+                    name: entry.key.name.replace(name, stand_in).into(),
+                    origin: entry.key.origin,
+                },
                 value: renamed(&entry.value, name, stand_in),
             });
             Value::Mapping(Arc::new(entries.collect()))
@@ -127,7 +156,8 @@ impl Reader<'_> {
     }
 
     fn objects(&self, notes: &mut Notes) -> Vec<Node> {
-        let mut objects: Vec<_> = self.below("cluster-class/").filter_map(|(_, source)| yaml::read(source, notes)).collect();
+        let mut objects: Vec<_> =
+            self.below("cluster-class/").filter_map(|(_, source)| yaml::read(source, notes)).collect();
         objects.sort_by_cached_key(super::freeze::identity);
         objects
     }

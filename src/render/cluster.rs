@@ -7,22 +7,24 @@ use crate::{
     note::Notes,
     plan::ClusterPlan,
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
 /// The folder of a cluster.
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
     let cluster = &plan.cluster;
-    management_folder(&cluster.management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str())
+    management_folder(&cluster.management)
+        .join("clusters")
+        .join(cluster.namespace.as_str())
+        .join(cluster.name.as_str())
 }
 
-pub(super) fn draw(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
     drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
     let context = context::of_cluster(plan);
     for template in &plan.release.cluster {
-        if let Some(objects) = template.template.render(&context, &input.sources, notes) {
+        if let Some(objects) = template.template.render(&context, notes) {
             let source = format!("{} of {}", template.path, plan.release.name);
             drawn.add_rendered(&folder, &source, Target::Management, objects);
         }
@@ -44,10 +46,13 @@ fn object(plan: &ClusterPlan) -> Node {
     root.set("kind", "Cluster");
     root.set("metadata", metadata);
     let spec = Node::from(spec(plan)).with_origin(cluster.origin);
-    root.set("spec", match &cluster.raw {
-        Some(raw) => merge_raw(&spec, raw),
-        None => spec,
-    });
+    root.set(
+        "spec",
+        match &cluster.raw {
+            Some(raw) => merge_raw(&spec, raw),
+            None => spec,
+        },
+    );
     Node::from(root).with_origin(cluster.origin)
 }
 
@@ -86,7 +91,10 @@ fn topology(plan: &ClusterPlan) -> Mapping {
     class.set("namespace", cluster.management.class_namespace.as_str());
     let mut topology = Mapping::new();
     topology.set("classRef", Node::from(class).with_origin(cluster.release_origin));
-    topology.set("version", Node::from(format!("v{}", plan.release.kubernetes)).with_origin(cluster.release_origin));
+    topology.set(
+        "version",
+        Node::from(format!("v{}", plan.release.kubernetes)).with_origin(cluster.release_origin),
+    );
     topology.set_filled("controlPlane", control_plane(plan));
     topology.set_filled("workers", workers(&cluster.node_pools));
     let given = plan.variables.iter().filter_map(|(name, value)| Some(variable(name, value.as_ref()?)));
@@ -105,7 +113,10 @@ fn control_plane(plan: &ClusterPlan) -> Mapping {
     let control_plane = &plan.cluster.control_plane;
     let mut mapping = Mapping::new();
     let origin = control_plane.replicas_origin.unwrap_or(plan.cluster.origin);
-    mapping.set_some("replicas", control_plane.replicas.map(|replicas| Node::from(replicas).with_origin(origin)));
+    mapping.set_some(
+        "replicas",
+        control_plane.replicas.map(|replicas| Node::from(replicas).with_origin(origin)),
+    );
     mapping.set_filled("metadata", metadata(&control_plane.labels, &control_plane.annotations));
     settings(&mut mapping, &control_plane.settings);
     overrides(&mut mapping, &control_plane.variables);
@@ -113,7 +124,8 @@ fn control_plane(plan: &ClusterPlan) -> Mapping {
 }
 
 fn workers(pools: &[NodePool]) -> Mapping {
-    let of_kind = |kind: PoolKind| pools.iter().filter(|pool| pool.kind == kind).map(worker).collect::<Vec<_>>();
+    let of_kind =
+        |kind: PoolKind| pools.iter().filter(|pool| pool.kind == kind).map(worker).collect::<Vec<_>>();
     let mut workers = Mapping::new();
     workers.set_filled("machineDeployments", of_kind(PoolKind::MachineDeployment));
     workers.set_filled("machinePools", of_kind(PoolKind::MachinePool));
@@ -162,6 +174,9 @@ fn overrides(mapping: &mut Mapping, variables: &Mapping) {
     let mut sorted: Vec<_> = variables.iter().collect();
     sorted.sort_by(|a, b| a.key.name.cmp(&b.key.name));
     let mut inner = Mapping::new();
-    inner.set("overrides", sorted.iter().map(|entry| variable(&entry.key.name, &entry.value)).collect::<Vec<_>>());
+    inner.set(
+        "overrides",
+        sorted.iter().map(|entry| variable(&entry.key.name, &entry.value)).collect::<Vec<_>>(),
+    );
     mapping.set("variables", inner);
 }

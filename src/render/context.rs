@@ -32,7 +32,7 @@ pub(super) fn of_addon(cluster: &Context, addon: &AddonPlan) -> Context {
     let mut mapping = Mapping::new();
     mapping.set("name", addon.frozen.addon.name.as_str());
     mapping.set("version", version(addon));
-    context.set("addon", mapping.into());
+    context.set("addon", mapping);
     context
 }
 

@@ -5,7 +5,6 @@ use crate::{
     note::Notes,
     plan::NamespacePlan,
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -14,15 +13,16 @@ pub(super) fn folder(plan: &NamespacePlan) -> TreePath {
     management_folder(&plan.management).join("namespaces").join(plan.name.as_str())
 }
 
-pub(super) fn draw(plan: &NamespacePlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan);
     drawn.add(folder.join("namespace.yaml"), "stackloom.yaml", Target::Management, object(plan));
     for release in &plan.releases {
         let context = context::of_namespace(release, &plan.name, &plan.fleet);
         for template in &release.namespace {
-            let Some(objects) = template.template.render(&context, &input.sources, notes) else { continue };
+            let Some(objects) = template.template.render(&context, notes) else { continue };
             // Two releases with the same image say the same of it: it is one object.
-            let new = objects.into_iter().filter(|object| !drawn.objects.iter().any(|other| other.node == *object));
+            let new =
+                objects.into_iter().filter(|object| !drawn.objects.iter().any(|other| other.node == *object));
             let source = format!("{} of stack {}", template.path, release.stack);
             let new = new.collect();
             drawn.add_rendered(&folder, &source, Target::Management, new);

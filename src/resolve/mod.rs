@@ -45,13 +45,26 @@ fn choose(addon: &Addon, stack: &Stack<StackTemplate>, notes: &mut Notes) -> Opt
         return None;
     }
     if fitting().next().is_none() {
-        let ranges: Vec<_> = addon.matrix.iter().map(|row| format!("{} takes {}", row.version, row.kubernetes)).collect();
+        let ranges: Vec<_> =
+            addon.matrix.iter().map(|row| format!("{} takes {}", row.version, row.kubernetes)).collect();
         notes
-            .error("no-version", file, format!("no version of `{}` works with Kubernetes {kubernetes}: {}", addon.name, ranges.join("; ")))
-            .hint(format!("add a version that takes {} to the matrix, or take that minor out of stack.yaml", kubernetes.minor()));
+            .error(
+                "no-version",
+                file,
+                format!(
+                    "no version of `{}` works with Kubernetes {kubernetes}: {}",
+                    addon.name,
+                    ranges.join("; ")
+                ),
+            )
+            .hint(format!(
+                "add a version that takes {} to the matrix, or take that minor out of stack.yaml",
+                kubernetes.minor()
+            ));
         return None;
     }
-    let found = fitting().find(|row| forbidden(addon, Some(&row.version), kubernetes, &stack.compatibility).is_none());
+    let found = fitting()
+        .find(|row| forbidden(addon, Some(&row.version), kubernetes, &stack.compatibility).is_none());
     if found.is_none() {
         let newest = fitting().next().map(|row| &row.version);
         if let Some(rule) = forbidden(addon, newest, kubernetes, &stack.compatibility) {

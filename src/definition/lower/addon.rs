@@ -3,7 +3,7 @@
 use super::{label, place_at, range, semantic_version};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{Addon, Chart, KubernetesVersion, Label, Requirement, Stage, ValuesFrom, ValuesSource},
+    model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
     note::{Notes, Place},
     yaml::Origin,
 };
@@ -57,7 +57,12 @@ impl<'a> Said<'a> {
 }
 
 /// Lowers an addon; `base` is the path of its content inside `written`.
-pub(super) fn lower<T>(said: &Said<'_>, written: &Written<T>, base: &[&str], notes: &mut Notes) -> Option<Addon> {
+pub(super) fn lower<T>(
+    said: &Said<'_>,
+    written: &Written<T>,
+    base: &[&str],
+    notes: &mut Notes,
+) -> Option<Addon> {
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let name = label(said.name, "the addon", Some(at(&[])), notes)?;
     let matrix = matrix(said, &at, notes);
@@ -69,7 +74,8 @@ pub(super) fn lower<T>(said: &Said<'_>, written: &Written<T>, base: &[&str], not
     let release_name = said.release_name.unwrap_or(said.name);
     let release_namespace = said.release_namespace.unwrap_or("kube-system");
     let release_name = label(release_name, "the Helm release", Some(at(&["release", "name"])), notes);
-    let release_namespace = label(release_namespace, "the namespace", Some(at(&["release", "namespace"])), notes);
+    let release_namespace =
+        label(release_namespace, "the namespace", Some(at(&["release", "namespace"])), notes);
     let release_name = release_name.and_then(|release| helm_name(release, &at, notes));
     let mut depends_on: Vec<Label> = Vec::new();
     for (index, other) in said.depends_on.iter().enumerate() {
@@ -86,7 +92,10 @@ pub(super) fn lower<T>(said: &Said<'_>, written: &Written<T>, base: &[&str], not
             name: chart.name.clone(),
         }),
         matrix: matrix?,
-        max_minor_step: said.upgrade.and_then(|upgrade| upgrade.max_minor_step).and_then(|step| step.try_into().ok()),
+        max_minor_step: said
+            .upgrade
+            .and_then(|upgrade| upgrade.max_minor_step)
+            .and_then(|step| step.try_into().ok()),
         release_name: release_name?,
         release_namespace: release_namespace?,
         stage: match said.stage {
@@ -104,7 +113,11 @@ fn helm_name(name: Label, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> O
     const HELM_LIMIT: usize = 53;
     if name.as_str().len() > HELM_LIMIT {
         notes
-            .error("wrong-name", at(&["release", "name"]), format!("the Helm release `{name}` has more than {HELM_LIMIT} characters"))
+            .error(
+                "wrong-name",
+                at(&["release", "name"]),
+                format!("the Helm release `{name}` has more than {HELM_LIMIT} characters"),
+            )
             .hint("set a shorter `release.name`");
         return None;
     }
@@ -124,7 +137,11 @@ fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> 
         };
         if rows.iter().any(|other| other.version == version) {
             notes
-                .error("duplicate", at(&["versions", &index, "version"]), format!("version {version} stands twice in the matrix"))
+                .error(
+                    "duplicate",
+                    at(&["versions", &index, "version"]),
+                    format!("version {version} stands twice in the matrix"),
+                )
                 .hint("join the two ranges with `||`");
         }
         rows.push(Requirement { version, kubernetes });
@@ -133,7 +150,12 @@ fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> 
     sound.then_some(rows)
 }
 
-fn values_from<T>(said: &Said<'_>, written: &Written<T>, base: &[&str], notes: &mut Notes) -> Option<Vec<ValuesFrom>> {
+fn values_from<T>(
+    said: &Said<'_>,
+    written: &Written<T>,
+    base: &[&str],
+    notes: &mut Notes,
+) -> Option<Vec<ValuesFrom>> {
     let mut all = Vec::new();
     for (index, from) in said.values_from.iter().enumerate() {
         let index = index.to_string();
@@ -143,7 +165,11 @@ fn values_from<T>(said: &Said<'_>, written: &Written<T>, base: &[&str], notes: &
             (None, Some(config_map)) => (ValuesSource::ConfigMap, config_map, "configMap"),
             _ => {
                 notes
-                    .error("values-from", place_at(written, &path), "values come either from a `secret` or from a `configMap`")
+                    .error(
+                        "values-from",
+                        place_at(written, &path),
+                        "values come either from a `secret` or from a `configMap`",
+                    )
                     .hint("name one of them");
                 return None;
             }
@@ -172,19 +198,22 @@ fn origin_at<T>(written: &Written<T>, path: &[&str]) -> Origin {
     node.origin
 }
 
-/// The newest version of a matrix whose range holds a Kubernetes version.
-pub(crate) fn newest_for<'a>(matrix: &'a [Requirement], kubernetes: &KubernetesVersion) -> Option<&'a Requirement> {
-    matrix.iter().find(|row| row.kubernetes.contains(kubernetes.as_semver()))
-}
-
 /// Reports names in `dependsOn` that no addon of the same stack has, and circles.
-pub(super) fn check_dependencies(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, notes: &mut Notes) {
+pub(super) fn check_dependencies(
+    addons: &[Addon],
+    place: &dyn Fn(&Addon) -> Option<Place>,
+    notes: &mut Notes,
+) {
     for addon in addons {
         for other in &addon.depends_on {
             if !addons.iter().any(|candidate| candidate.name == *other) {
                 let known = addons.iter().map(|candidate| candidate.name.as_str());
                 let similar = written::closest(other.as_str(), known);
-                let note = notes.error("unknown-addon", place(addon), format!("`{}` depends on `{other}`, which this stack does not have", addon.name));
+                let note = notes.error(
+                    "unknown-addon",
+                    place(addon),
+                    format!("`{}` depends on `{other}`, which this stack does not have", addon.name),
+                );
                 match similar {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                     None => note.hint("name an addon of the same stack"),
@@ -193,7 +222,11 @@ pub(super) fn check_dependencies(addons: &[Addon], place: &dyn Fn(&Addon) -> Opt
         }
         if let Some(circle) = circle_from(addon, addons) {
             notes
-                .error("dependency-cycle", place(addon), format!("addons wait for one another in a circle: {circle}"))
+                .error(
+                    "dependency-cycle",
+                    place(addon),
+                    format!("addons wait for one another in a circle: {circle}"),
+                )
                 .hint("remove one of these `dependsOn`");
         }
     }
@@ -219,4 +252,3 @@ fn circle_from(start: &Addon, addons: &[Addon]) -> Option<String> {
     }
     None
 }
-

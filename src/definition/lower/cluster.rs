@@ -2,25 +2,29 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{
-    Lowering, label, pools,
-    text,
-};
+use super::{Lowering, label, pools, text};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
     model::{
-        AddonChoice, Cluster, ControlPlane, Fleet, Label, ManagementCluster, Minor, Network, ReleaseRef, StackId, Subdomain,
+        AddonChoice, Cluster, ControlPlane, Fleet, Label, ManagementCluster, Minor, Network, ReleaseRef,
+        StackId, Subdomain,
     },
     note::{Notes, Place},
     world::Input,
     yaml::{Mapping, Node, Origin},
 };
 
-pub(super) fn lower_all(context: &Lowering<'_>, fleet: &Fleet, input: &Input, notes: &mut Notes) -> Vec<Cluster> {
+pub(super) fn lower_all(
+    context: &Lowering<'_>,
+    fleet: &Fleet,
+    input: &Input,
+    notes: &mut Notes,
+) -> Vec<Cluster> {
     use rayon::prelude::*;
     let one = |layer: &Layer| {
         let mut own = Notes::new();
-        let cluster = One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
+        let cluster =
+            One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
         (cluster, own)
     };
     let lowered: Vec<_> = context.definitions.clusters.par_iter().map(one).collect();
@@ -29,11 +33,14 @@ pub(super) fn lower_all(context: &Lowering<'_>, fleet: &Fleet, input: &Input, no
         clusters.extend(cluster);
         notes.append(own);
     }
-    let identity = |cluster: &Cluster| (cluster.management.name.clone(), cluster.namespace.clone(), cluster.name.clone());
+    let identity = |cluster: &Cluster| {
+        (cluster.management.name.clone(), cluster.namespace.clone(), cluster.name.clone())
+    };
     clusters.sort_by_cached_key(|cluster| (identity(cluster), cluster.file.clone()));
     for pair in clusters.windows(2) {
         if identity(&pair[0]) == identity(&pair[1]) {
-            let message = format!("there are two clusters `{}` in the namespace `{}`", pair[1].name, pair[1].namespace);
+            let message =
+                format!("there are two clusters `{}` in the namespace `{}`", pair[1].name, pair[1].namespace);
             let note = notes.error("duplicate", context.place(pair[1].origin), message);
             note.hint("give one of them another name or namespace");
             if let Some(place) = context.place(pair[0].origin) {
@@ -135,16 +142,26 @@ impl One<'_> {
     fn management(&self, notes: &mut Notes) -> Option<Arc<ManagementCluster>> {
         let known = &self.fleet.management_clusters;
         let Some(node) = self.spec("managementCluster") else {
-            let note = notes.error("missing-key", self.own_place(), "nothing says which management cluster builds the cluster");
+            let note = notes.error(
+                "missing-key",
+                self.own_place(),
+                "nothing says which management cluster builds the cluster",
+            );
             let first = known.first().map_or("…", |cluster| cluster.name.as_str());
-            note.hint(format!("add `managementCluster: {first}` to its spec, or to the folder's `_defaults.yaml`"));
+            note.hint(format!(
+                "add `managementCluster: {first}` to its spec, or to the folder's `_defaults.yaml`"
+            ));
             return None;
         };
         let name = node.as_str()?;
         if let Some(found) = known.iter().find(|cluster| cluster.name.as_str() == name) {
             return Some(found.clone());
         }
-        let note = notes.error("unknown-management-cluster", self.place(node), format!("stackloom.yaml has no management cluster `{name}`"));
+        let note = notes.error(
+            "unknown-management-cluster",
+            self.place(node),
+            format!("stackloom.yaml has no management cluster `{name}`"),
+        );
         match closest(name, known.iter().map(|cluster| cluster.name.as_str())) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
             None => note.hint("add it to `managementClusters` there"),
@@ -166,7 +183,11 @@ impl One<'_> {
         for key in ["stack", "kubernetes"] {
             if let Some(other) = self.spec(key) {
                 notes
-                    .error("release", self.place(other), format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"))
+                    .error(
+                        "release",
+                        self.place(other),
+                        format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"),
+                    )
                     .hint(format!("remove it; where a folder's defaults set it, write `{key}: null` here"));
             }
         }
@@ -174,7 +195,11 @@ impl One<'_> {
             Ok(found) => Some((ReleaseRef::Named(found), node.origin)),
             Err(fault) => {
                 notes
-                    .error("wrong-name", self.place(node), format!("`{name}` is no name of a release: {fault}"))
+                    .error(
+                        "wrong-name",
+                        self.place(node),
+                        format!("`{name}` is no name of a release: {fault}"),
+                    )
                     .hint("releases are called like `openstack-scs-1-35-v7`");
                 None
             }
@@ -185,7 +210,11 @@ impl One<'_> {
         let (stack, kubernetes) = (self.spec("stack"), self.spec("kubernetes"));
         let (Some(stack), Some(kubernetes)) = (stack, kubernetes) else {
             notes
-                .error("missing-key", self.place(release), "`release: head` needs a stack and a Kubernetes minor")
+                .error(
+                    "missing-key",
+                    self.place(release),
+                    "`release: head` needs a stack and a Kubernetes minor",
+                )
                 .hint("add `stack: <provider>/<stack>` and `kubernetes: \"1.35\"`");
             return None;
         };
@@ -198,18 +227,29 @@ impl One<'_> {
         let minor = Minor::parse(kubernetes.as_str()?);
         if minor.is_none() {
             notes
-                .error("wrong-version", self.place(kubernetes), format!("`{}` is no Kubernetes minor", kubernetes.as_str()?))
+                .error(
+                    "wrong-version",
+                    self.place(kubernetes),
+                    format!("`{}` is no Kubernetes minor", kubernetes.as_str()?),
+                )
                 .hint("write it as \"1.35\"; the stack says which patch version that is");
         }
         let (id, minor) = (id?, minor?);
         let serves = |folder: &crate::definition::parse::StackFolder| {
-            folder.stack.value.spec.kubernetes.iter().any(|release| release.version.starts_with(&format!("{minor}.")))
+            folder
+                .stack
+                .value
+                .spec
+                .kubernetes
+                .iter()
+                .any(|release| release.version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {
             None => {
                 let known = self.context.definitions.stacks.keys().map(String::as_str);
                 let similar = closest(&id.to_string(), known).map(str::to_owned);
-                let note = notes.error("unknown-stack", self.place(stack), format!("there is no stack `{id}`"));
+                let note =
+                    notes.error("unknown-stack", self.place(stack), format!("there is no stack `{id}`"));
                 match similar {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                     None => note.hint(format!("its folder would be `stacks/{id}`")),
@@ -217,9 +257,20 @@ impl One<'_> {
                 None
             }
             Some(folder) if !serves(folder) => {
-                let served: Vec<_> = folder.stack.value.spec.kubernetes.iter().map(|release| release.version.as_str()).collect();
+                let served: Vec<_> = folder
+                    .stack
+                    .value
+                    .spec
+                    .kubernetes
+                    .iter()
+                    .map(|release| release.version.as_str())
+                    .collect();
                 notes
-                    .error("unknown-minor", self.place(kubernetes), format!("the stack `{id}` does not serve Kubernetes {minor}"))
+                    .error(
+                        "unknown-minor",
+                        self.place(kubernetes),
+                        format!("the stack `{id}` does not serve Kubernetes {minor}"),
+                    )
                     .hint(format!("it serves {}", served.join(", ")));
                 None
             }
@@ -252,7 +303,11 @@ impl One<'_> {
                 if block.as_str().is_some_and(|text| !is_cidr(text)) {
                     sound = false;
                     notes
-                        .error("wrong-cidr", self.place(block), format!("`{}` is no CIDR block", block.as_str().unwrap_or_default()))
+                        .error(
+                            "wrong-cidr",
+                            self.place(block),
+                            format!("`{}` is no CIDR block", block.as_str().unwrap_or_default()),
+                        )
                         .hint("write it like 10.96.0.0/12 or fd00:10:96::/112");
                 }
             }

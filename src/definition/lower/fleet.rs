@@ -26,7 +26,11 @@ pub(super) fn lower(context: &Lowering<'_>, program: &Version, notes: &mut Notes
         match one.lower(notes) {
             Some(lowered) if clusters.iter().any(|other| other.name == lowered.name) => {
                 notes
-                    .error("duplicate", one.place(&["name"]), format!("there are two management clusters `{}`", lowered.name))
+                    .error(
+                        "duplicate",
+                        one.place(&["name"]),
+                        format!("there are two management clusters `{}`", lowered.name),
+                    )
                     .hint("give each its own name");
             }
             Some(lowered) => clusters.push(Arc::new(lowered)),
@@ -57,23 +61,30 @@ struct One<'a> {
 impl One<'_> {
     /// The place of a key of this management cluster, else of the fleet.
     fn place(&self, path: &[&str]) -> crate::note::Place {
-        let own: Vec<_> = ["spec", "managementClusters", &self.at].into_iter().chain(path.iter().copied()).collect();
+        let own: Vec<_> =
+            ["spec", "managementClusters", &self.at].into_iter().chain(path.iter().copied()).collect();
         let items = self.written.node.at(&["spec", "managementClusters"]).and_then(|node| node.as_sequence());
         let node = items.and_then(|items| items.get(self.at.parse::<usize>().ok()?));
         if path.is_empty() || node.is_some_and(|node| node.get(path[0]).is_some()) {
             return place_at(self.written, &own);
         }
         let shared: Vec<_> = ["spec"].into_iter().chain(path.iter().copied()).collect();
-        if self.written.node.at(&shared[..2]).is_some() { place_at(self.written, &shared) } else { place_at(self.written, &own) }
+        if self.written.node.at(&shared[..2]).is_some() {
+            place_at(self.written, &shared)
+        } else {
+            place_at(self.written, &own)
+        }
     }
 
     fn lower(&self, notes: &mut Notes) -> Option<ManagementCluster> {
         let (spec, management) = (&self.written.value.spec, self.management);
         let name = label(&management.name, "the management cluster", Some(self.place(&["name"])), notes);
         let class_namespace = management.class_namespace.as_deref().unwrap_or("cluster-classes");
-        let class_namespace = label(class_namespace, "the class namespace", Some(self.place(&["classNamespace"])), notes);
+        let class_namespace =
+            label(class_namespace, "the class namespace", Some(self.place(&["classNamespace"])), notes);
         let engine = self.engine(management.engine.or(spec.engine), notes);
-        let cluster_api = self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
+        let cluster_api =
+            self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
         let source = self.source(management.source.as_ref().or(spec.source.as_ref()), notes);
         let decryption = self.decryption(notes);
         let (source, folder) = source?;
@@ -95,7 +106,11 @@ impl One<'_> {
             None | Some(written::Engine::Flux) => Some(Engine::Flux),
             Some(written::Engine::ArgoCd) => {
                 notes
-                    .error("engine", self.place(&["engine"]), "this version of the program writes trees for Flux only")
+                    .error(
+                        "engine",
+                        self.place(&["engine"]),
+                        "this version of the program writes trees for Flux only",
+                    )
                     .hint("write `engine: flux`");
                 None
             }
@@ -107,7 +122,11 @@ impl One<'_> {
         let known = CLUSTER_API.contains(&text).then(|| Minor::parse(text)).flatten();
         if known.is_none() {
             notes
-                .error("cluster-api", self.place(&["clusterApi"]), format!("`{text}` is no Cluster API that this program knows"))
+                .error(
+                    "cluster-api",
+                    self.place(&["clusterApi"]),
+                    format!("`{text}` is no Cluster API that this program knows"),
+                )
                 .hint(format!("it knows {}", CLUSTER_API.join(", ")));
         }
         known
@@ -123,10 +142,18 @@ impl One<'_> {
         Some(Some(Decryption { provider: "sops", secret }))
     }
 
-    fn source(&self, source: Option<&written::SourceRef>, notes: &mut Notes) -> Option<(EngineSource, String)> {
+    fn source(
+        &self,
+        source: Option<&written::SourceRef>,
+        notes: &mut Notes,
+    ) -> Option<(EngineSource, String)> {
         let Some(source) = source else {
             notes
-                .error("no-source", self.place(&["name"]), "nothing says where the engine reads this repository from")
+                .error(
+                    "no-source",
+                    self.place(&["name"]),
+                    "nothing says where the engine reads this repository from",
+                )
                 .hint("add `spec.source: { url: https://…, branch: main }` to stackloom.yaml");
             return None;
         };
@@ -146,10 +173,15 @@ impl One<'_> {
 
     fn folder(&self, path: &str, notes: &mut Notes) -> Option<String> {
         let trimmed = path.trim_start_matches("./").trim_end_matches('/');
-        let inside = !path.starts_with('/') && trimmed.split('/').all(|part| !matches!(part, "..") && !part.is_empty() || trimmed.is_empty());
+        let inside = !path.starts_with('/')
+            && trimmed.split('/').all(|part| !matches!(part, "..") && !part.is_empty() || trimmed.is_empty());
         if !inside {
             notes
-                .error("source", self.place(&["source", "path"]), format!("`{path}` is no folder inside the repository"))
+                .error(
+                    "source",
+                    self.place(&["source", "path"]),
+                    format!("`{path}` is no folder inside the repository"),
+                )
                 .hint("write it like `fleets/demo`, without `..`");
             return None;
         }
@@ -161,11 +193,19 @@ impl One<'_> {
         let good = ["https://", "http://", "ssh://"].iter().any(|scheme| url.starts_with(scheme));
         if !good {
             notes
-                .error("source", place, format!("`{url}` is no address that Flux reads: it takes http, https and ssh"))
+                .error(
+                    "source",
+                    place,
+                    format!("`{url}` is no address that Flux reads: it takes http, https and ssh"),
+                )
                 .hint("write ssh addresses as `ssh://git@host/path.git`, not as `git@host:path`");
             return None;
         }
-        let user = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).and_then(|host| host.split_once('@'));
+        let user = url
+            .split("://")
+            .nth(1)
+            .and_then(|rest| rest.split('/').next())
+            .and_then(|host| host.split_once('@'));
         if user.is_some_and(|(user, _)| user.contains(':')) {
             notes
                 .error("secret", place, "the address holds a password")
@@ -175,7 +215,11 @@ impl One<'_> {
         let reference = match (&source.branch, &source.tag) {
             (Some(_), Some(_)) => {
                 notes
-                    .error("source", self.place(&["source", "tag"]), "a source follows either a branch or a tag")
+                    .error(
+                        "source",
+                        self.place(&["source", "tag"]),
+                        "a source follows either a branch or a tag",
+                    )
                     .hint("remove one of them");
                 return None;
             }
@@ -219,6 +263,8 @@ impl One<'_> {
     }
 
     fn subdomain(&self, text: &str, what: &str, path: &[&str], notes: &mut Notes) -> Option<Subdomain> {
-        Subdomain::new(text).map_err(|fault| super::name_error(text, what, Some(self.place(path)), &fault, notes)).ok()
+        Subdomain::new(text)
+            .map_err(|fault| super::name_error(text, what, Some(self.place(path)), &fault, notes))
+            .ok()
     }
 }

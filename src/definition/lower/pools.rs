@@ -31,7 +31,11 @@ pub(super) fn settings(node: &Node) -> Mapping {
     settings
 }
 
-pub(super) fn lower_all(context: &Lowering<'_>, node: Option<&Node>, notes: &mut Notes) -> Option<Vec<NodePool>> {
+pub(super) fn lower_all(
+    context: &Lowering<'_>,
+    node: Option<&Node>,
+    notes: &mut Notes,
+) -> Option<Vec<NodePool>> {
     let mut pools: Vec<NodePool> = Vec::new();
     let mut names: BTreeMap<String, Origin> = BTreeMap::new();
     let mut sound = true;
@@ -41,7 +45,11 @@ pub(super) fn lower_all(context: &Lowering<'_>, node: Option<&Node>, notes: &mut
             continue;
         };
         if let Some(first) = names.insert(pool.name.to_string(), pool.origin) {
-            let note = notes.error("duplicate", context.place(pool.origin), format!("there are two node pools `{}`", pool.name));
+            let note = notes.error(
+                "duplicate",
+                context.place(pool.origin),
+                format!("there are two node pools `{}`", pool.name),
+            );
             note.hint("give one of them another name: a pool's name is that of its machines");
             if let Some(place) = context.place(first) {
                 note.related("the other one", place);
@@ -82,7 +90,11 @@ fn size(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Size> 
     match (node.get("replicas"), node.get("autoscale")) {
         (Some(_), Some(autoscale)) => {
             notes
-                .error("replicas", context.place(autoscale.origin), "a pool has either `replicas` or `autoscale`")
+                .error(
+                    "replicas",
+                    context.place(autoscale.origin),
+                    "a pool has either `replicas` or `autoscale`",
+                )
                 .hint("Cluster API refuses both: the autoscaler and git would fight over the number");
             None
         }
@@ -91,7 +103,11 @@ fn size(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Size> 
             let (min, max) = (bound("min")?, bound("max")?);
             if min > max {
                 notes
-                    .error("replicas", context.place(autoscale.origin), format!("the pool has at least {min} and at most {max} machines"))
+                    .error(
+                        "replicas",
+                        context.place(autoscale.origin),
+                        format!("the pool has at least {min} and at most {max} machines"),
+                    )
                     .hint("`max` must not be less than `min`");
                 return None;
             }
@@ -108,14 +124,26 @@ fn check_kind(context: &Lowering<'_>, node: &Node, kind: PoolKind, notes: &mut N
         PoolKind::MachineDeployment => ("machine deployment", &[&["failureDomains"]]),
         PoolKind::MachinePool => (
             "machine pool",
-            &[&["failureDomain"], &["healthCheck"], &["readinessGates"], &["rollout"], &["deletion", "order"]],
+            &[
+                &["failureDomain"],
+                &["healthCheck"],
+                &["readinessGates"],
+                &["rollout"],
+                &["deletion", "order"],
+            ],
         ),
     };
     for path in unknown {
         if let Some(found) = node.at(path) {
-            let note = notes.error("pool-kind", context.place(found.origin), format!("a {words} has no `{}`", path.join(".")));
+            let note = notes.error(
+                "pool-kind",
+                context.place(found.origin),
+                format!("a {words} has no `{}`", path.join(".")),
+            );
             match path[0] {
-                "failureDomains" => note.hint("a machine deployment has one `failureDomain`; make a pool per domain"),
+                "failureDomains" => {
+                    note.hint("a machine deployment has one `failureDomain`; make a pool per domain")
+                }
                 "failureDomain" => note.hint("a machine pool has `failureDomains`, a list"),
                 _ => note.hint("Cluster API's topology does not know it for machine pools: remove it"),
             };
@@ -124,7 +152,12 @@ fn check_kind(context: &Lowering<'_>, node: &Node, kind: PoolKind, notes: &mut N
 }
 
 /// Labels or annotations, in the form that the API server takes.
-pub(super) fn metadata(context: &Lowering<'_>, node: Option<&Node>, labels: bool, notes: &mut Notes) -> Option<Mapping> {
+pub(super) fn metadata(
+    context: &Lowering<'_>,
+    node: Option<&Node>,
+    labels: bool,
+    notes: &mut Notes,
+) -> Option<Mapping> {
     let Some(mapping) = node.and_then(Node::as_mapping) else { return Some(Mapping::new()) };
     let mut sound = true;
     for entry in mapping.iter() {

@@ -13,15 +13,18 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, CompatibilityRule, ImageSource, KubernetesVersion, Label, Maturity, Minor, NodeImage, Stack, StackId,
+        Addon, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage, Stack, StackId,
         Versioning,
     },
     note::{Notes, Place},
-    template::{LEVEL, Template, Visible},
+    template::{LANGUAGE, Template, Visible},
     yaml::Source,
 };
 
-pub(super) fn lower_all(context: &Lowering<'_>, notes: &mut Notes) -> BTreeMap<(StackId, Minor), Stack<StackTemplate>> {
+pub(super) fn lower_all(
+    context: &Lowering<'_>,
+    notes: &mut Notes,
+) -> BTreeMap<(StackId, Minor), Stack<StackTemplate>> {
     let mut stacks = BTreeMap::new();
     for (name, folder) in &context.definitions.stacks {
         let lowering = OneStack { folder, templates: BTreeMap::new() };
@@ -47,14 +50,22 @@ impl OneStack<'_> {
         if spec.provider != provider {
             let place = place_at(written, &["spec", "provider"]);
             notes
-                .error("wrong-name", place, format!("the provider is `{}`, and the folder `{provider}`", spec.provider))
+                .error(
+                    "wrong-name",
+                    place,
+                    format!("the provider is `{}`, and the folder `{provider}`", spec.provider),
+                )
                 .hint(format!("write `provider: {provider}`, or move the folder"));
         }
         let id = match StackId::new(provider, name) {
             Ok(id) => id,
             Err(fault) => {
                 notes
-                    .error("wrong-name", Place::file(&*written.source.path), format!("`{folder_name}` is no name of a stack: {fault}"))
+                    .error(
+                        "wrong-name",
+                        Place::file(&*written.source.path),
+                        format!("`{folder_name}` is no name of a stack: {fault}"),
+                    )
                     .hint("provider and stack are lower-case letters and digits, without a dash");
                 return Vec::new();
             }
@@ -65,7 +76,11 @@ impl OneStack<'_> {
             if !versions.iter().any(|(version, _)| version.minor() == *minor) {
                 let folder = format!("stacks/{id}/{}", minor.dashed());
                 notes
-                    .error("stray-file", Place::file(folder), format!("an override for Kubernetes {minor}, which the stack does not serve"))
+                    .error(
+                        "stray-file",
+                        Place::file(folder),
+                        format!("an override for Kubernetes {minor}, which the stack does not serve"),
+                    )
                     .hint(format!("add {minor} to `kubernetes` in stack.yaml, or remove the folder"));
             }
         }
@@ -87,10 +102,16 @@ impl OneStack<'_> {
         for (at, release) in written.value.spec.kubernetes.iter().enumerate() {
             let place = |key| place_at(written, &["spec", "kubernetes", &at.to_string(), key]);
             check_date(release.end_of_life.as_deref(), &place("endOfLife"), notes);
-            let Some(version) = kubernetes_version(&release.version, place("version"), notes) else { continue };
+            let Some(version) = kubernetes_version(&release.version, place("version"), notes) else {
+                continue;
+            };
             if versions.iter().any(|(other, _)| other.minor() == version.minor()) {
                 notes
-                    .error("duplicate", place("version"), format!("Kubernetes {} stands twice", version.minor()))
+                    .error(
+                        "duplicate",
+                        place("version"),
+                        format!("Kubernetes {} stands twice", version.minor()),
+                    )
                     .hint("a stack serves one patch version per minor: keep the newer one");
                 continue;
             }
@@ -130,7 +151,11 @@ impl OneStack<'_> {
         let cluster_class = self.templates(files, "cluster-class/", Visible::ClusterClass, notes);
         if cluster_class.is_empty() && notes.errors() == 0 {
             notes
-                .error("no-class", Place::file(format!("stacks/{id}")), format!("the stack `{id}` has no cluster class"))
+                .error(
+                    "no-class",
+                    Place::file(format!("stacks/{id}")),
+                    format!("the stack `{id}` has no cluster class"),
+                )
                 .hint("put the ClusterClass and its templates into `cluster-class/`");
         }
         let namespace = self.templates(files, "namespace/", Visible::Namespace, notes);
@@ -140,11 +165,21 @@ impl OneStack<'_> {
             if !addons.iter().any(|(addon, ..)| addon.name == rule.addon) {
                 let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
                 notes
-                    .error("unknown-addon", place, format!("the rule `{}` speaks of `{}`, which the stack does not have", rule.name, rule.addon))
+                    .error(
+                        "unknown-addon",
+                        place,
+                        format!(
+                            "the rule `{}` speaks of `{}`, which the stack does not have",
+                            rule.name, rule.addon
+                        ),
+                    )
                     .hint("name an addon of the stack, or remove the rule");
             }
         }
-        let images = files.node_images.as_ref().map(|written| images(&written.value.spec.images, written, &kubernetes, notes));
+        let images = files
+            .node_images
+            .as_ref()
+            .map(|written| images(&written.value.spec.images, written, &kubernetes, notes));
         Some(Stack {
             id: id.clone(),
             kubernetes,
@@ -159,13 +194,23 @@ impl OneStack<'_> {
         })
     }
 
-    fn addons(&mut self, files: &StackFiles, notes: &mut Notes) -> Vec<(Addon, Option<StackTemplate>, Vec<StackTemplate>)> {
+    fn addons(
+        &mut self,
+        files: &StackFiles,
+        notes: &mut Notes,
+    ) -> Vec<(Addon, Option<StackTemplate>, Vec<StackTemplate>)> {
         let mut lowered = Vec::new();
         for (name, written) in &files.addons {
             check_named(written, &written.value.metadata, name, notes);
-            let Some(addon) = lower_addon(&Said::by_addon(name, &written.value.spec), written, &["spec"], notes) else { continue };
-            let values = self.templates(files, &format!("addons/{name}/values.yaml"), Visible::Addon, notes).pop();
-            let manifests = self.templates(files, &format!("addons/{name}/manifests/"), Visible::Addon, notes);
+            let Some(addon) =
+                lower_addon(&Said::by_addon(name, &written.value.spec), written, &["spec"], notes)
+            else {
+                continue;
+            };
+            let values =
+                self.templates(files, &format!("addons/{name}/values.yaml"), Visible::Addon, notes).pop();
+            let manifests =
+                self.templates(files, &format!("addons/{name}/manifests/"), Visible::Addon, notes);
             check_content(&addon, written, values.is_some(), manifests.is_empty(), notes);
             lowered.push((addon, values, manifests));
         }
@@ -175,10 +220,14 @@ impl OneStack<'_> {
             Some(place_at(written, &["spec", "dependsOn"]))
         };
         check_dependencies(&addons, &place, notes);
-        let folders = files.templates.keys().filter_map(|path| path.strip_prefix("addons/")?.split('/').next());
+        let folders =
+            files.templates.keys().filter_map(|path| path.strip_prefix("addons/")?.split('/').next());
         for folder in folders.collect::<std::collections::BTreeSet<_>>() {
             if !files.addons.contains_key(folder) && notes.errors() == 0 {
-                let path = format!("{}/addons/{folder}", self.folder.stack.source.path.trim_end_matches("/stack.yaml"));
+                let path = format!(
+                    "{}/addons/{folder}",
+                    self.folder.stack.source.path.trim_end_matches("/stack.yaml")
+                );
                 notes
                     .error("no-addon", Place::file(path), format!("the addon `{folder}` has no `addon.yaml`"))
                     .hint("`stackloom new addon` writes one; or remove the folder");
@@ -188,7 +237,13 @@ impl OneStack<'_> {
     }
 
     /// The templates whose paths begin with `prefix`.
-    fn templates(&mut self, files: &StackFiles, prefix: &str, visible: Visible, notes: &mut Notes) -> Vec<StackTemplate> {
+    fn templates(
+        &mut self,
+        files: &StackFiles,
+        prefix: &str,
+        visible: Visible,
+        notes: &mut Notes,
+    ) -> Vec<StackTemplate> {
         let mut found = Vec::new();
         for (path, source) in files.templates.iter().filter(|(path, _)| path.starts_with(prefix)) {
             if let Some(template) = self.template(source, visible, notes) {
@@ -199,21 +254,35 @@ impl OneStack<'_> {
     }
 
     fn template(&mut self, source: &Source, visible: Visible, notes: &mut Notes) -> Option<Arc<Template>> {
-        let load = || Template::load(source, LEVEL, visible, notes).map(Arc::new);
+        let load = || Template::load(source, LANGUAGE, visible, notes).map(Arc::new);
         self.templates.entry(source.path.to_string()).or_insert_with(load).clone()
     }
 }
 
-fn check_content(addon: &Addon, written: &Written<written::Addon>, has_values: bool, no_manifests: bool, notes: &mut Notes) {
+fn check_content(
+    addon: &Addon,
+    written: &Written<written::Addon>,
+    has_values: bool,
+    no_manifests: bool,
+    notes: &mut Notes,
+) {
     let place = place_at(written, &["spec"]);
     if addon.chart.is_none() && no_manifests {
         notes
-            .error("empty-addon", place.clone(), format!("the addon `{}` has neither a chart nor manifests", addon.name))
+            .error(
+                "empty-addon",
+                place.clone(),
+                format!("the addon `{}` has neither a chart nor manifests", addon.name),
+            )
             .hint("add `chart:` to it, or put manifests into its folder `manifests/`");
     }
     if addon.chart.is_none() && (has_values || !addon.values_from.is_empty()) {
         notes
-            .error("values-without-chart", place, format!("the addon `{}` has values and no chart to take them", addon.name))
+            .error(
+                "values-without-chart",
+                place,
+                format!("the addon `{}` has values and no chart to take them", addon.name),
+            )
             .hint("add `chart:`, or write the values into the manifests' templates");
     }
 }
@@ -224,7 +293,8 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     let sound = match parts.as_slice() {
         [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2 => {
             let number = |text: &str| text.parse::<u32>().unwrap_or(0);
-            let leap = number(year).is_multiple_of(4) && (!number(year).is_multiple_of(100) || number(year).is_multiple_of(400));
+            let leap = number(year).is_multiple_of(4)
+                && (!number(year).is_multiple_of(100) || number(year).is_multiple_of(400));
             let days = match number(month) {
                 2 => 28 + u32::from(leap),
                 4 | 6 | 9 | 11 => 30,
@@ -236,7 +306,9 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
         _ => false,
     };
     if !sound {
-        notes.error("wrong-date", place.clone(), format!("`{date}` is no day")).hint("write it as YYYY-MM-DD");
+        notes
+            .error("wrong-date", place.clone(), format!("`{date}` is no day"))
+            .hint("write it as YYYY-MM-DD");
     }
 }
 
@@ -251,15 +323,22 @@ fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) -> Option<Kub
         .ok()
 }
 
-fn rules<T>(rules: &[written::CompatibilityRule], written: &Written<T>, notes: &mut Notes) -> Vec<CompatibilityRule> {
+fn rules<T>(
+    rules: &[written::CompatibilityRule],
+    written: &Written<T>,
+    notes: &mut Notes,
+) -> Vec<CompatibilityRule> {
     let mut lowered = Vec::new();
     for (at, rule) in rules.iter().enumerate() {
         let at = at.to_string();
         let place = |path: &[&str]| place_at(written, &[&["spec", "compatibility", &at], path].concat());
         let addon = super::label(&rule.when.addon, "the addon", Some(place(&["when", "addon"])), notes);
-        let mut read = |text: &Option<String>, key| text.as_ref().map(|text| range(text, place(&["when", key]), notes));
-        let (version, kubernetes) = (read(&rule.when.version, "version"), read(&rule.when.kubernetes, "kubernetes"));
-        let upgrade_to = rule.upgrade_to.as_ref().map(|text| semantic_version(text, place(&["upgradeTo"]), notes));
+        let mut read =
+            |text: &Option<String>, key| text.as_ref().map(|text| range(text, place(&["when", key]), notes));
+        let (version, kubernetes) =
+            (read(&rule.when.version, "version"), read(&rule.when.kubernetes, "kubernetes"));
+        let upgrade_to =
+            rule.upgrade_to.as_ref().map(|text| semantic_version(text, place(&["upgradeTo"]), notes));
         let sound = version != Some(None) && kubernetes != Some(None) && upgrade_to != Some(None);
         if let (Some(addon), true) = (addon, sound) {
             lowered.push(CompatibilityRule {
@@ -295,7 +374,11 @@ fn images<T>(
         }
         if lowered.iter().any(|other| other.name == image.name) {
             notes
-                .error("duplicate", place("name"), format!("there are two images `{}` for Kubernetes {version}", image.name))
+                .error(
+                    "duplicate",
+                    place("name"),
+                    format!("there are two images `{}` for Kubernetes {version}", image.name),
+                )
                 .hint("give each its own name");
         }
         lowered.push(NodeImage {
@@ -310,7 +393,11 @@ fn images<T>(
     lowered
 }
 
-fn image_source(image: &written::NodeImage, place: &dyn Fn(&str) -> Place, notes: &mut Notes) -> Option<ImageSource> {
+fn image_source(
+    image: &written::NodeImage,
+    place: &dyn Fn(&str) -> Place,
+    notes: &mut Notes,
+) -> Option<ImageSource> {
     let digest = |text: &str| {
         let hex = text.strip_prefix("sha256:").unwrap_or_default();
         hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
@@ -329,7 +416,11 @@ fn image_source(image: &written::NodeImage, place: &dyn Fn(&str) -> Place, notes
         (None, None, None, Some(build)) => Some(ImageSource::Build(build.clone())),
         _ => {
             notes
-                .error("image-source", place("name"), format!("the image `{}` must say in one way how it can be had", image.name))
+                .error(
+                    "image-source",
+                    place("name"),
+                    format!("the image `{}` must say in one way how it can be had", image.name),
+                )
                 .hint("give `url` and `checksum`, or `artifact`, or `build`");
             None
         }
@@ -360,7 +451,11 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     let stack = stack
         .map_err(|fault| {
             notes
-                .error("wrong-name", place_at(written, &["spec", "stack"]), format!("this is no name of a stack: {fault}"))
+                .error(
+                    "wrong-name",
+                    place_at(written, &["spec", "stack"]),
+                    format!("this is no name of a stack: {fault}"),
+                )
                 .hint("put the release back as it was cut");
         })
         .ok();
@@ -379,4 +474,3 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     let compatibility = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
     Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility })
 }
-

@@ -11,7 +11,7 @@ use crate::{
     model::{Subdomain, ValuesFrom, ValuesSource},
     note::Notes,
     plan::{AddonPlan, ClusterPlan, HelmPlan},
-    template::{Context, Text, Visible},
+    template::{Context, Text},
     tree::TreePath,
     world::Input,
     yaml::{Mapping, Node},
@@ -91,7 +91,7 @@ impl Renderer<'_> {
     /// The release's values with the cluster's own over them.
     fn values(&self, notes: &mut Notes) -> Option<Node> {
         let below = match &self.addon.frozen.values {
-            Some(template) => template.template.render(&self.context, &self.input.sources, notes)?.into_iter().next(),
+            Some(template) => template.template.render(&self.context, notes)?.into_iter().next(),
             None => None,
         };
         let below = below.unwrap_or_else(|| Mapping::new().into());
@@ -102,12 +102,13 @@ impl Renderer<'_> {
     }
 
     fn values_from(&self, notes: &mut Notes) -> Option<Vec<Node>> {
-        self.addon.frozen.addon.values_from.iter().map(|from| self.one_values_from(from, notes)).collect()
+        let frozen = &self.addon.frozen;
+        let pairs = frozen.addon.values_from.iter().zip(&frozen.values_objects);
+        pairs.map(|(from, name)| self.one_values_from(from, name, notes)).collect()
     }
 
-    fn one_values_from(&self, from: &ValuesFrom, notes: &mut Notes) -> Option<Node> {
-        let text = Text::parse(&from.name, from.origin, &self.input.sources, Visible::Addon, notes)?;
-        let name = text.render(&self.context, &self.input.sources, notes)?;
+    fn one_values_from(&self, from: &ValuesFrom, name: &Text, notes: &mut Notes) -> Option<Node> {
+        let name = name.render(&self.context, notes)?;
         if let Err(fault) = Subdomain::new(&name) {
             notes
                 .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is no name that Kubernetes takes: {fault}"))
@@ -115,11 +116,14 @@ impl Renderer<'_> {
             return None;
         }
         let mut mapping = Mapping::new();
-        mapping.set("kind", match from.kind {
-            ValuesSource::Secret => "Secret",
-            ValuesSource::ConfigMap => "ConfigMap",
-        });
-        mapping.set("name", name);
+        mapping.set(
+            "kind",
+            match from.kind {
+                ValuesSource::Secret => "Secret",
+                ValuesSource::ConfigMap => "ConfigMap",
+            },
+        );
+        mapping.set("name", &*name);
         mapping.set("valuesKey", from.key.as_str());
         if let Some(path) = &from.path {
             mapping.set("targetPath", path.as_str());
@@ -137,7 +141,7 @@ impl Renderer<'_> {
         let (cluster, name) = (&self.plan.cluster, self.addon.frozen.addon.name.as_str());
         let folder = part.join("manifests").join(name);
         for template in &self.addon.frozen.manifests {
-            if let Some(objects) = template.template.render(&self.context, &self.input.sources, notes) {
+            if let Some(objects) = template.template.render(&self.context, notes) {
                 let source = format!("{} of {}", template.path, self.plan.release.name);
                 drawn.add_rendered(&folder, &source, Target::Workload, objects);
             }
@@ -148,7 +152,12 @@ impl Renderer<'_> {
             kube_config: Some(self.kube_config()),
             orphan: manifests.protected,
             protected: manifests.protected,
-            ..Kustomization::new(&cluster.management, &self.plan.fleet, manifests.name.clone(), path(&cluster.management, &folder))
+            ..Kustomization::new(
+                &cluster.management,
+                &self.plan.fleet,
+                manifests.name.clone(),
+                path(&cluster.management, &folder),
+            )
         };
         let file = part.join("addons").join(&format!("{name}-manifests.yaml"));
         drawn.add(file, &cluster.file, Target::Management, kustomization.object());

@@ -55,7 +55,12 @@ pub(super) struct Kustomization<'a> {
 }
 
 impl<'a> Kustomization<'a> {
-    pub(super) fn new(management: &'a ManagementCluster, fleet: &'a Label, name: String, path: String) -> Self {
+    pub(super) fn new(
+        management: &'a ManagementCluster,
+        fleet: &'a Label,
+        name: String,
+        path: String,
+    ) -> Self {
         Self {
             management,
             fleet,
@@ -107,7 +112,10 @@ impl<'a> Kustomization<'a> {
             spec.set("deletionPolicy", "Orphan");
         }
         spec.set("sourceRef", sources::reference(self.fleet, self.management, &self.namespace));
-        spec.set_filled("dependsOn", self.depends_on.iter().map(|name| self.dependency(name)).collect::<Vec<_>>());
+        spec.set_filled(
+            "dependsOn",
+            self.depends_on.iter().map(|name| self.dependency(name)).collect::<Vec<_>>(),
+        );
         spec.set_some("targetNamespace", self.target_namespace.as_deref());
         if let Some(decryption) = self.decryption {
             spec.set("decryption", self::decryption(decryption));

@@ -7,7 +7,9 @@ mod addons;
 mod kustomization;
 mod sources;
 
-use super::{Drawn, Target, cluster as cluster_part, management_folder, namespace as namespace_part, release_folder};
+use super::{
+    Drawn, Target, cluster as cluster_part, management_folder, namespace as namespace_part, release_folder,
+};
 use crate::{
     model::{Label, ManagementCluster},
     note::Notes,
@@ -52,14 +54,20 @@ pub(super) fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn
         drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
     }
     for (file, object) in sources::charts(&plan.charts) {
-        drawn.add(folder.join("charts").join(&file), "the charts of the releases", Target::Management, object);
+        drawn.add(
+            folder.join("charts").join(&file),
+            "the charts of the releases",
+            Target::Management,
+            object,
+        );
     }
 }
 
 pub(super) fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let name = namespace_name(plan.name.as_str());
-    let kustomization = Kustomization::new(management, &plan.fleet, name, path(management, &namespace_part::folder(plan)));
+    let kustomization =
+        Kustomization::new(management, &plan.fleet, name, path(management, &namespace_part::folder(plan)));
     let file = flux_folder(management).join("namespaces").join(&format!("{}.yaml", plan.name));
     drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
 }
@@ -68,35 +76,48 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     let (cluster, names) = (&plan.cluster, &plan.names);
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
-    let folder = flux_folder(management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str());
+    let folder =
+        flux_folder(management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str());
     let of = |name: &str, at: String| Kustomization::new(management, &plan.fleet, name.to_owned(), at);
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
         drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
     };
-    add("cluster.yaml", Kustomization {
-        depends_on: vec![release_name(&plan.release.name), namespace_name(cluster.namespace.as_str())],
-        health: Health::ControlPlaneInitialized(cluster),
-        ..of(&names.cluster, path(management, &part.join("cluster")))
-    });
-    add("ready.yaml", Kustomization {
-        depends_on: vec![names.cluster.clone()],
-        health: Health::Available(cluster),
-        ..of(&names.ready, path(management, &part.join("ready")))
-    });
+    add(
+        "cluster.yaml",
+        Kustomization {
+            depends_on: vec![release_name(&plan.release.name), namespace_name(cluster.namespace.as_str())],
+            health: Health::ControlPlaneInitialized(cluster),
+            ..of(&names.cluster, path(management, &part.join("cluster")))
+        },
+    );
+    add(
+        "ready.yaml",
+        Kustomization {
+            depends_on: vec![names.cluster.clone()],
+            health: Health::Available(cluster),
+            ..of(&names.ready, path(management, &part.join("ready")))
+        },
+    );
     if let Some(companion) = &cluster.companion {
-        add("objects.yaml", Kustomization {
-            depends_on: vec![namespace_name(cluster.namespace.as_str())],
-            decryption: management.decryption.as_ref(),
-            // What users keep beside a cluster are its credentials: git alone never takes them away.
-            prune: false,
-            ..of(&names.objects, user_path(management, companion))
-        });
+        add(
+            "objects.yaml",
+            Kustomization {
+                depends_on: vec![namespace_name(cluster.namespace.as_str())],
+                decryption: management.decryption.as_ref(),
+                // What users keep beside a cluster are its credentials: git alone never takes them away.
+                prune: false,
+                ..of(&names.objects, user_path(management, companion))
+            },
+        );
     }
     if plan.addons.iter().any(|addon| addon.helm.is_some() || addon.manifests.is_some()) {
-        add("addons.yaml", Kustomization {
-            depends_on: vec![names.cluster.clone()],
-            ..of(&names.addons, path(management, &part.join("addons")))
-        });
+        add(
+            "addons.yaml",
+            Kustomization {
+                depends_on: vec![names.cluster.clone()],
+                ..of(&names.addons, path(management, &part.join("addons")))
+            },
+        );
     }
     drawn.add(part.join("ready").join("ready.yaml"), &cluster.file, Target::Management, marker(plan));
     addons::draw(plan, &part, input, drawn, notes);

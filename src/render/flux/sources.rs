@@ -53,10 +53,13 @@ pub(super) fn reference(fleet: &Label, management: &ManagementCluster, namespace
 /// How a `HelmRelease` names a chart.
 pub(super) fn chart_reference(chart: &ChartSource) -> Mapping {
     let mut mapping = Mapping::new();
-    mapping.set("kind", match chart.kind() {
-        ChartReference::HelmChart => "HelmChart",
-        ChartReference::OciRepository => "OCIRepository",
-    });
+    mapping.set(
+        "kind",
+        match chart.kind() {
+            ChartReference::HelmChart => "HelmChart",
+            ChartReference::OciRepository => "OCIRepository",
+        },
+    );
     mapping.set("name", chart.name());
     mapping.set("namespace", NAMESPACE);
     mapping
