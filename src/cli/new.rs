@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, scaffold};
 use crate::{
+    yaml::{Mapping, Node, emit},
     definition::{self, Definitions, Kind, Maturity},
     generate::{self, Failure},
     io::disk::{self, Workspace},
@@ -136,6 +137,26 @@ fn failed(notes: &Notes, printer: &Printer) -> Exit {
 
 type Files = BTreeMap<String, String>;
 
+/// A definition as text, with the line for editors; `up` leads from its folder to the fleet's root.
+fn definition(kind: Kind, up: usize, metadata: Mapping, spec: Mapping) -> String {
+    let mut root = Mapping::new();
+    root.set("apiVersion", "stackloom.dev/v1alpha1");
+    root.set("kind", kind.name());
+    root.set("metadata", metadata);
+    root.set("spec", spec);
+    let mut text = scaffold::schema_line(kind, up);
+    emit(&Node::from(root), &mut text);
+    text
+}
+
+fn mapping<const N: usize>(entries: [(&str, Node); N]) -> Mapping {
+    let mut mapping = Mapping::new();
+    for (key, value) in entries {
+        mapping.set(key, value);
+    }
+    mapping
+}
+
 fn stack_id(text: &str, notes: &mut Notes) -> Option<StackId> {
     let id = StackId::parse(text);
     if id.is_none() {
@@ -175,40 +196,50 @@ fn addon(
     }
     let base = format!("{folder}/addons/{}", args.name);
     let mut files = Files::new();
-    let head = scaffold::schema_line(Kind::Addon, 5)
-        + &format!(
-            "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: {}\nspec:\n",
-            args.name
-        );
+    let name = mapping([("name", args.name.as_str().into())]);
+    let addon = |spec| definition(Kind::Addon, 5, name.clone(), spec);
     match (&args.chart, &args.chart_version) {
         (Some(chart), Some(version)) => {
-            let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
-                notes
-                    .error("wrong-value", None, format!("`{chart}` names no chart"))
-                    .hint("write it as <repository>/<chart>");
-                return Ok(None);
-            };
-            let spec = format!(
-                "  chart:\n    repository: {repository}\n    name: {chart}\n  versions:\n    # The Kubernetes versions that this one is tested with.\n    - version: {version}\n      kubernetes: '>=1.34 <1.37'\n  release:\n    name: {}\n    namespace: {}\n  stage: default\n",
-                args.name, args.name
-            );
-            files.insert(format!("{base}/addon.yaml"), head + &spec);
-            files.insert(
-                format!("{base}/values.yaml"),
-                "# Helm values, a template: see what it can say with ${{ cluster.name }} and the like.\n{}\n"
-                    .to_owned(),
-            );
+            let Some(spec) = chart_spec(&args.name, chart, version, notes) else { return Ok(None) };
+            files.insert(format!("{base}/addon.yaml"), addon(spec));
+            files.insert(format!("{base}/values.yaml"), VALUES.to_owned());
         }
         _ => {
-            files.insert(format!("{base}/addon.yaml"), head + "  stage: default\n");
-            let manifest = format!(
-                "# Manifests are templates, applied in the workload cluster.\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: {}\n  labels:\n    cluster: ${{{{ cluster.name }}}}\n",
-                args.name
-            );
+            files.insert(format!("{base}/addon.yaml"), addon(mapping([("stage", "default".into())])));
+            let labels = mapping([("cluster", "${{ cluster.name }}".into())]);
+            let metadata = mapping([("name", args.name.as_str().into()), ("labels", labels.into())]);
+            let namespace =
+                mapping([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
+            let mut manifest = "# Manifests are templates, applied in the workload cluster.\n".to_owned();
+            emit(&Node::from(namespace), &mut manifest);
             files.insert(format!("{base}/manifests/namespace.yaml"), manifest);
         }
     }
     Ok((notes.errors() == 0).then_some(files))
+}
+
+const VALUES: &str = "\
+# Helm values: a template, so that a value can be ${{ cluster.name }} or ${{ cluster.variables.… }}.
+{}
+";
+
+/// An addon of a chart; the Kubernetes range is the author's to widen once it is tested.
+fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Option<Mapping> {
+    let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
+        notes
+            .error("wrong-value", None, format!("`{chart}` names no chart"))
+            .hint("write it as <repository>/<chart>");
+        return None;
+    };
+    let row = mapping([("version", version.into()), ("kubernetes", ">=1.34 <1.37".into())]);
+    let chart = mapping([("repository", repository.into()), ("name", chart.into())]);
+    let release = mapping([("name", name.into()), ("namespace", name.into())]);
+    Some(mapping([
+        ("chart", chart.into()),
+        ("versions", vec![Node::from(row)].into()),
+        ("release", release.into()),
+        ("stage", "default".into()),
+    ]))
 }
 
 fn cluster(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Files, Failure> {
@@ -223,8 +254,7 @@ fn cluster(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<F
     let choice = Choice { args, definitions: &definitions, input: &input };
     let folder = choice.folder();
     let Some(text) = choice.definition(&folder, notes) else { return Err(Failure::Input) };
-    let schema = scaffold::schema_line(Kind::ClusterDefinition, folder.matches('/').count() + 1);
-    Ok(Files::from([(format!("{folder}/{}.yaml", args.name), schema + &text)]))
+    Ok(Files::from([(format!("{folder}/{}.yaml", args.name), text)]))
 }
 
 /// What a new cluster says, beside what its folder says already.
@@ -261,35 +291,31 @@ impl Choice<'_> {
             return None;
         }
         let args = self.args;
-        let mut text = format!(
-            "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefinition\nmetadata:\n  name: {}\n",
-            args.name
-        );
+        let mut metadata = mapping([("name", args.name.as_str().into())]);
         match &args.namespace {
-            Some(namespace) => text += &format!("  namespace: {namespace}\n"),
+            Some(namespace) => metadata.set("namespace", namespace.as_str()),
             None if self.is_said(folder, &["metadata", "namespace"]) => {}
-            None => text += "  namespace: default\n",
+            None => metadata.set("namespace", "default"),
         }
-        text += "spec:\n";
+        let mut spec = self.release(folder, notes)?;
         let management = args.management_cluster.clone().or_else(|| {
             let first = self.definitions.fleet.value.spec.management_clusters.first()?;
             (!self.is_said(folder, &["spec", "managementCluster"])).then(|| first.name.clone())
         });
-        if let Some(management) = management {
-            text += &format!("  managementCluster: {management}\n");
-        }
-        text += &self.release(folder, notes)?;
-        text += "  controlPlane:\n    replicas: 1\n  nodePools:\n    - name: md-0\n      class: default-worker\n      replicas: 1\n";
-        Some(text)
+        spec.set_some("managementCluster", management);
+        spec.set("controlPlane", mapping([("replicas", 1.into())]));
+        let pool = mapping([("name", "md-0".into()), ("class", "default-worker".into()), ("replicas", 1.into())]);
+        spec.set("nodePools", vec![pool.into()]);
+        Some(definition(Kind::ClusterDefinition, folder.matches('/').count() + 1, metadata, spec))
     }
 
     /// Which stack and Kubernetes minor, where the folder does not say.
-    fn release(&self, folder: &str, notes: &mut Notes) -> Option<String> {
+    fn release(&self, folder: &str, notes: &mut Notes) -> Option<Mapping> {
         let said = self.is_said(folder, &["spec", "release"])
             && self.args.stack.is_none()
             && self.args.kubernetes.is_none();
         if said {
-            return Some(String::new());
+            return Some(Mapping::new());
         }
         let mut known = self.definitions.stacks.keys();
         let stack = match (&self.args.stack, known.next(), known.next()) {
@@ -304,7 +330,7 @@ impl Choice<'_> {
             }
         };
         let kubernetes = self.args.kubernetes.clone().or_else(|| self.newest(&stack))?;
-        Some(format!("  stack: {stack}\n  kubernetes: '{kubernetes}'\n  release: head\n"))
+        Some(mapping([("stack", stack.into()), ("kubernetes", kubernetes.into()), ("release", "head".into())]))
     }
 
     /// The newest minor of a stack that is for production, else the newest at all.

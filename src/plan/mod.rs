@@ -179,8 +179,10 @@ fn plan_cluster(
     let variables = variables::plan(cluster, &release, input, notes);
     let names = ClusterNames::new(cluster);
     let addons = addons::plan(cluster, &release, &names, input, notes);
+    let mut cluster = cluster.clone();
+    variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {
-        cluster: cluster.clone(),
+        cluster,
         fleet: fleet.name.clone(),
         release,
         variables: variables?,

@@ -52,6 +52,19 @@ pub(super) fn plan(
     (notes.errors() == before).then_some(variables)
 }
 
+/// The same inside what the control plane and single pools say for themselves: nothing is added there, but what is there
+/// is whole.
+pub(super) fn complete_overrides(cluster: &mut Cluster, release: &Release) {
+    let pools = cluster.node_pools.iter_mut().map(|pool| &mut pool.variables);
+    for given in std::iter::once(&mut cluster.control_plane.variables).chain(pools) {
+        for variable in &release.class.variables {
+            if let Some(value) = given.get_mut(&variable.name) {
+                *value = complete(value, &variable.schema);
+            }
+        }
+    }
+}
+
 fn check_known(given: &Mapping, release: &Release, input: &Input, notes: &mut Notes) {
     let known = || release.class.variables.iter().map(|variable: &ClassVariable| variable.name.as_str());
     for entry in given.iter() {
