@@ -41,7 +41,8 @@ impl Expression {
     /// Compiles the expression that stands between the braces or behind the keyword, from the byte `offset` on.
     pub(super) fn compile(written: &str, offset: usize, level: u32) -> Result<Self, Failure> {
         let text = written.trim();
-        let offset = offset + (written.len() - written.trim_start().len());
+        let blanks = if text.is_empty() { 0 } else { written.len() - written.trim_start().len() };
+        let offset = offset + blanks;
         let fail = |range: Range<usize>, message: String, hint: &str| Failure {
             code: "template-syntax",
             message,
@@ -50,7 +51,11 @@ impl Expression {
         };
         if text.is_empty() {
             let message = "an empty expression".to_owned();
-            return Err(fail(0..1, message, "write the name of a value, such as `cluster.name`"));
+            return Err(fail(
+                0..written.len().max(1),
+                message,
+                "write the name of a value, such as `cluster.name`",
+            ));
         }
         let words = tokens(text);
         check_size(&words, text).map_err(|message| {
@@ -145,7 +150,7 @@ impl Expression {
     }
 
     /// Says which name is undefined: the one that the error speaks of, or the first path that leads nowhere.
-    fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
+    pub(super) fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
         let told = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
             let start = self.text.find(path)?;
             Some(start..start + path.len())

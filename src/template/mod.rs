@@ -9,12 +9,14 @@
 //! Absent on purpose: templates that include others, macros, and text that is rendered and parsed again.
 
 mod assign;
+mod checks;
 mod context;
 mod expression;
 mod filters;
 mod language;
 mod lex;
 mod limits;
+mod lists;
 mod load;
 mod mask;
 mod names;

@@ -104,7 +104,7 @@ pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<
             Ok::<_, Unfit>(Value::Sequence(Arc::new(nodes)))
         })?,
         ValueKind::Map => budget.deeper(|budget| map(any, origin, budget))?,
-        other => return Err(Unfit::Kind(format!("{other}, which no document holds"))),
+        _ => return Err(Unfit::Kind("nothing that a document holds".to_owned())),
     };
     Ok(Node { value, origin })
 }
@@ -156,7 +156,7 @@ pub(super) fn to_text(any: &Any) -> Result<Arc<str>, Unfit> {
         ValueKind::None => unfit("null"),
         ValueKind::Map => unfit("a map"),
         ValueKind::Seq | ValueKind::Iterable => unfit("a list"),
-        other => unfit(&other.to_string()),
+        _ => unfit("no text"),
     }
 }
 
