@@ -1,6 +1,8 @@
 //! Filters on lists, maps and numbers. Where they are our own, they refuse what minijinja's take for nothing: undefined
 //! and null values, missing attributes, and orders between things that have none.
 
+#![expect(clippy::needless_pass_by_value, reason = "arguments come as minijinja hands them over")]
+
 use std::{cmp::Ordering, collections::BTreeSet};
 
 use minijinja::{

@@ -42,7 +42,7 @@ pub(super) fn load(source: &Source, level: u32, notes: &mut Notes) -> Option<Vec
     let mut trees = Vec::new();
     for document in documents {
         let statements = sections.remove(&loader.section(document.start)).unwrap_or_default();
-        trees.push(loader.document(document, statements));
+        trees.push(loader.document(&document, statements));
     }
     let mut sound = true;
     for statement in sections.into_values().flatten() {
@@ -138,7 +138,7 @@ impl Loader<'_> {
         self.notes.error(code, self.source.place(range.start, length), message)
     }
 
-    fn document(&mut self, document: Document, mut statements: Vec<Statement>) -> Option<Tree> {
+    fn document(&mut self, document: &Document, mut statements: Vec<Statement>) -> Option<Tree> {
         if let Some(at) = document.anchor {
             self.notes
                 .error("template-anchor", self.source.word(at), "anchors and aliases are not for templates")
@@ -245,7 +245,7 @@ impl Loader<'_> {
             .collect();
         for index in owned {
             let statement = self.statements.get_mut(index)?.take()?;
-            pieces.push((statement.offset, statement::Piece::Statement(statement)));
+            pieces.push((statement.offset, statement::Piece::Statement(Box::new(statement))));
         }
         pieces.sort_by_key(|(offset, _)| *offset);
         nest(pieces.into_iter().map(|(_, piece)| piece).collect())
@@ -380,7 +380,7 @@ impl Loader<'_> {
         let mut statements = statements.into_iter();
         let pieces = pieces.into_iter().map(|piece| match piece {
             Some(parts) => Some(statement::Piece::Entry(parts)),
-            None => statements.next().map(statement::Piece::Statement),
+            None => statements.next().map(|statement| statement::Piece::Statement(Box::new(statement))),
         });
         nest(pieces.collect::<Option<_>>()?)
     }

@@ -64,8 +64,8 @@ impl Renderer<'_> {
         match unfit {
             Unfit::Excess(excess) => self.excess(*excess, &expression.range()),
             Unfit::Undefined => self.failure(expression.undefined(None, scope)),
-            other => {
-                let message = format!("`{}` is wrong here: {other}", expression.text);
+            Unfit::Kind(_) => {
+                let message = format!("`{}` is wrong here: {unfit}", expression.text);
                 self.error("template-value", &expression.range(), message, hint.map(str::to_owned))
             }
         }
