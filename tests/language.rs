@@ -127,11 +127,17 @@ fn every_level_renders_its_corpus_to_the_same_bytes() {
 
 /// A made-up template: formatted, commented and quoted at random, sound by construction.
 mod made {
+    use std::fmt::{Arguments, Write};
+
     use proptest::prelude::*;
+
+    fn put(text: &mut String, what: Arguments<'_>) {
+        text.write_fmt(what).unwrap();
+    }
 
     /// What stands in a collection, before it is written.
     #[derive(Clone, Debug)]
-    pub enum Part {
+    pub(super) enum Part {
         Entry(Node),
         If(Vec<Part>, Vec<Part>),
         For(Vec<Part>),
@@ -140,7 +146,7 @@ mod made {
     }
 
     #[derive(Clone, Debug)]
-    pub enum Node {
+    pub(super) enum Node {
         Scalar(String),
         Block(&'static str, Vec<String>),
         Sequence(Vec<Part>),
@@ -238,7 +244,7 @@ mod made {
     }
 
     /// The text of a template.
-    pub fn template() -> impl Strategy<Value = String> {
+    pub(super) fn template() -> impl Strategy<Value = String> {
         parts(node().boxed()).prop_map(|parts| {
             let mut text = String::new();
             let mut keys = 0;
@@ -252,7 +258,8 @@ mod made {
         // So that no collection is without entries, and no set without one that follows.
         let pad = " ".repeat(indent);
         *keys += 1;
-        text.push_str(&if mapping { format!("{pad}k{keys}: end\n") } else { format!("{pad}- end\n") });
+        let end = if mapping { format!("k{keys}:") } else { "-".to_owned() };
+        put(text, format_args!("{pad}{end} end\n"));
     }
 
     fn entries(text: &mut String, parts: &[Part], mapping: bool, indent: usize, keys: &mut usize) {
@@ -260,27 +267,27 @@ mod made {
         for part in parts {
             *keys += 1;
             match part {
-                Part::Comment => *text += &format!("{pad}# comment - {keys}\n\n"),
+                Part::Comment => put(text, format_args!("{pad}# comment - {keys}\n\n")),
                 Part::Set => {
-                    *text += &format!("{pad}#% set v{keys} = {keys}\n");
+                    put(text, format_args!("{pad}#% set v{keys} = {keys}\n"));
                     let end = if mapping {
                         format!("k{keys}: ${{{{ v{keys} }}}}")
                     } else {
                         format!("- ${{{{v{keys}}}}}")
                     };
-                    *text += &format!("{pad}{end}\n");
+                    put(text, format_args!("{pad}{end}\n"));
                 }
                 Part::If(yes, no) => {
-                    *text += &format!("{pad}#% if cluster.variables.debug\n");
+                    put(text, format_args!("{pad}#% if cluster.variables.debug\n"));
                     collection(text, yes, mapping, indent, keys);
-                    *text += &format!("{pad}#%  else \n");
+                    put(text, format_args!("{pad}#%  else \n"));
                     collection(text, no, mapping, indent, keys);
-                    *text += &format!("  {pad}#% endif\n");
+                    put(text, format_args!("  {pad}#% endif\n"));
                 }
                 Part::For(body) => {
-                    *text += &format!("{pad}#% for x in cluster.variables.list\n");
+                    put(text, format_args!("{pad}#% for x in cluster.variables.list\n"));
                     collection(text, body, mapping, indent, keys);
-                    *text += &format!("{pad}#% endfor\n");
+                    put(text, format_args!("{pad}#% endfor\n"));
                 }
                 Part::Entry(node) => {
                     text.push_str(&pad);
@@ -298,11 +305,11 @@ mod made {
 
     fn value(text: &mut String, node: &Node, indent: usize, keys: &mut usize) {
         match node {
-            Node::Scalar(scalar) => *text += &format!(" {scalar}\n"),
+            Node::Scalar(scalar) => put(text, format_args!(" {scalar}\n")),
             Node::Block(style, lines) => {
-                *text += &format!(" {style}\n");
+                put(text, format_args!(" {style}\n"));
                 for line in lines {
-                    *text += &format!("{}{line}\n", " ".repeat(indent + 3));
+                    put(text, format_args!("{}{line}\n", " ".repeat(indent + 3)));
                 }
             }
             Node::Sequence(parts) => {

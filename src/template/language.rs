@@ -121,3 +121,27 @@ table! { TESTS, add_tests, add_test:
     "true" checks::is_true,
     "undefined" tests::is_undefined,
 }
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_the_language_is_documented() {
+        let documented: Vec<_> = include_str!("language.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//!"))
+            .flat_map(|line| line.split(|c: char| !(c.is_ascii_alphanumeric())))
+            .collect();
+        for name in FUNCTIONS.iter().chain(FILTERS).chain(TESTS) {
+            assert!(documented.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_other_level_is_known() {
+        assert!(environment(LANGUAGE).is_some());
+        assert!(environment(0).is_none());
+        assert!(environment(LANGUAGE + 1).is_none());
+    }
+}

@@ -122,3 +122,6 @@ impl fmt::Debug for Template {
         write!(f, "{}:\n{}", self.source.path, self.canonical())
     }
 }
+
+#[cfg(test)]
+mod unit_tests;
