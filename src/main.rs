@@ -1,1 +1,7 @@
-fn main() {}
+//! The program: parse, run, exit code. Everything else is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    stackloom::cli::main()
+}

@@ -217,6 +217,8 @@ fn write_string(out: &mut String, text: &str, block_indent: Option<usize>) {
             Some(indent) if is_literal(text) => write_literal(out, text, indent),
             _ => write_double_quoted(out, text),
         }
+    } else if text.contains('\'') && !text.contains(['"', '\\']) {
+        write_double_quoted(out, text);
     } else {
         out.push('\'');
         out.push_str(&text.replace('\'', "''"));
@@ -246,8 +248,10 @@ fn is_plain(text: &str) -> bool {
     if text.len() > MAX_PLAIN || is_reserved(text) {
         return false;
     }
-    let safe_start =
-        first.is_ascii_alphabetic() || first == b'/' || (first.is_ascii_digit() && is_no_number(text));
+    let safe_start = first.is_ascii_alphabetic()
+        || first == b'/'
+        || text.starts_with("./")
+        || (first.is_ascii_digit() && is_no_number(text));
     safe_start && bytes.iter().enumerate().all(|(at, byte)| is_plain_byte(bytes, at, *byte))
 }
 

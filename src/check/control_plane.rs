@@ -1,0 +1,37 @@
+//! How many machines a control plane has.
+
+use super::{Check, Finder, Rule};
+use crate::{plan::ClusterPlan, release::Release, yaml::Node};
+
+pub(super) static RULE: Rule = Rule {
+    name: "control-plane-replicas",
+    docs: "A kubeadm control plane with stacked etcd has an odd number of machines. Cluster API takes an even number \
+           without a word, and then the cluster's topology is stuck.",
+    check: Check::Cluster(check),
+};
+
+fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
+    let control_plane = &plan.cluster.control_plane;
+    let Some(replicas) = control_plane.replicas else { return };
+    let odd = replicas > 0 && replicas % 2 == 1;
+    if odd || !has_stacked_etcd(&plan.release) {
+        return;
+    }
+    let origin = control_plane.replicas_origin.unwrap_or(plan.cluster.origin);
+    finder
+        .notes
+        .error(
+            "control-plane-replicas",
+            finder.input.sources.place(origin),
+            format!("a control plane of {replicas} machines"),
+        )
+        .hint("with stacked etcd it has 1, 3 or 5: an even number tolerates no more failures than one less");
+}
+
+fn has_stacked_etcd(release: &Release) -> bool {
+    let kubeadm =
+        |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("KubeadmControlPlaneTemplate");
+    let external =
+        ["spec", "template", "spec", "kubeadmConfigSpec", "clusterConfiguration", "etcd", "external"];
+    release.objects.iter().find(kubeadm).is_some_and(|object| object.at(&external).is_none())
+}

@@ -1,0 +1,123 @@
+//! Secrets in plain sight.
+
+use super::{Check, Finder, Rule};
+use crate::{
+    render::{Drawn, Object},
+    yaml::{Mapping, Node},
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "plaintext-secret",
+    docs: "The tree would hold a credential that anyone who reads the repository could use: a Secret with data, a private \
+           key, a token of a known form, or a value under a key such as `password`. Credentials are references: a Secret \
+           that SOPS, External Secrets or the like puts there, named with `valuesFrom` or an identity reference. What only \
+           looks like one is allowed by the cluster's annotation `stackloom.dev/allow-plaintext-secret: <reason>`.",
+    check: Check::Objects(check),
+};
+
+/// An annotation of the Cluster, with the reason: what looks like a secret is none.
+const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
+
+fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
+    let allowed = drawn.objects.iter().any(|object| {
+        let annotation = object.node.at(&["metadata", "annotations", ALLOW]).and_then(Node::as_str);
+        object.node.get("kind").and_then(Node::as_str) == Some("Cluster")
+            && annotation.is_some_and(|reason| !reason.is_empty())
+    });
+    if allowed {
+        return;
+    }
+    for object in &drawn.objects {
+        let is_secret = object.node.get("kind").and_then(Node::as_str) == Some("Secret");
+        let encrypted = object.node.get("sops").is_some();
+        let filled = |key| {
+            object.node.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty())
+        };
+        if is_secret && !encrypted && (filled("data") || filled("stringData")) {
+            report(object, &object.node, "a Secret with its content", finder);
+        }
+        walk(object, "", &object.node, finder);
+    }
+}
+
+fn walk(object: &Object, key: &str, node: &Node, finder: &mut Finder<'_>) {
+    if let Some(text) = node.as_str() {
+        if let Some(what) = looks_like(key, text) {
+            report(object, node, what, finder);
+        }
+    }
+    for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
+        walk(object, &entry.key.name, &entry.value, finder);
+    }
+    for item in node.as_sequence().into_iter().flatten() {
+        // A variable or an environment entry: its name says what its value is.
+        let name = item.get("name").and_then(Node::as_str).unwrap_or(key);
+        match item.get("value") {
+            Some(value) => walk(object, name, value, finder),
+            None => walk(object, key, item, finder),
+        }
+    }
+}
+
+fn report(object: &Object, node: &Node, what: &str, finder: &mut Finder<'_>) {
+    let place = finder.place(node, &object.source);
+    // The message must not carry the secret on: the place is shown without its line.
+    let place = crate::note::Place { source: String::new(), ..place };
+    finder
+        .notes
+        .error("plaintext-secret", place, format!("this looks like {what}, and the tree is read by many"))
+        .hint("put it into a Secret that SOPS or External Secrets makes (for example in the cluster's `.d` folder), and name that")
+        .hint(format!("if it is none, say so with the cluster's annotation `{ALLOW}: <reason>`"));
+}
+
+/// What a text looks like, by its form or by its key.
+fn looks_like(key: &str, text: &str) -> Option<&'static str> {
+    const FORMS: [(&str, usize, &str); 7] = [
+        ("AKIA", 20, "an access key of AWS"),
+        ("ghp_", 40, "a token of GitHub"),
+        ("github_pat_", 40, "a token of GitHub"),
+        ("glpat-", 20, "a token of GitLab"),
+        ("xoxb-", 20, "a token of Slack"),
+        ("eyJhbGciOi", 60, "a JSON web token"),
+        ("AGE-SECRET-KEY-1", 60, "a key of age"),
+    ];
+    if text.contains("PRIVATE KEY-----") {
+        return Some("a private key");
+    }
+    let token = |(prefix, length, what): &(&str, usize, &'static str)| {
+        let found = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
+        found.into_iter().any(|word| word.starts_with(prefix) && word.len() >= *length).then_some(*what)
+    };
+    FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"))
+}
+
+/// A literal value under a key that says it is a credential; references, placeholders and switches are none.
+fn is_credential(key: &str, text: &str) -> bool {
+    let key = key.to_ascii_lowercase().replace(['-', '_'], "");
+    const ENDS: [&str; 7] =
+        ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
+    let named = ENDS.iter().any(|end| key.ends_with(end)) || key == "token";
+    let literal = !text.is_empty()
+        && !text.contains("{{")
+        && !text.contains("${")
+        && !text.starts_with("ENC[")
+        && !text.starts_with('$');
+    named && literal && text.len() >= 6 && !text.contains(char::is_whitespace)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like;
+
+    #[test]
+    fn credentials_are_told_from_references() {
+        assert!(looks_like("adminPassword", "hunter2hunter2").is_some());
+        assert!(looks_like("data", "-----BEGIN RSA PRIVATE KEY-----\nx").is_some());
+        assert!(looks_like("x", "key AKIAABCDEFGHIJKLMNOP").is_some());
+        assert!(looks_like("x", &format!("ghp_{}", "a".repeat(36))).is_some());
+        assert!(looks_like("adminPassword", "${PASSWORD}").is_none());
+        assert!(looks_like("adminPassword", "{{ .password }}").is_none());
+        assert!(looks_like("existingSecret", "cloud-config").is_none());
+        assert!(looks_like("tokenTTL", "24h0m0s").is_none());
+    }
+}

@@ -1,0 +1,34 @@
+//! `stackloom check`.
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
+use crate::{generate, io::disk::Workspace, note::Notes};
+
+/// Look for faults in all definitions, stacks and what would be made of them; write nothing
+///
+/// Everything that `generate` would do is done, except writing. All faults are told at once, each with its place and
+/// what to do about it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom check\n  stackloom check --format json | jq '.diagnostics[].message'"
+)]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let progress = Progress::new(printer, "Checking");
+    let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);
+    progress.end();
+    printer.notes(&notes);
+    let (exit, clusters) = match done {
+        Ok(plan) => (Exit::Done, plan.clusters.len()),
+        Err(failure) => (input_or_world(failure)?, 0),
+    };
+    if exit == Exit::Done {
+        printer.result(&format!("{} checked, no fault found", counted(clusters, "cluster")));
+    }
+    printer.document(exit, &notes, json!({ "clusters": clusters }));
+    Ok(exit)
+}

@@ -1,0 +1,172 @@
+//! `stackloom init`.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, printer::counted, scaffold, schema};
+use crate::{
+    definition::Kind,
+    io::{disk, git},
+    model::Label,
+    note::{Notes, Place},
+};
+
+/// Begin a fleet: a Docker stack, one cluster, schemas for editors, and a git repository where there is none
+///
+/// Nothing that is there already is overwritten. The fleet works at once: `stackloom generate --commit` writes and
+/// commits its tree.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom init demo && cd demo && stackloom generate --commit\n  stackloom init demo --source https://git.example.org/platform/fleet.git"
+)]
+pub(super) struct Args {
+    /// The folder, made if it is not there; its name becomes the fleet's unless --name says otherwise
+    #[arg(value_name = "DIR", default_value = ".")]
+    folder: PathBuf,
+    /// The fleet's name
+    #[arg(long)]
+    name: Option<String>,
+    /// Where the engine will read the repository from
+    #[arg(long, value_name = "URL", default_value = "https://git.example.org/platform/fleet.git")]
+    source: String,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let root = global.directory.join(&args.folder);
+    let mut notes = Notes::new();
+    let folder_name = disk::folder_name(&root)?;
+    let name = args.name.clone().unwrap_or(folder_name);
+    if let Err(fault) = Label::new(&name) {
+        notes
+            .error("wrong-name", None, format!("`{name}` is no name for a fleet: {fault}"))
+            .hint("give another one with `--name`: lower-case letters, digits and dashes");
+    }
+    let files = files(&name, &args.source);
+    for path in files.keys() {
+        if disk::exists(&root.join(path))? {
+            notes
+                .error(
+                    "exists",
+                    Place::file(path.as_str()),
+                    "this file is there already, and `init` overwrites nothing",
+                )
+                .hint("take an empty folder; for more clusters and stacks there is `stackloom new`");
+        }
+    }
+    if notes.errors() > 0 {
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, json!({}));
+        return Ok(Exit::Input);
+    }
+    disk::write_all(&root, &files)?;
+    let made = git::init(&root)?;
+    printer.result(&format!(
+        "{} written{}",
+        counted(files.len(), "file"),
+        if made { ", and a git repository made" } else { "" }
+    ));
+    printer.talk(&next_steps(&args.folder));
+    printer.document(
+        Exit::Done,
+        &notes,
+        json!({ "files": files.keys().collect::<Vec<_>>(), "repository": made }),
+    );
+    Ok(Exit::Done)
+}
+
+fn next_steps(folder: &std::path::Path) -> String {
+    let enter = if folder == std::path::Path::new(".") {
+        String::new()
+    } else {
+        format!("  cd {}\n", folder.display())
+    };
+    format!(
+        "next:\n{enter}  stackloom generate --commit     write and commit generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
+         stackloom new cluster dev-2     add a cluster\nset `source.url` in stackloom.yaml to where your engine reads this repository from"
+    )
+}
+
+fn files(name: &str, source: &str) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut put = |path: &str, text: String| files.insert(path.to_owned(), text);
+    put(
+        "stackloom.yaml",
+        scaffold::schema_line(Kind::Fleet, 0) + &FLEET.replace("NAME", name).replace("SOURCE", source),
+    );
+    put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
+    put("clusters/dev/dev-1.yaml", scaffold::schema_line(Kind::ClusterDefinition, 2) + CLUSTER);
+    put(".gitattributes", ATTRIBUTES.to_owned());
+    put("CODEOWNERS.example", OWNERS.to_owned());
+    for (path, text) in scaffold::DOCKER {
+        put(&format!("stacks/docker/scs/{path}"), (*text).to_owned());
+    }
+    for (file, text) in schema::files() {
+        put(&format!("schemas/{file}"), text);
+    }
+    files
+}
+
+const FLEET: &str = "\
+apiVersion: stackloom.dev/v1alpha1
+kind: Fleet
+metadata:
+  name: NAME
+spec:
+  # The versions of the program that may generate this repository, so that laptops and CI do not fight.
+  stackloom: '>=0.1, <0.2'
+  engine: flux
+  # Where the engine reads this repository from.
+  source:
+    url: SOURCE
+    branch: main
+  clusterApi: '1.14'
+  managementClusters:
+    - name: mgmt
+";
+
+const DEFAULTS: &str = "\
+# What all clusters of this folder share. Maps merge, lists and single values replace, null removes.
+apiVersion: stackloom.dev/v1alpha1
+kind: ClusterDefaults
+metadata:
+  namespace: team-a
+  labels:
+    env: dev
+spec:
+  managementCluster: mgmt
+  stack: docker/scs
+  kubernetes: '1.35'
+  release: head
+  network:
+    pods: [192.168.0.0/16]
+    services: [10.128.0.0/12]
+";
+
+const CLUSTER: &str = "\
+apiVersion: stackloom.dev/v1alpha1
+kind: ClusterDefinition
+metadata:
+  name: dev-1
+spec:
+  controlPlane:
+    replicas: 1
+  nodePools:
+    - name: md-0
+      class: default-worker
+      replicas: 1
+";
+
+const ATTRIBUTES: &str = "\
+# Definitions have the same bytes on every machine; generated/ says the same for itself.
+*.yaml text eol=lf
+";
+
+const OWNERS: &str = "\
+# An example: rename it to CODEOWNERS, where your forge looks for it.
+# Definitions are reviewed by their owners; the tree that follows from them by nobody in particular.
+/stacks/     @platform-team
+/clusters/   @platform-team
+/clusters/dev/
+/generated/
+";

@@ -1,0 +1,163 @@
+//! The command line: one file per command, and the only place that builds [`crate::io`].
+//!
+//! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
+
+mod check;
+mod generate;
+mod init;
+mod new;
+mod printer;
+mod progress;
+mod scaffold;
+mod schema;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+pub use printer::Printer;
+
+use crate::{generate::Failure, note::Fault};
+
+/// Weave stack and cluster definitions into one GitOps tree for Cluster API
+///
+/// Stackloom reads versioned stack definitions (cluster class, cluster addons, node images) and cluster definitions, and
+/// writes the manifests of every cluster to `generated/`, from where Flux applies them.
+#[derive(Debug, Parser)]
+#[command(version, after_long_help = EXAMPLES, max_term_width = 110)]
+pub struct Args {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  stackloom init demo                     begin a fleet in the folder demo
+  stackloom new cluster dev-2             add a cluster to it
+  stackloom check                         look for faults, write nothing
+  stackloom generate                      write generated/
+  stackloom generate --commit             the same, and commit it
+  stackloom generate --check              for CI: fail if generated/ is not what the sources say
+
+Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Work in this folder, the root of the fleet
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
+    directory: PathBuf,
+    /// How to print: for people, or one JSON document on standard output
+    #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
+    format: Format,
+    /// When to use colours; `NO_COLOR` counts too
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    color: clap::ColorChoice,
+    /// Print errors only
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Print every file that changes
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON document on standard output.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Args),
+    New(new::Args),
+    Check(check::Args),
+    Generate(generate::Args),
+    Schema(schema::Args),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Done,
+    /// The input is at fault.
+    Input,
+    /// The command line is at fault.
+    Usage,
+    /// Changes were found, where one asked whether there are any.
+    Changes,
+    /// The world is at fault: disk, git.
+    World,
+}
+
+impl Exit {
+    /// The number that the shell sees; a panic ends with 70.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Input => 1,
+            Self::Usage => 2,
+            Self::Changes => 3,
+            Self::World => 4,
+        }
+    }
+}
+
+/// A bug: the number that `sysexits.h` has for it.
+const BUG: u8 = 70;
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
+            // Nobody is left to tell when even this cannot be printed.
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
+    match std::panic::catch_unwind(|| run(&args)) {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(_) => {
+            Printer::new(&args.global)
+                .talk("this is a bug in stackloom: please report what you did and the lines above");
+            ExitCode::from(BUG)
+        }
+    }
+}
+
+fn run(args: &Args) -> Exit {
+    let printer = Printer::new(&args.global);
+    let done = match &args.command {
+        Command::Init(command) => init::run(command, &args.global, &printer),
+        Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Schema(command) => schema::run(command, &args.global, &printer),
+        Command::Check(command) => check::run(command, &args.global, &printer),
+        Command::Generate(command) => generate::run(command, &args.global, &printer),
+    };
+    match done {
+        Ok(exit) => exit,
+        Err(fault) => {
+            printer.fault(&fault);
+            Exit::World
+        }
+    }
+}
+
+/// The result of a command that may have found the world at fault.
+type Done = Result<Exit, Fault>;
+
+/// Faults of the input have been noted; those of the world are handed on.
+fn input_or_world(failure: Failure) -> Done {
+    match failure {
+        Failure::Input => Ok(Exit::Input),
+        Failure::World(fault) => Err(fault),
+    }
+}

@@ -1,0 +1,171 @@
+//! The one door to the terminal.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the door")]
+
+use std::{error::Error, io::IsTerminal};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use anstream::{AutoStream, ColorChoice};
+use serde_json::{Value as Json, json};
+
+use super::{Format, Global};
+use crate::note::{Diagnostic, Fault, Notes, Place, Severity};
+
+/// Prints what a command has to say.
+#[derive(Debug)]
+pub struct Printer {
+    format: Format,
+    quiet: bool,
+    verbose: bool,
+    colours: bool,
+}
+
+impl Printer {
+    /// A printer as the command line asks for.
+    pub fn new(global: &Global) -> Self {
+        let colours = match global.color {
+            clap::ColorChoice::Auto => AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
+            clap::ColorChoice::Always => true,
+            clap::ColorChoice::Never => false,
+        };
+        Self { format: global.format, quiet: global.quiet, verbose: global.verbose, colours }
+    }
+
+    /// Whether a machine reads.
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// Whether every file is to be named.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
+    }
+
+    /// Whether a progress bar has someone to look at it.
+    pub fn shows_progress(&self) -> bool {
+        !self.quiet && !self.is_json() && std::io::stderr().is_terminal()
+    }
+
+    /// Says something to people, on standard error.
+    pub fn talk(&self, line: &str) {
+        if !self.quiet {
+            eprintln!("{line}");
+        }
+    }
+
+    /// The result of a command, on standard output.
+    pub fn result(&self, text: &str) {
+        if !self.quiet && !self.is_json() {
+            println!("{text}");
+        }
+    }
+
+    /// Data that was asked for, on standard output, whatever the format.
+    pub fn data(&self, text: &str) {
+        println!("{}", text.trim_end_matches('\n'));
+    }
+
+    /// The messages of a run, on standard error; for a machine they are part of the document.
+    pub fn notes(&self, notes: &Notes) {
+        if self.is_json() {
+            return;
+        }
+        let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
+        for note in notes.sorted() {
+            if note.severity == Severity::Error || !self.quiet {
+                eprintln!("{}\n", render(note, &renderer));
+            }
+        }
+        let (errors, warnings) = (notes.errors(), notes.sorted().len() - errors_once(notes));
+        match (errors_once(notes), warnings) {
+            (0, 0) => {}
+            (0, warnings) => self.talk(&counted(warnings, "warning")),
+            (found, 0) => eprintln!("{}", counted(found, "error")),
+            (found, warnings) => eprintln!("{}, {}", counted(found, "error"), counted(warnings, "warning")),
+        }
+        debug_assert!(errors >= errors_once(notes));
+    }
+
+    /// One JSON document: how the run ended, its messages, and what the command adds.
+    pub fn document(&self, exit: super::Exit, notes: &Notes, more: Json) {
+        if !self.is_json() {
+            return;
+        }
+        let mut document = json!({ "exit": exit.code(), "diagnostics": notes.sorted() });
+        if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
+            document.extend(more);
+        }
+        println!("{}", serde_json::to_string_pretty(&document).unwrap_or_default());
+    }
+
+    /// A fault of the world: what failed, why, and what to do.
+    pub fn fault(&self, fault: &Fault) {
+        let mut text = fault.to_string();
+        let mut source = fault.source();
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text = format!("{text}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        if self.is_json() {
+            let document =
+                json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
+            println!("{}", serde_json::to_string_pretty(&document).unwrap_or_default());
+            return;
+        }
+        let mut groups = vec![Group::with_title(Level::ERROR.primary_title(&text))];
+        groups.extend(fault.hints().iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
+        let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
+        eprintln!("{}", renderer.render(&groups));
+    }
+}
+
+fn errors_once(notes: &Notes) -> usize {
+    notes.sorted().iter().filter(|note| note.severity == Severity::Error).count()
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A message as people read it: what, where with the line shown, and what to do.
+fn render(note: &Diagnostic, renderer: &Renderer) -> String {
+    let level = match note.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let title = level.primary_title(&note.message).id(note.code);
+    let mut groups = vec![match &note.place {
+        None => Group::with_title(title),
+        Some(place) => with_place(Group::with_title(title), place, AnnotationKind::Primary, None),
+    }];
+    for (what, place) in &note.related {
+        let title = Level::NOTE.secondary_title(what.as_str());
+        groups.push(with_place(Group::with_title(title), place, AnnotationKind::Primary, None));
+    }
+    groups.extend(note.hints.iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
+    renderer.render(&groups)
+}
+
+fn with_place<'a>(
+    group: Group<'a>,
+    place: &'a Place,
+    kind: AnnotationKind,
+    label: Option<&'a str>,
+) -> Group<'a> {
+    if place.line == 0 {
+        return group.element(Origin::path(&*place.file));
+    }
+    if place.source.is_empty() {
+        return group.element(Origin::path(&*place.file).line(place.line).char_column(place.column));
+    }
+    let at = |column: usize| place.source.char_indices().nth(column).map_or(place.source.len(), |(at, _)| at);
+    let start = at(place.column.saturating_sub(1));
+    let end = at(place.column.saturating_sub(1) + place.length).max(start);
+    let annotation = kind.span(start..end).label(label);
+    group.element(
+        Snippet::source(&*place.source).line_start(place.line).path(&*place.file).annotation(annotation),
+    )
+}

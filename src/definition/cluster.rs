@@ -1,0 +1,159 @@
+//! `clusters/**/<cluster>.yaml`, kind `ClusterDefinition`, and `_defaults.yaml`, kind `ClusterDefaults`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    kinds::{AnyMap, ApiVersion, Count, Labels, count},
+    topology::{ControlPlane, NodePool},
+};
+
+/// What a person writes about one cluster.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "ClusterDefinition",
+    "metadata": { "name": "prod-eu-1", "namespace": "team-a" },
+    "spec": {
+        "managementCluster": "mgmt",
+        "release": "openstack-scs-1-35-v7",
+        "controlPlane": { "replicas": 3 },
+        "nodePools": [{ "name": "md-0", "class": "default-worker", "replicas": 3 }],
+        "variables": { "workerFlavor": "SCS-4V-8" },
+        "addons": { "metrics-server": { "enabled": false } },
+    },
+}]))]
+pub struct ClusterDefinition {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `ClusterDefinition`.
+    pub kind: ClusterDefinitionKind,
+    /// What it is called, and where it lives.
+    pub metadata: ClusterMetadata,
+    /// What it is; the folder defaults lie below it.
+    pub spec: Option<ClusterSpec>,
+}
+
+/// The kind of a cluster's file.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum ClusterDefinitionKind {
+    /// The only one.
+    ClusterDefinition,
+}
+
+/// What a cluster is called, and where it lives.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ClusterMetadata {
+    /// A DNS label. A changed name is another cluster.
+    pub name: String,
+    /// The namespace in the management cluster.
+    pub namespace: Option<String>,
+    /// Labels of the Cluster.
+    pub labels: Option<Labels>,
+    /// Annotations of the Cluster.
+    pub annotations: Option<Labels>,
+}
+
+/// What all clusters of a folder, and of the folders in it, share.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "ClusterDefaults",
+    "metadata": { "labels": { "env": "prod" } },
+    "spec": { "managementCluster": "mgmt", "controlPlane": { "replicas": 3 } },
+}]))]
+pub struct ClusterDefaults {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `ClusterDefaults`.
+    pub kind: ClusterDefaultsKind,
+    /// Metadata of every cluster.
+    pub metadata: Option<DefaultsMetadata>,
+    /// What every cluster is, unless a folder further in or the definition itself says otherwise.
+    pub spec: Option<ClusterSpec>,
+}
+
+/// The kind of `_defaults.yaml`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum ClusterDefaultsKind {
+    /// The only one.
+    ClusterDefaults,
+}
+
+/// Metadata that clusters of a folder share.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DefaultsMetadata {
+    /// The namespace in the management cluster.
+    pub namespace: Option<String>,
+    /// Labels of the Clusters.
+    pub labels: Option<Labels>,
+    /// Annotations of the Clusters.
+    pub annotations: Option<Labels>,
+}
+
+/// What a cluster is. Maps of several layers merge, lists and single values replace, `null` removes.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ClusterSpec {
+    /// The management cluster that builds it. A changed one is a deletion and a creation.
+    pub management_cluster: Option<String>,
+    /// The release that it is made from: a name such as `openstack-scs-1-35-v7`, or `head` for the stack as it stands
+    /// in this repository (development only).
+    pub release: Option<String>,
+    /// With `release: head`: the stack, as `<provider>/<stack>`.
+    pub stack: Option<String>,
+    /// With `release: head`: the Kubernetes minor, such as "1.35".
+    pub kubernetes: Option<String>,
+    /// The control plane.
+    pub control_plane: Option<ControlPlane>,
+    /// The groups of workers.
+    pub node_pools: Option<Vec<NodePool>>,
+    /// The cluster's own networks.
+    pub network: Option<Network>,
+    /// Values of the class' variables.
+    pub variables: Option<AnyMap>,
+    /// What is different about the stack's addons.
+    pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
+    /// Conditions that must hold for the Cluster to be Available.
+    pub availability_gates: Option<Vec<super::topology::Gate>>,
+    /// Pause Cluster API for this cluster; the reason, for those who find it so.
+    pub suspend: Option<String>,
+    /// Anything else that a Cluster's `spec` can say, merged over what the program makes.
+    pub raw: Option<AnyMap>,
+}
+
+/// The cluster's own networks.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Network {
+    /// CIDR blocks of pods.
+    pub pods: Option<Vec<String>>,
+    /// CIDR blocks of services.
+    pub services: Option<Vec<String>>,
+    /// The domain of services, such as `cluster.local`.
+    pub service_domain: Option<String>,
+    /// The port of the API server.
+    #[schemars(schema_with = "count")]
+    #[serde(default)]
+    pub api_server_port: Option<Count>,
+}
+
+/// What is different about an addon of this cluster.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct AddonChoice {
+    /// Whether the cluster has it.
+    pub enabled: Option<bool>,
+    /// Another version of the release's matrix.
+    pub version: Option<String>,
+    /// Why a version outside the matrix is taken all the same.
+    pub unlisted: Option<String>,
+    /// Helm values, merged over the release's. `null` is kept: it removes a default of the chart.
+    pub values: Option<AnyMap>,
+}

@@ -1,0 +1,156 @@
+//! `stackloom.yaml`, kind `Fleet`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kinds::{ApiVersion, Named};
+
+/// What holds for a whole repository: which engine reads it, from where, and for which management clusters.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "Fleet",
+    "metadata": { "name": "demo" },
+    "spec": {
+        "stackloom": ">=0.1, <0.2",
+        "engine": "flux",
+        "source": { "url": "https://git.example.org/platform/fleet.git", "branch": "main" },
+        "clusterApi": "1.14",
+        "managementClusters": [{ "name": "mgmt" }],
+    },
+}]))]
+pub struct Fleet {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `Fleet`.
+    pub kind: FleetKind,
+    /// What the fleet is called.
+    pub metadata: Named,
+    /// What it is.
+    pub spec: FleetSpec,
+}
+
+/// The kind of `stackloom.yaml`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum FleetKind {
+    /// The only one.
+    Fleet,
+}
+
+/// What a fleet is.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FleetSpec {
+    /// The versions of the program that may generate this repository, such as `>=0.1, <0.2`, so that laptops and CI do
+    /// not write different trees.
+    pub stackloom: Option<String>,
+    /// What reconciles the tree, unless a management cluster says otherwise.
+    pub engine: Option<Engine>,
+    /// Where the engine reads this repository from, unless a management cluster says otherwise.
+    pub source: Option<SourceRef>,
+    /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
+    /// exist.
+    pub cluster_api: Option<String>,
+    /// The management clusters; at least one.
+    #[schemars(length(min = 1))]
+    pub management_clusters: Vec<ManagementCluster>,
+}
+
+/// What reconciles the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Engine {
+    /// Flux: Kustomizations and `HelmReleases`.
+    Flux,
+    /// Argo CD: Applications.
+    ArgoCd,
+}
+
+/// Where the engine reads this repository from: a `url` with one of `branch` and `tag`, or a `ref` to an object that exists.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SourceRef {
+    /// The address of the git repository, as the engine reaches it.
+    pub url: Option<String>,
+    /// The branch to follow; `main` where neither branch nor tag is given.
+    pub branch: Option<String>,
+    /// The tag to follow.
+    pub tag: Option<String>,
+    /// The Secret with the credentials of a private repository, in the engine's namespace.
+    pub secret: Option<String>,
+    /// A source object that exists in the management cluster already.
+    #[serde(rename = "ref")]
+    pub reference: Option<SourceObject>,
+    /// The folder of the fleet inside the repository, when it is not the root.
+    pub path: Option<String>,
+}
+
+/// A source object of the engine.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct SourceObject {
+    /// Its kind.
+    pub kind: SourceObjectKind,
+    /// Its name.
+    pub name: String,
+    /// Its namespace, when it is not the engine's.
+    pub namespace: Option<String>,
+}
+
+/// Kinds of Flux sources that a Kustomization reads.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum SourceObjectKind {
+    /// A git repository.
+    GitRepository,
+    /// An OCI artifact.
+    #[serde(rename = "OCIRepository")]
+    OciRepository,
+    /// A bucket.
+    Bucket,
+    /// An artifact that another controller makes.
+    ExternalArtifact,
+}
+
+/// A cluster that runs Cluster API and the engine.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ManagementCluster {
+    /// A DNS label; it names the folder below `generated/management/`.
+    pub name: String,
+    /// The namespace of all cluster classes; `cluster-classes` where nothing is said.
+    pub class_namespace: Option<String>,
+    /// How the engine decrypts the objects in `<cluster>.d/` folders. The program never sees a secret.
+    pub decryption: Option<Decryption>,
+    /// Chart repositories that this management cluster takes from elsewhere: what an address begins with, and what
+    /// stands there instead.
+    pub mirrors: Option<BTreeMap<String, String>>,
+    /// Emit everything suspended: a second management cluster that waits.
+    pub standby: Option<bool>,
+    /// Instead of the fleet's engine.
+    pub engine: Option<Engine>,
+    /// Instead of the fleet's source.
+    pub source: Option<SourceRef>,
+    /// Instead of the fleet's Cluster API.
+    pub cluster_api: Option<String>,
+}
+
+/// Passed on to Flux.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Decryption {
+    /// What encrypted the objects.
+    pub provider: DecryptionProvider,
+    /// The Secret with the keys, in the engine's namespace. Without one, the controller's own identity is used.
+    pub secret: Option<String>,
+}
+
+/// What encrypted the objects.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DecryptionProvider {
+    /// Mozilla SOPS.
+    Sops,
+}

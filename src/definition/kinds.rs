@@ -1,0 +1,50 @@
+//! What all kinds share: the envelope, names, and the small types that stand in several of them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// The API group and version of every definition.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum ApiVersion {
+    /// The only version so far.
+    #[serde(rename = "stackloom.dev/v1alpha1")]
+    V1Alpha1,
+}
+
+/// What a definition is called.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// A DNS label: lower-case letters, digits and dashes, at most 63 characters.
+    pub name: String,
+}
+
+/// Labels or annotations: text to text.
+pub type Labels = BTreeMap<String, Option<String>>;
+
+/// Any value.
+pub type Anything = serde_json::Value;
+
+/// A map whose values may be anything.
+pub type AnyMap = BTreeMap<String, Anything>;
+
+/// A whole number of seconds, or of anything else that is not negative.
+pub type Count = i64;
+
+/// The schema of a whole number that fits the API's int32.
+pub(super) fn count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["integer", "null"], "minimum": 0, "maximum": i32::MAX })
+}
+
+/// The schema of a whole number or a percentage.
+pub(super) fn count_or_percent(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({
+        "oneOf": [
+            { "type": "integer", "minimum": 0, "maximum": i32::MAX },
+            { "type": "string", "pattern": "^[0-9]+%?$" },
+            { "type": "null" },
+        ]
+    })
+}

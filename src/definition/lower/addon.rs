@@ -1,0 +1,254 @@
+//! Lowering addons: those of a stack's folder, and those that a release froze.
+
+use super::{label, place_at, range, semantic_version};
+use crate::{
+    definition::{self as written, parse::Written},
+    model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
+    note::{Notes, Place},
+    yaml::Origin,
+};
+
+/// What an addon says of itself, wherever it is written.
+pub(super) struct Said<'a> {
+    pub name: &'a str,
+    pub chart: Option<&'a written::Chart>,
+    pub versions: &'a [written::AddonVersion],
+    pub upgrade: Option<&'a written::AddonUpgrade>,
+    pub release_name: Option<&'a str>,
+    pub release_namespace: Option<&'a str>,
+    pub stage: written::Stage,
+    pub depends_on: &'a [String],
+    pub enabled: bool,
+    pub values_from: &'a [written::ValuesFrom],
+}
+
+impl<'a> Said<'a> {
+    /// As `addon.yaml` says it.
+    pub(super) fn by_addon(name: &'a str, spec: &'a written::AddonSpec) -> Self {
+        Self {
+            name,
+            chart: spec.chart.as_ref(),
+            versions: spec.versions.as_deref().unwrap_or_default(),
+            upgrade: spec.upgrade.as_ref(),
+            release_name: spec.release.as_ref().and_then(|release| release.name.as_deref()),
+            release_namespace: spec.release.as_ref().and_then(|release| release.namespace.as_deref()),
+            stage: spec.stage.unwrap_or(written::Stage::Default),
+            depends_on: spec.depends_on.as_deref().unwrap_or_default(),
+            enabled: spec.enabled.unwrap_or(true),
+            values_from: spec.values_from.as_deref().unwrap_or_default(),
+        }
+    }
+
+    /// As `release.yaml` says it.
+    pub(super) fn by_release(name: &'a str, frozen: &'a written::FrozenAddon) -> Self {
+        Self {
+            name,
+            chart: frozen.chart.as_ref(),
+            versions: frozen.versions.as_deref().unwrap_or_default(),
+            upgrade: frozen.upgrade.as_ref(),
+            release_name: frozen.release.name.as_deref(),
+            release_namespace: frozen.release.namespace.as_deref(),
+            stage: frozen.stage,
+            depends_on: frozen.depends_on.as_deref().unwrap_or_default(),
+            enabled: frozen.enabled,
+            values_from: frozen.values_from.as_deref().unwrap_or_default(),
+        }
+    }
+}
+
+/// Lowers an addon; `base` is the path of its content inside `written`.
+pub(super) fn lower<T>(
+    said: &Said<'_>,
+    written: &Written<T>,
+    base: &[&str],
+    notes: &mut Notes,
+) -> Option<Addon> {
+    let at = |path: &[&str]| place_at(written, &[base, path].concat());
+    let name = label(said.name, "the addon", Some(at(&[])), notes)?;
+    let matrix = matrix(said, &at, notes);
+    if said.chart.is_some() && said.versions.is_empty() {
+        notes
+            .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart and no versions"))
+            .hint("add `versions: [{ version: …, kubernetes: \">=1.32 <1.37\" }]`");
+    }
+    let release_name = said.release_name.unwrap_or(said.name);
+    let release_namespace = said.release_namespace.unwrap_or("kube-system");
+    let release_name = label(release_name, "the Helm release", Some(at(&["release", "name"])), notes);
+    let release_namespace =
+        label(release_namespace, "the namespace", Some(at(&["release", "namespace"])), notes);
+    let release_name = release_name.and_then(|release| helm_name(release, &at, notes));
+    let mut depends_on: Vec<Label> = Vec::new();
+    for (index, other) in said.depends_on.iter().enumerate() {
+        let place = at(&["dependsOn", &index.to_string()]);
+        depends_on.extend(label(other, "the addon", Some(place), notes));
+    }
+    depends_on.sort();
+    depends_on.dedup();
+    let values_from = values_from(said, written, base, notes)?;
+    Some(Addon {
+        name,
+        chart: said.chart.map(|chart| Chart {
+            repository: chart.repository.trim_end_matches('/').to_owned(),
+            name: chart.name.clone(),
+        }),
+        matrix: matrix?,
+        max_minor_step: said
+            .upgrade
+            .and_then(|upgrade| upgrade.max_minor_step)
+            .and_then(|step| step.try_into().ok()),
+        release_name: release_name?,
+        release_namespace: release_namespace?,
+        stage: match said.stage {
+            written::Stage::Bootstrap => Stage::Bootstrap,
+            written::Stage::Default => Stage::Default,
+        },
+        depends_on,
+        enabled: said.enabled,
+        values_from,
+    })
+}
+
+/// Helm keeps release names within 53 characters, so that it can add its own endings.
+fn helm_name(name: Label, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> Option<Label> {
+    const HELM_LIMIT: usize = 53;
+    if name.as_str().len() > HELM_LIMIT {
+        notes
+            .error(
+                "wrong-name",
+                at(&["release", "name"]),
+                format!("the Helm release `{name}` has more than {HELM_LIMIT} characters"),
+            )
+            .hint("set a shorter `release.name`");
+        return None;
+    }
+    Some(name)
+}
+
+fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> Option<Vec<Requirement>> {
+    let mut rows: Vec<Requirement> = Vec::new();
+    let mut sound = true;
+    for (index, row) in said.versions.iter().enumerate() {
+        let index = index.to_string();
+        let version = semantic_version(&row.version, at(&["versions", &index, "version"]), notes);
+        let kubernetes = range(&row.kubernetes, at(&["versions", &index, "kubernetes"]), notes);
+        let (Some(version), Some(kubernetes)) = (version, kubernetes) else {
+            sound = false;
+            continue;
+        };
+        if rows.iter().any(|other| other.version == version) {
+            notes
+                .error(
+                    "duplicate",
+                    at(&["versions", &index, "version"]),
+                    format!("version {version} stands twice in the matrix"),
+                )
+                .hint("join the two ranges with `||`");
+        }
+        rows.push(Requirement { version, kubernetes });
+    }
+    rows.sort_by(|a, b| b.version.cmp(&a.version));
+    sound.then_some(rows)
+}
+
+fn values_from<T>(
+    said: &Said<'_>,
+    written: &Written<T>,
+    base: &[&str],
+    notes: &mut Notes,
+) -> Option<Vec<ValuesFrom>> {
+    let mut all = Vec::new();
+    for (index, from) in said.values_from.iter().enumerate() {
+        let index = index.to_string();
+        let path = [base, &["valuesFrom", &index]].concat();
+        let (kind, name, field) = match (&from.secret, &from.config_map) {
+            (Some(secret), None) => (ValuesSource::Secret, secret, "secret"),
+            (None, Some(config_map)) => (ValuesSource::ConfigMap, config_map, "configMap"),
+            _ => {
+                notes
+                    .error(
+                        "values-from",
+                        place_at(written, &path),
+                        "values come either from a `secret` or from a `configMap`",
+                    )
+                    .hint("name one of them");
+                return None;
+            }
+        };
+        all.push(ValuesFrom {
+            kind,
+            name: name.clone(),
+            origin: origin_at(written, &[path.as_slice(), &[field]].concat()),
+            key: from.key.clone().unwrap_or_else(|| "values.yaml".to_owned()),
+            path: from.path.clone(),
+            optional: from.optional.unwrap_or(false),
+        });
+    }
+    Some(all)
+}
+
+fn origin_at<T>(written: &Written<T>, path: &[&str]) -> Origin {
+    let mut node = &written.node;
+    for name in path {
+        let next = match name.parse::<usize>() {
+            Ok(at) => node.as_sequence().and_then(|items| items.get(at)),
+            Err(_) => node.get(name),
+        };
+        node = next.unwrap_or(node);
+    }
+    node.origin
+}
+
+/// Reports names in `dependsOn` that no addon of the same stack has, and circles.
+pub(super) fn check_dependencies(
+    addons: &[Addon],
+    place: &dyn Fn(&Addon) -> Option<Place>,
+    notes: &mut Notes,
+) {
+    for addon in addons {
+        for other in &addon.depends_on {
+            if !addons.iter().any(|candidate| candidate.name == *other) {
+                let known = addons.iter().map(|candidate| candidate.name.as_str());
+                let similar = written::closest(other.as_str(), known);
+                let note = notes.error(
+                    "unknown-addon",
+                    place(addon),
+                    format!("`{}` depends on `{other}`, which this stack does not have", addon.name),
+                );
+                match similar {
+                    Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                    None => note.hint("name an addon of the same stack"),
+                };
+            }
+        }
+        if let Some(circle) = circle_from(addon, addons) {
+            notes
+                .error(
+                    "dependency-cycle",
+                    place(addon),
+                    format!("addons wait for one another in a circle: {circle}"),
+                )
+                .hint("remove one of these `dependsOn`");
+        }
+    }
+}
+
+/// The circle that leads back to an addon, told from its first member by name alone, so that it is told once.
+fn circle_from(start: &Addon, addons: &[Addon]) -> Option<String> {
+    let mut stack = vec![vec![start]];
+    let mut seen = std::collections::BTreeSet::new();
+    while let Some(path) = stack.pop() {
+        let last = path.last()?;
+        for other in &last.depends_on {
+            let Some(next) = addons.iter().find(|candidate| candidate.name == *other) else { continue };
+            if next.name == start.name {
+                let first = path.iter().map(|addon| &addon.name).min()?;
+                let names: Vec<_> = path.iter().chain([&start]).map(|addon| addon.name.as_str()).collect();
+                return (*first == start.name).then(|| names.join(" → "));
+            }
+            if seen.insert(&next.name) {
+                stack.push(path.iter().copied().chain([next]).collect());
+            }
+        }
+    }
+    None
+}

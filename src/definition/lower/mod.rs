@@ -1,0 +1,137 @@
+//! Lowering: definitions as written to the model as meant. Defaults are applied here and nowhere else; names, versions
+//! and either-or rules are checked here.
+
+mod addon;
+mod cluster;
+mod fleet;
+mod pools;
+mod stack;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    kinds::Named,
+    parse::{Definitions, Written},
+};
+use crate::{
+    model::{Cluster, Fleet, Label, Minor, NameFault, Stack, StackId, VersionRange},
+    note::{Halted, Notes, Place},
+    template::Template,
+    world::Input,
+    yaml::{Node, Origin, Sources},
+};
+
+/// A template of a stack, with its path inside the stack.
+#[derive(Clone, Debug)]
+pub struct StackTemplate {
+    /// Its path inside the stack.
+    pub path: String,
+    /// What it is.
+    pub template: Arc<Template>,
+}
+
+/// A fleet as meant.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// What holds for the whole repository.
+    pub fleet: Fleet,
+    /// The stacks that clusters use by `release: head`, per minor.
+    pub stacks: BTreeMap<(StackId, Minor), Stack<StackTemplate>>,
+    /// All clusters, by management cluster, namespace and name.
+    pub clusters: Vec<Cluster>,
+}
+
+/// Lowers all definitions; `program` is the version of this program.
+pub fn lower(
+    definitions: &Definitions,
+    input: &Input,
+    program: &semver::Version,
+    notes: &mut Notes,
+) -> Result<Model, Halted> {
+    let context = Lowering { sources: &input.sources, definitions };
+    let fleet = fleet::lower(&context, program, notes);
+    let stacks = stack::lower_all(&context, notes);
+    let Some(fleet) = fleet else { return Err(notes.halted()) };
+    let clusters = cluster::lower_all(&context, &fleet, input, notes);
+    notes.halt(Model { fleet, stacks, clusters })
+}
+
+/// Reads the addons, rules and images that a `release.yaml` froze, with the same checks as a stack's.
+pub use stack::{FrozenParts, lower_frozen};
+
+/// What lowering looks things up in.
+struct Lowering<'a> {
+    sources: &'a Sources,
+    definitions: &'a Definitions,
+}
+
+impl Lowering<'_> {
+    fn place(&self, origin: Origin) -> Option<Place> {
+        self.sources.place(origin)
+    }
+}
+
+/// The place of a path of keys in a definition: that of the deepest key which is there.
+fn place_at<T>(written: &Written<T>, path: &[&str]) -> Place {
+    let mut node = &written.node;
+    for name in path {
+        let next = match name.parse::<usize>() {
+            Ok(at) => node.as_sequence().and_then(|items| items.get(at)),
+            Err(_) => node.get(name),
+        };
+        match next {
+            Some(next) => node = next,
+            None => break,
+        }
+    }
+    written.source.word(node.origin.offset as usize)
+}
+
+fn label(text: &str, what: &str, place: Option<Place>, notes: &mut Notes) -> Option<Label> {
+    Label::new(text).map_err(|fault| name_error(text, what, place, &fault, notes)).ok()
+}
+
+fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, notes: &mut Notes) {
+    notes
+        .error("wrong-name", place, format!("{what} `{text}` is no name that Kubernetes takes: {fault}"))
+        .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
+}
+
+fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {
+    let found = VersionRange::parse(text);
+    found
+        .map_err(|fault| {
+            notes
+                .error("wrong-range", place, format!("`{text}` is no version range: {fault}"))
+                .hint("write it like `>=1.32 <1.37`; alternatives are joined by `||`");
+        })
+        .ok()
+}
+
+fn semantic_version(text: &str, place: Place, notes: &mut Notes) -> Option<semver::Version> {
+    let found = semver::Version::parse(text.strip_prefix('v').unwrap_or(text));
+    found
+        .map_err(|fault| {
+            notes
+                .error("wrong-version", place, format!("`{text}` is no semantic version: {fault}"))
+                .hint("write it as <major>.<minor>.<patch>, such as 1.18.9");
+        })
+        .ok()
+}
+
+fn check_named<T>(written: &Written<T>, metadata: &Named, expected: &str, notes: &mut Notes) {
+    if metadata.name != expected {
+        notes
+            .error(
+                "wrong-name",
+                place_at(written, &["metadata", "name"]),
+                format!("this is called `{}`, and its folder `{expected}`", metadata.name),
+            )
+            .hint(format!("write `name: {expected}`, or rename the folder"));
+    }
+}
+
+/// The text of a node that the schema holds to be text.
+fn text(node: Option<&Node>) -> Option<&str> {
+    node.and_then(Node::as_str)
+}

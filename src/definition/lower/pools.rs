@@ -1,0 +1,194 @@
+//! Lowering node pools, and what the control plane has in common with them.
+
+use std::collections::BTreeMap;
+
+use super::{Lowering, label};
+use crate::{
+    model::{NodePool, PoolKind, Size},
+    note::Notes,
+    yaml::{Mapping, Node, Origin},
+};
+
+/// What passes through to the topology as it is.
+const SETTINGS: [&str; 8] = [
+    "failureDomain",
+    "failureDomains",
+    "taints",
+    "deletion",
+    "rollout",
+    "minReadySeconds",
+    "readinessGates",
+    "healthCheck",
+];
+
+pub(super) fn settings(node: &Node) -> Mapping {
+    let mut settings = Mapping::new();
+    for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
+        if SETTINGS.contains(&&*entry.key.name) {
+            settings.insert(entry.key.clone(), entry.value.clone());
+        }
+    }
+    settings
+}
+
+pub(super) fn lower_all(
+    context: &Lowering<'_>,
+    node: Option<&Node>,
+    notes: &mut Notes,
+) -> Option<Vec<NodePool>> {
+    let mut pools: Vec<NodePool> = Vec::new();
+    let mut names: BTreeMap<String, Origin> = BTreeMap::new();
+    let mut sound = true;
+    for node in node.and_then(Node::as_sequence).unwrap_or_default() {
+        let Some(pool) = lower(context, node, notes) else {
+            sound = false;
+            continue;
+        };
+        if let Some(first) = names.insert(pool.name.to_string(), pool.origin) {
+            let note = notes.error(
+                "duplicate",
+                context.place(pool.origin),
+                format!("there are two node pools `{}`", pool.name),
+            );
+            note.hint("give one of them another name: a pool's name is that of its machines");
+            if let Some(place) = context.place(first) {
+                note.related("the other one", place);
+            }
+        }
+        pools.push(pool);
+    }
+    sound.then_some(pools)
+}
+
+fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<NodePool> {
+    let (name, class) = (node.get("name")?, node.get("class")?);
+    let place = context.place(name.origin);
+    let kind = match node.get("kind").and_then(Node::as_str) {
+        Some("machinePool") => PoolKind::MachinePool,
+        _ => PoolKind::MachineDeployment,
+    };
+    let label = label(name.as_str()?, "the node pool", place, notes);
+    let size = size(context, node, notes);
+    check_kind(context, node, kind, notes);
+    let labels = metadata(context, node.get("labels"), true, notes);
+    let annotations = metadata(context, node.get("annotations"), false, notes);
+    Some(NodePool {
+        name: label?,
+        origin: name.origin,
+        class: class.as_str()?.to_owned(),
+        class_origin: class.origin,
+        kind,
+        size: size?,
+        labels: labels?,
+        annotations: annotations?,
+        variables: node.get("variables").and_then(Node::as_mapping).cloned().unwrap_or_default(),
+        settings: settings(node),
+    })
+}
+
+fn size(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Size> {
+    match (node.get("replicas"), node.get("autoscale")) {
+        (Some(_), Some(autoscale)) => {
+            notes
+                .error(
+                    "replicas",
+                    context.place(autoscale.origin),
+                    "a pool has either `replicas` or `autoscale`",
+                )
+                .hint("Cluster API refuses both: the autoscaler and git would fight over the number");
+            None
+        }
+        (None, Some(autoscale)) => {
+            let bound = |key| autoscale.get(key).and_then(Node::as_int);
+            let (min, max) = (bound("min")?, bound("max")?);
+            if min > max {
+                notes
+                    .error(
+                        "replicas",
+                        context.place(autoscale.origin),
+                        format!("the pool has at least {min} and at most {max} machines"),
+                    )
+                    .hint("`max` must not be less than `min`");
+                return None;
+            }
+            Some(Size::Autoscaled { min, max, origin: autoscale.origin })
+        }
+        (Some(replicas), None) => Some(Size::Fixed(replicas.clone())),
+        (None, None) => Some(Size::Unset),
+    }
+}
+
+/// What Cluster API's topology knows for one kind of pool only.
+fn check_kind(context: &Lowering<'_>, node: &Node, kind: PoolKind, notes: &mut Notes) {
+    let (words, unknown): (_, &[&[&str]]) = match kind {
+        PoolKind::MachineDeployment => ("machine deployment", &[&["failureDomains"]]),
+        PoolKind::MachinePool => (
+            "machine pool",
+            &[
+                &["failureDomain"],
+                &["healthCheck"],
+                &["readinessGates"],
+                &["rollout"],
+                &["deletion", "order"],
+            ],
+        ),
+    };
+    for path in unknown {
+        if let Some(found) = node.at(path) {
+            let note = notes.error(
+                "pool-kind",
+                context.place(found.origin),
+                format!("a {words} has no `{}`", path.join(".")),
+            );
+            match path[0] {
+                "failureDomains" => {
+                    note.hint("a machine deployment has one `failureDomain`; make a pool per domain")
+                }
+                "failureDomain" => note.hint("a machine pool has `failureDomains`, a list"),
+                _ => note.hint("Cluster API's topology does not know it for machine pools: remove it"),
+            };
+        }
+    }
+}
+
+/// Labels or annotations, in the form that the API server takes.
+pub(super) fn metadata(
+    context: &Lowering<'_>,
+    node: Option<&Node>,
+    labels: bool,
+    notes: &mut Notes,
+) -> Option<Mapping> {
+    let Some(mapping) = node.and_then(Node::as_mapping) else { return Some(Mapping::new()) };
+    let mut sound = true;
+    for entry in mapping.iter() {
+        if !is_qualified(&entry.key.name) {
+            sound = false;
+            notes
+                .error("wrong-label", context.place(entry.key.origin), format!("`{}` is no key of a label or annotation", entry.key.name))
+                .hint("write it as `name` or `prefix.example.org/name`; the name has at most 63 letters, digits, `-`, `_` and `.`");
+        }
+        let value = entry.value.as_str().unwrap_or_default();
+        if labels && !(value.is_empty() || is_label_name(value)) {
+            sound = false;
+            notes
+                .error("wrong-label", context.place(entry.value.origin), format!("`{value}` is no value of a label"))
+                .hint("it has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a letter or digit; annotations take any text");
+        }
+    }
+    sound.then(|| mapping.clone())
+}
+
+fn is_qualified(key: &str) -> bool {
+    match key.split_once('/') {
+        None => is_label_name(key),
+        Some((prefix, name)) => crate::model::Subdomain::new(prefix).is_ok() && is_label_name(name),
+    }
+}
+
+fn is_label_name(name: &str) -> bool {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    name.len() <= 63
+        && edge(name.chars().next())
+        && edge(name.chars().last())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}

@@ -1,0 +1,476 @@
+//! Lowering stacks: one per Kubernetes minor, with that minor's overrides in the place of shared files.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    Lowering, StackTemplate,
+    addon::{Said, check_dependencies, lower as lower_addon},
+    check_named, place_at, range, semantic_version,
+};
+use crate::{
+    definition::{
+        self as written,
+        parse::{StackFiles, StackFolder, Written},
+    },
+    model::{
+        Addon, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage, Stack, StackId,
+        Versioning,
+    },
+    note::{Notes, Place},
+    template::{LANGUAGE, Template, Visible},
+    yaml::Source,
+};
+
+pub(super) fn lower_all(
+    context: &Lowering<'_>,
+    notes: &mut Notes,
+) -> BTreeMap<(StackId, Minor), Stack<StackTemplate>> {
+    let mut stacks = BTreeMap::new();
+    for (name, folder) in &context.definitions.stacks {
+        let lowering = OneStack { folder, templates: BTreeMap::new() };
+        for stack in lowering.lower(name, notes) {
+            stacks.insert((stack.id.clone(), stack.kubernetes.minor()), stack);
+        }
+    }
+    stacks
+}
+
+struct OneStack<'a> {
+    folder: &'a StackFolder,
+    /// Templates are read once, however many minors share them.
+    templates: BTreeMap<String, Option<Arc<Template>>>,
+}
+
+impl OneStack<'_> {
+    fn lower(mut self, folder_name: &str, notes: &mut Notes) -> Vec<Stack<StackTemplate>> {
+        let written = &self.folder.stack;
+        let spec = &written.value.spec;
+        let (provider, name) = folder_name.split_once('/').unwrap_or_default();
+        check_named(written, &written.value.metadata, name, notes);
+        if spec.provider != provider {
+            let place = place_at(written, &["spec", "provider"]);
+            notes
+                .error(
+                    "wrong-name",
+                    place,
+                    format!("the provider is `{}`, and the folder `{provider}`", spec.provider),
+                )
+                .hint(format!("write `provider: {provider}`, or move the folder"));
+        }
+        let id = match StackId::new(provider, name) {
+            Ok(id) => id,
+            Err(fault) => {
+                notes
+                    .error(
+                        "wrong-name",
+                        Place::file(&*written.source.path),
+                        format!("`{folder_name}` is no name of a stack: {fault}"),
+                    )
+                    .hint("provider and stack are lower-case letters and digits, without a dash");
+                return Vec::new();
+            }
+        };
+        let rules = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        let versions = self.versions(notes);
+        for minor in self.folder.overrides.keys() {
+            if !versions.iter().any(|(version, _)| version.minor() == *minor) {
+                let folder = format!("stacks/{id}/{}", minor.dashed());
+                notes
+                    .error(
+                        "stray-file",
+                        Place::file(folder),
+                        format!("an override for Kubernetes {minor}, which the stack does not serve"),
+                    )
+                    .hint(format!("add {minor} to `kubernetes` in stack.yaml, or remove the folder"));
+            }
+        }
+        let versioning = match spec.versioning {
+            None | Some(written::Versioning::Sequential) => Versioning::Sequential,
+            Some(written::Versioning::Semver) => Versioning::Semver,
+        };
+        let mut stacks = Vec::new();
+        for (kubernetes, maturity) in versions {
+            let files = self.files(kubernetes.minor());
+            stacks.extend(self.one_minor(&id, kubernetes, maturity, versioning, &rules, &files, notes));
+        }
+        stacks
+    }
+
+    fn versions(&self, notes: &mut Notes) -> Vec<(KubernetesVersion, Maturity)> {
+        let written = &self.folder.stack;
+        let mut versions: Vec<(KubernetesVersion, Maturity)> = Vec::new();
+        for (at, release) in written.value.spec.kubernetes.iter().enumerate() {
+            let place = |key| place_at(written, &["spec", "kubernetes", &at.to_string(), key]);
+            check_date(release.end_of_life.as_deref(), &place("endOfLife"), notes);
+            let Some(version) = kubernetes_version(&release.version, place("version"), notes) else {
+                continue;
+            };
+            if versions.iter().any(|(other, _)| other.minor() == version.minor()) {
+                notes
+                    .error(
+                        "duplicate",
+                        place("version"),
+                        format!("Kubernetes {} stands twice", version.minor()),
+                    )
+                    .hint("a stack serves one patch version per minor: keep the newer one");
+                continue;
+            }
+            let maturity = match release.maturity {
+                written::Maturity::Preview => Maturity::Preview,
+                written::Maturity::Supported => Maturity::Supported,
+                written::Maturity::Deprecated => Maturity::Deprecated,
+                written::Maturity::Expired => Maturity::Expired,
+            };
+            versions.push((version, maturity));
+        }
+        versions
+    }
+
+    /// The files that a minor sees: its own in the place of the shared ones of the same path.
+    fn files(&self, minor: Minor) -> StackFiles {
+        let mut files = self.folder.shared.clone();
+        if let Some(own) = self.folder.overrides.get(&minor) {
+            files.addons.extend(own.addons.clone());
+            files.templates.extend(own.templates.clone());
+            files.node_images = own.node_images.clone().or(files.node_images);
+        }
+        files
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "what one minor is made of; there is no smaller whole")]
+    fn one_minor(
+        &mut self,
+        id: &StackId,
+        kubernetes: KubernetesVersion,
+        maturity: Maturity,
+        versioning: Versioning,
+        rules: &[CompatibilityRule],
+        files: &StackFiles,
+        notes: &mut Notes,
+    ) -> Option<Stack<StackTemplate>> {
+        let cluster_class = self.templates(files, "cluster-class/", Visible::ClusterClass, notes);
+        if cluster_class.is_empty() && notes.errors() == 0 {
+            notes
+                .error(
+                    "no-class",
+                    Place::file(format!("stacks/{id}")),
+                    format!("the stack `{id}` has no cluster class"),
+                )
+                .hint("put the ClusterClass and its templates into `cluster-class/`");
+        }
+        let namespace = self.templates(files, "namespace/", Visible::Namespace, notes);
+        let cluster = self.templates(files, "cluster/", Visible::Cluster, notes);
+        let addons = self.addons(files, notes);
+        for rule in rules {
+            if !addons.iter().any(|(addon, ..)| addon.name == rule.addon) {
+                let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
+                notes
+                    .error(
+                        "unknown-addon",
+                        place,
+                        format!(
+                            "the rule `{}` speaks of `{}`, which the stack does not have",
+                            rule.name, rule.addon
+                        ),
+                    )
+                    .hint("name an addon of the stack, or remove the rule");
+            }
+        }
+        let images = files
+            .node_images
+            .as_ref()
+            .map(|written| images(&written.value.spec.images, written, &kubernetes, notes));
+        Some(Stack {
+            id: id.clone(),
+            kubernetes,
+            maturity,
+            versioning,
+            cluster_class,
+            namespace,
+            cluster,
+            addons,
+            images: images.unwrap_or_default(),
+            compatibility: rules.to_vec(),
+        })
+    }
+
+    fn addons(
+        &mut self,
+        files: &StackFiles,
+        notes: &mut Notes,
+    ) -> Vec<(Addon, Option<StackTemplate>, Vec<StackTemplate>)> {
+        let mut lowered = Vec::new();
+        for (name, written) in &files.addons {
+            check_named(written, &written.value.metadata, name, notes);
+            let Some(addon) =
+                lower_addon(&Said::by_addon(name, &written.value.spec), written, &["spec"], notes)
+            else {
+                continue;
+            };
+            let values =
+                self.templates(files, &format!("addons/{name}/values.yaml"), Visible::Addon, notes).pop();
+            let manifests =
+                self.templates(files, &format!("addons/{name}/manifests/"), Visible::Addon, notes);
+            check_content(&addon, written, values.is_some(), manifests.is_empty(), notes);
+            lowered.push((addon, values, manifests));
+        }
+        let addons: Vec<_> = lowered.iter().map(|(addon, ..)| addon.clone()).collect();
+        let place = |addon: &Addon| {
+            let written = files.addons.get(addon.name.as_str())?;
+            Some(place_at(written, &["spec", "dependsOn"]))
+        };
+        check_dependencies(&addons, &place, notes);
+        let folders =
+            files.templates.keys().filter_map(|path| path.strip_prefix("addons/")?.split('/').next());
+        for folder in folders.collect::<std::collections::BTreeSet<_>>() {
+            if !files.addons.contains_key(folder) && notes.errors() == 0 {
+                let path = format!(
+                    "{}/addons/{folder}",
+                    self.folder.stack.source.path.trim_end_matches("/stack.yaml")
+                );
+                notes
+                    .error("no-addon", Place::file(path), format!("the addon `{folder}` has no `addon.yaml`"))
+                    .hint("`stackloom new addon` writes one; or remove the folder");
+            }
+        }
+        lowered
+    }
+
+    /// The templates whose paths begin with `prefix`.
+    fn templates(
+        &mut self,
+        files: &StackFiles,
+        prefix: &str,
+        visible: Visible,
+        notes: &mut Notes,
+    ) -> Vec<StackTemplate> {
+        let mut found = Vec::new();
+        for (path, source) in files.templates.iter().filter(|(path, _)| path.starts_with(prefix)) {
+            if let Some(template) = self.template(source, visible, notes) {
+                found.push(StackTemplate { path: path.clone(), template });
+            }
+        }
+        found
+    }
+
+    fn template(&mut self, source: &Source, visible: Visible, notes: &mut Notes) -> Option<Arc<Template>> {
+        let load = || Template::load(source, LANGUAGE, visible, notes).map(Arc::new);
+        self.templates.entry(source.path.to_string()).or_insert_with(load).clone()
+    }
+}
+
+fn check_content(
+    addon: &Addon,
+    written: &Written<written::Addon>,
+    has_values: bool,
+    no_manifests: bool,
+    notes: &mut Notes,
+) {
+    let place = place_at(written, &["spec"]);
+    if addon.chart.is_none() && no_manifests {
+        notes
+            .error(
+                "empty-addon",
+                place.clone(),
+                format!("the addon `{}` has neither a chart nor manifests", addon.name),
+            )
+            .hint("add `chart:` to it, or put manifests into its folder `manifests/`");
+    }
+    if addon.chart.is_none() && (has_values || !addon.values_from.is_empty()) {
+        notes
+            .error(
+                "values-without-chart",
+                place,
+                format!("the addon `{}` has values and no chart to take them", addon.name),
+            )
+            .hint("add `chart:`, or write the values into the manifests' templates");
+    }
+}
+
+fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
+    let Some(date) = date else { return };
+    let parts: Vec<_> = date.split('-').collect();
+    let sound = match parts.as_slice() {
+        [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2 => {
+            let number = |text: &str| text.parse::<u32>().unwrap_or(0);
+            let leap = number(year).is_multiple_of(4)
+                && (!number(year).is_multiple_of(100) || number(year).is_multiple_of(400));
+            let days = match number(month) {
+                2 => 28 + u32::from(leap),
+                4 | 6 | 9 | 11 => 30,
+                1..=12 => 31,
+                _ => 0,
+            };
+            number(year) > 0 && (1..=days).contains(&number(day))
+        }
+        _ => false,
+    };
+    if !sound {
+        notes
+            .error("wrong-date", place.clone(), format!("`{date}` is no day"))
+            .hint("write it as YYYY-MM-DD");
+    }
+}
+
+fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) -> Option<KubernetesVersion> {
+    let found = KubernetesVersion::parse(text);
+    found
+        .map_err(|fault| {
+            notes
+                .error("wrong-version", place, format!("`{text}` is no exact Kubernetes version"))
+                .hint(fault.hint(text));
+        })
+        .ok()
+}
+
+fn rules<T>(
+    rules: &[written::CompatibilityRule],
+    written: &Written<T>,
+    notes: &mut Notes,
+) -> Vec<CompatibilityRule> {
+    let mut lowered = Vec::new();
+    for (at, rule) in rules.iter().enumerate() {
+        let at = at.to_string();
+        let place = |path: &[&str]| place_at(written, &[&["spec", "compatibility", &at], path].concat());
+        let addon = super::label(&rule.when.addon, "the addon", Some(place(&["when", "addon"])), notes);
+        let mut read =
+            |text: &Option<String>, key| text.as_ref().map(|text| range(text, place(&["when", key]), notes));
+        let (version, kubernetes) =
+            (read(&rule.when.version, "version"), read(&rule.when.kubernetes, "kubernetes"));
+        let upgrade_to =
+            rule.upgrade_to.as_ref().map(|text| semantic_version(text, place(&["upgradeTo"]), notes));
+        let sound = version != Some(None) && kubernetes != Some(None) && upgrade_to != Some(None);
+        if let (Some(addon), true) = (addon, sound) {
+            lowered.push(CompatibilityRule {
+                name: rule.name.as_str().into(),
+                addon,
+                version: version.flatten(),
+                kubernetes: kubernetes.flatten(),
+                deny: rule.deny.as_str().into(),
+                upgrade_to: upgrade_to.flatten(),
+            });
+        }
+    }
+    lowered.sort_by(|a, b| a.name.cmp(&b.name));
+    lowered
+}
+
+/// The images of one Kubernetes version, by name.
+fn images<T>(
+    images: &[written::NodeImage],
+    written: &Written<T>,
+    kubernetes: &KubernetesVersion,
+    notes: &mut Notes,
+) -> Vec<NodeImage> {
+    let mut lowered: Vec<NodeImage> = Vec::new();
+    for (at, image) in images.iter().enumerate() {
+        let at = at.to_string();
+        let place = |key: &str| place_at(written, &["spec", "images", &at, key]);
+        let version = kubernetes_version(&image.kubernetes, place("kubernetes"), notes);
+        let source = image_source(image, &place, notes);
+        let (Some(version), Some(source)) = (version, source) else { continue };
+        if version != *kubernetes {
+            continue;
+        }
+        if lowered.iter().any(|other| other.name == image.name) {
+            notes
+                .error(
+                    "duplicate",
+                    place("name"),
+                    format!("there are two images `{}` for Kubernetes {version}", image.name),
+                )
+                .hint("give each its own name");
+        }
+        lowered.push(NodeImage {
+            name: image.name.clone(),
+            kubernetes: version,
+            os: image.os.clone(),
+            architecture: image.architecture.clone().unwrap_or_else(|| "amd64".to_owned()),
+            source,
+        });
+    }
+    lowered.sort_by(|a, b| a.name.cmp(&b.name));
+    lowered
+}
+
+fn image_source(
+    image: &written::NodeImage,
+    place: &dyn Fn(&str) -> Place,
+    notes: &mut Notes,
+) -> Option<ImageSource> {
+    let digest = |text: &str| {
+        let hex = text.strip_prefix("sha256:").unwrap_or_default();
+        hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    match (&image.url, &image.checksum, &image.artifact, &image.build) {
+        (Some(url), Some(checksum), None, None) => {
+            if !digest(checksum) {
+                notes
+                    .error("checksum", place("checksum"), format!("`{checksum}` is no SHA-256 checksum"))
+                    .hint("write `sha256:` and 64 hexadecimal digits in lower case");
+                return None;
+            }
+            Some(ImageSource::Url { url: url.clone(), checksum: checksum.clone() })
+        }
+        (None, None, Some(artifact), None) => Some(ImageSource::Artifact(artifact.clone())),
+        (None, None, None, Some(build)) => Some(ImageSource::Build(build.clone())),
+        _ => {
+            notes
+                .error(
+                    "image-source",
+                    place("name"),
+                    format!("the image `{}` must say in one way how it can be had", image.name),
+                )
+                .hint("give `url` and `checksum`, or `artifact`, or `build`");
+            None
+        }
+    }
+}
+
+/// What a `release.yaml` froze, as meant.
+#[derive(Clone, Debug)]
+pub struct FrozenParts {
+    /// The stack.
+    pub stack: StackId,
+    /// The exact Kubernetes version.
+    pub kubernetes: KubernetesVersion,
+    /// The addons, by name, each with the version that the release pins.
+    pub addons: Vec<(Addon, Option<semver::Version>)>,
+    /// The node images.
+    pub images: Vec<NodeImage>,
+    /// Combinations that do not work.
+    pub compatibility: Vec<CompatibilityRule>,
+}
+
+/// Lowers a `release.yaml`, with the same checks as a stack.
+pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> Option<FrozenParts> {
+    let spec = &written.value.spec;
+    let place = place_at(written, &["spec", "kubernetes"]);
+    let kubernetes = kubernetes_version(&spec.kubernetes, place, notes);
+    let stack = StackId::new(&spec.provider, &spec.stack);
+    let stack = stack
+        .map_err(|fault| {
+            notes
+                .error(
+                    "wrong-name",
+                    place_at(written, &["spec", "stack"]),
+                    format!("this is no name of a stack: {fault}"),
+                )
+                .hint("put the release back as it was cut");
+        })
+        .ok();
+    let mut addons = Vec::new();
+    for (name, frozen) in spec.addons.iter().flatten() {
+        let base = ["spec", "addons", name.as_str()];
+        let addon = lower_addon(&Said::by_release(name, frozen), written, &base, notes);
+        let version_place = place_at(written, &[&base[..], &["version"]].concat());
+        let version = frozen.version.as_ref().map(|text| semantic_version(text, version_place, notes));
+        if let (Some(addon), false) = (addon, version == Some(None)) {
+            addons.push((addon, version.flatten()));
+        }
+    }
+    let kubernetes = kubernetes?;
+    let images = images(spec.images.as_deref().unwrap_or_default(), written, &kubernetes, notes);
+    let compatibility = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+    Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility })
+}

@@ -1,0 +1,36 @@
+//! The kinds exactly as people write them, their schemas, and lowering into the model.
+//!
+//! Types as written hold only options, vectors, maps, strings, numbers and booleans, so that what the schema passes
+//! decodes. Versions, names and either-or rules are checked in [`lower`].
+
+mod addon;
+mod cluster;
+mod fleet;
+mod kinds;
+mod layers;
+mod lower;
+mod parse;
+mod release;
+mod schema;
+mod stack;
+mod topology;
+
+pub use addon::{
+    Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
+};
+pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
+pub use fleet::{
+    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
+    SourceObjectKind, SourceRef,
+};
+pub use kinds::{ApiVersion, Labels, Named};
+pub use layers::{merge_raw, merge_values};
+pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
+pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
+pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
+pub use schema::{Kind, closest};
+pub use stack::{
+    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,
+    Versioning,
+};
+pub use topology::{ControlPlane, NodePool, PoolKind};

@@ -1,0 +1,246 @@
+//! Sources to definitions: which file is what, and each of them as written.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    Addon, Fleet, Kind, NodeImages, Stack,
+    schema::{closest, validate},
+};
+use crate::{
+    model::Minor,
+    note::{Halted, Notes, Place},
+    world::Input,
+    yaml::{self, Node, Source, Sources},
+};
+
+/// A definition as written, with the tree that knows the places.
+#[derive(Clone, Debug)]
+pub struct Written<T> {
+    /// Its content, typed.
+    pub value: T,
+    /// Its content, with places.
+    pub node: Node,
+    /// Its file.
+    pub source: Source,
+}
+
+/// A cluster's file or folder defaults: layers of one type that are merged before they mean anything.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// Its content, checked against its schema.
+    pub node: Node,
+    /// Its file.
+    pub source: Source,
+}
+
+/// All definitions of a fleet.
+#[derive(Clone, Debug)]
+pub struct Definitions {
+    /// `stackloom.yaml`.
+    pub fleet: Written<Fleet>,
+    /// The folders below `stacks/`, by `<provider>/<stack>`.
+    pub stacks: BTreeMap<String, StackFolder>,
+    /// Folder defaults, by folder.
+    pub defaults: BTreeMap<String, Layer>,
+    /// The cluster definitions, in order of their files.
+    pub clusters: Vec<Layer>,
+}
+
+/// A stack's folder.
+#[derive(Clone, Debug)]
+pub struct StackFolder {
+    /// `stack.yaml`.
+    pub stack: Written<Stack>,
+    /// What all minors share.
+    pub shared: StackFiles,
+    /// What stands in the place of shared files, by minor.
+    pub overrides: BTreeMap<Minor, StackFiles>,
+}
+
+/// Files of a stack, by their paths inside it.
+#[derive(Clone, Debug, Default)]
+pub struct StackFiles {
+    /// `addons/<addon>/addon.yaml`, by addon.
+    pub addons: BTreeMap<String, Written<Addon>>,
+    /// `node-images.yaml`.
+    pub node_images: Option<Written<NodeImages>>,
+    /// Templates.
+    pub templates: BTreeMap<String, Source>,
+}
+
+/// Reads all definitions; every fault of every file is in `notes`.
+pub fn parse(input: &Input, notes: &mut Notes) -> Result<Definitions, Halted> {
+    let sources = &input.sources;
+    let fleet = match sources.at("stackloom.yaml") {
+        Some(source) => read(source, Kind::Fleet, notes),
+        None => {
+            notes
+                .error("no-fleet", Place::file("stackloom.yaml"), "there is no `stackloom.yaml` here")
+                .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
+            None
+        }
+    };
+    let stacks = stacks(sources, notes);
+    let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
+    for source in sources.below("clusters") {
+        let (folder, name) = source.path.rsplit_once('/').unwrap_or_default();
+        if name == "_defaults.yaml" || name == "_defaults.yml" {
+            if let Some(layer) = layer(source, Kind::ClusterDefaults, notes) {
+                defaults.insert(folder.to_owned(), layer);
+            }
+        } else {
+            clusters.extend(layer(source, Kind::ClusterDefinition, notes));
+        }
+    }
+    match fleet {
+        Some(fleet) => notes.halt(Definitions { fleet, stacks, defaults, clusters }),
+        None => Err(notes.halted()),
+    }
+}
+
+fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {
+    let node = document(source, kind, notes)?;
+    validate(kind, &node, source, notes)?;
+    Some(Layer { node, source: source.clone() })
+}
+
+/// Reads one definition of a kind.
+pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Written<T>> {
+    let node = document(source, kind, notes)?;
+    let json = validate(kind, &node, source, notes)?;
+    match serde_json::from_value(json) {
+        Ok(value) => Some(Written { value, node, source: source.clone() }),
+        Err(error) => {
+            notes.error("wrong-value", source.place(0, 1), format!("this is no {}: {error}", kind.name()));
+            None
+        }
+    }
+}
+
+/// Reads the document and looks whether it is meant to be of this kind, before its content is judged as such.
+fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
+    let before = notes.errors();
+    let node = yaml::read(source, notes);
+    let Some(node) = node else {
+        if notes.errors() == before {
+            notes
+                .error(
+                    "empty-file",
+                    Place::file(&*source.path),
+                    format!("this file is empty, and a {} belongs here", kind.name()),
+                )
+                .hint("write the definition, or remove the file");
+        }
+        return None;
+    };
+    if node.as_mapping().is_none() {
+        let place = source.word(node.origin.offset as usize);
+        notes
+            .error("wrong-value", place, format!("a {} is a map, not {}", kind.name(), node.kind()))
+            .hint("begin with `apiVersion: stackloom.dev/v1alpha1`");
+        return None;
+    }
+    if let Some(found) = node.get("kind").filter(|found| found.as_str() != Some(kind.name())) {
+        let place = source.word(found.origin.offset as usize);
+        let note = notes.error(
+            "wrong-kind",
+            place,
+            format!("the kind of this file is `{}` by its place", kind.name()),
+        );
+        note.hint(format!("write `kind: {}`, or move the file to where its kind belongs", kind.name()));
+        return None;
+    }
+    Some(node)
+}
+
+fn stacks(sources: &Sources, notes: &mut Notes) -> BTreeMap<String, StackFolder> {
+    let mut folders: BTreeMap<String, Vec<(&str, &Source)>> = BTreeMap::new();
+    for source in sources.below("stacks") {
+        let inside = source.path.strip_prefix("stacks/").unwrap_or_default();
+        let mut parts = inside.splitn(3, '/');
+        if let (Some(provider), Some(stack), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
+            folders.entry(format!("{provider}/{stack}")).or_default().push((rest, source));
+        } else if is_yaml(inside) {
+            notes
+                .error("stray-file", Place::file(&*source.path), "a file outside of a stack's folder")
+                .hint("stacks live in `stacks/<provider>/<stack>/`");
+        }
+    }
+    let mut stacks = BTreeMap::new();
+    for (id, files) in folders {
+        if let Some(folder) = stack_folder(&id, &files, notes) {
+            stacks.insert(id, folder);
+        }
+    }
+    stacks
+}
+
+fn stack_folder(id: &str, files: &[(&str, &Source)], notes: &mut Notes) -> Option<StackFolder> {
+    let mut stack = None;
+    let mut missing = true;
+    let mut shared = StackFiles::default();
+    let mut overrides: BTreeMap<Minor, StackFiles> = BTreeMap::new();
+    for (path, source) in files {
+        if *path == "stack.yaml" {
+            missing = false;
+            stack = read(source, Kind::Stack, notes);
+            continue;
+        }
+        match path.split_once('/').and_then(|(first, rest)| Some((Minor::parse_dashed(first)?, rest))) {
+            Some((minor, rest)) => sort_file(rest, source, overrides.entry(minor).or_default(), notes),
+            None => sort_file(path, source, &mut shared, notes),
+        }
+    }
+    if missing {
+        notes
+            .error(
+                "no-stack",
+                Place::file(format!("stacks/{id}")),
+                format!("the stack `{id}` has no `stack.yaml`"),
+            )
+            .hint("`stackloom new stack` writes one; or remove the folder");
+    }
+    Some(StackFolder { stack: stack?, shared, overrides })
+}
+
+fn is_yaml(path: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+/// Puts a file of a stack where it belongs. Files that are no YAML (a README, build instructions) are nobody's business.
+fn sort_file(path: &str, source: &Source, files: &mut StackFiles, notes: &mut Notes) {
+    let parts: Vec<_> = path.split('/').collect();
+    match parts.as_slice() {
+        ["node-images.yaml"] => files.node_images = read(source, Kind::NodeImages, notes),
+        ["addons", addon, "addon.yaml"] => {
+            if let Some(written) = read(source, Kind::Addon, notes) {
+                files.addons.insert((*addon).to_owned(), written);
+            }
+        }
+        ["cluster-class" | "namespace" | "cluster", file] | ["addons", _, "manifests", file]
+            if is_yaml(file) =>
+        {
+            files.templates.insert(path.to_owned(), source.clone());
+        }
+        ["addons", _, "values.yaml"] => {
+            files.templates.insert(path.to_owned(), source.clone());
+        }
+        _ if is_yaml(path) && parts.first() != Some(&"node-images") => stray(path, source, notes),
+        _ => {}
+    }
+}
+
+fn stray(path: &str, source: &Source, notes: &mut Notes) {
+    const KNOWN: [&str; 5] = ["stack.yaml", "node-images.yaml", "cluster-class", "namespace", "addons"];
+    let note = notes.error("stray-file", Place::file(&*source.path), "a stack has no use for this file");
+    let first = path.split('/').next().unwrap_or_default();
+    match closest(first, KNOWN.into_iter()) {
+        Some(similar) if similar != first => note.hint(format!("did you mean `{similar}`?")),
+        _ => note.hint(
+            "a stack holds stack.yaml, node-images.yaml, cluster-class/*.yaml, namespace/*.yaml, cluster/*.yaml, \
+             addons/<addon>/{addon.yaml,values.yaml,manifests/*.yaml}, and folders such as 1-35/ with the same",
+        ),
+    };
+}

@@ -1,0 +1,122 @@
+//! `release.yaml`, kind `Release`: what a release freezes, beside its templates. The program writes it; people read it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    addon::{AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom},
+    kinds::{ApiVersion, Named},
+    stack::{CompatibilityRule, NodeImage},
+};
+
+/// A frozen stack for one Kubernetes minor.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Release {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `Release`.
+    pub kind: ReleaseKind,
+    /// The release's name, such as `openstack-scs-1-35-v7`; the `ClusterClass` has the same.
+    pub metadata: Named,
+    /// What it freezes.
+    pub spec: ReleaseSpec,
+}
+
+/// The kind of `release.yaml`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum ReleaseKind {
+    /// The only one.
+    Release,
+}
+
+/// How a release came about, and what names it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Channel {
+    /// v1, v2 …
+    Stable,
+    /// v0-beta.1, v0-beta.2 …
+    Beta,
+    /// v0-sha.<hash>: the stack as it stood in a repository.
+    Hash,
+    /// Anything else.
+    Custom,
+}
+
+/// What a release freezes.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReleaseSpec {
+    /// The infrastructure.
+    pub provider: String,
+    /// The stack.
+    pub stack: String,
+    /// The exact Kubernetes version.
+    pub kubernetes: String,
+    /// How it came about.
+    pub channel: Channel,
+    /// Its version in its channel, such as `v7`.
+    pub version: String,
+    /// The level of the template language that its templates are written in.
+    #[schemars(range(min = 1, max = 1000))]
+    pub template_language: i64,
+    /// Content hashes, by component and of the whole.
+    pub content: ContentHashes,
+    /// Its addons, by name.
+    pub addons: Option<BTreeMap<String, FrozenAddon>>,
+    /// Its node images.
+    pub images: Option<Vec<NodeImage>>,
+    /// Combinations that do not work.
+    pub compatibility: Option<Vec<CompatibilityRule>>,
+    /// What a management cluster must serve.
+    pub requires: Requires,
+}
+
+/// `sha256:` digests of content; names, comments and the order of keys are no content.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ContentHashes {
+    /// Class, cluster and namespace templates, Kubernetes version, compatibility rules.
+    pub cluster_class: String,
+    /// Addons with their charts, matrices, values and manifests.
+    pub cluster_addon: String,
+    /// Node images.
+    pub node_image: String,
+    /// All of it.
+    pub whole: String,
+}
+
+/// An addon of a release.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FrozenAddon {
+    /// The version that the release pins; none for manifests without versions.
+    pub version: Option<String>,
+    /// The Helm chart.
+    pub chart: Option<Chart>,
+    /// The whole matrix.
+    pub versions: Option<Vec<AddonVersion>>,
+    /// How it may be upgraded.
+    pub upgrade: Option<AddonUpgrade>,
+    /// The Helm release in the workload cluster.
+    pub release: HelmRelease,
+    /// When it is installed.
+    pub stage: Stage,
+    /// Addons that must be ready before.
+    pub depends_on: Option<Vec<String>>,
+    /// Whether clusters have it unless they say otherwise.
+    pub enabled: bool,
+    /// Values from objects in the cluster's namespace.
+    pub values_from: Option<Vec<ValuesFrom>>,
+}
+
+/// What a management cluster must serve.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Requires {
+    /// Kinds of the release's class objects, as `<apiVersion>/<kind>`.
+    pub kinds: Vec<String>,
+}

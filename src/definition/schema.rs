@@ -1,0 +1,381 @@
+//! JSON Schemas of all kinds, made from the types as written, and every fault of a document against them, with places.
+
+use std::sync::LazyLock;
+
+use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::LocationSegment};
+use serde_json::Value as Json;
+
+use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, NodeImages, Release, Stack};
+use crate::{
+    note::{Notes, Place},
+    yaml::{Node, Source, to_json},
+};
+
+/// A kind of definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// `stackloom.yaml`.
+    Fleet,
+    /// `stack.yaml`.
+    Stack,
+    /// `addon.yaml`.
+    Addon,
+    /// `node-images.yaml`.
+    NodeImages,
+    /// `_defaults.yaml`.
+    ClusterDefaults,
+    /// A cluster's file.
+    ClusterDefinition,
+    /// `release.yaml`, which the program itself writes.
+    Release,
+}
+
+impl Kind {
+    /// All kinds, in order of their schemas' file names.
+    pub const ALL: [Self; 7] = [
+        Self::Addon,
+        Self::ClusterDefaults,
+        Self::ClusterDefinition,
+        Self::Fleet,
+        Self::NodeImages,
+        Self::Release,
+        Self::Stack,
+    ];
+
+    /// The kind as a definition says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Fleet => "Fleet",
+            Self::Stack => "Stack",
+            Self::Addon => "Addon",
+            Self::NodeImages => "NodeImages",
+            Self::ClusterDefaults => "ClusterDefaults",
+            Self::ClusterDefinition => "ClusterDefinition",
+            Self::Release => "Release",
+        }
+    }
+
+    /// The file name of its schema below `schemas/`.
+    pub fn schema_file(self) -> &'static str {
+        match self {
+            Self::Fleet => "fleet.schema.json",
+            Self::Stack => "stack.schema.json",
+            Self::Addon => "addon.schema.json",
+            Self::NodeImages => "node-images.schema.json",
+            Self::ClusterDefaults => "cluster-defaults.schema.json",
+            Self::ClusterDefinition => "cluster-definition.schema.json",
+            Self::Release => "release.schema.json",
+        }
+    }
+
+    /// Its JSON Schema.
+    pub fn schema(self) -> Json {
+        let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+        let mut schema = match self {
+            Self::Fleet => generator.into_root_schema_for::<Fleet>(),
+            Self::Stack => generator.into_root_schema_for::<Stack>(),
+            Self::Addon => generator.into_root_schema_for::<Addon>(),
+            Self::NodeImages => generator.into_root_schema_for::<NodeImages>(),
+            Self::ClusterDefaults => generator.into_root_schema_for::<ClusterDefaults>(),
+            Self::ClusterDefinition => generator.into_root_schema_for::<ClusterDefinition>(),
+            Self::Release => generator.into_root_schema_for::<Release>(),
+        };
+        schema.insert("title".to_owned(), Json::from(format!("Stackloom {}", self.name())));
+        schema.to_value()
+    }
+}
+
+struct Compiled {
+    schema: Json,
+    validator: Validator,
+}
+
+static COMPILED: LazyLock<Vec<Compiled>> = LazyLock::new(|| {
+    let compile = |kind: &Kind| {
+        let schema = kind.schema();
+        let validator = jsonschema::validator_for(&schema).expect("our own schemas are schemas");
+        Compiled { schema, validator }
+    };
+    Kind::ALL.iter().map(compile).collect()
+});
+
+/// Reports everything in which a document differs from its kind's schema. Gives its JSON value when nothing does.
+pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Notes) -> Option<Json> {
+    let at = Kind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
+    let compiled = &COMPILED[at];
+    let json = to_json(node);
+    if compiled.validator.is_valid(&json) {
+        return Some(json);
+    }
+    let mut faults = Faults { schema: &compiled.schema, root: node, source, notes };
+    for error in compiled.validator.iter_errors(&json) {
+        faults.report(&error);
+    }
+    None
+}
+
+struct Faults<'a> {
+    schema: &'a Json,
+    root: &'a Node,
+    source: &'a Source,
+    notes: &'a mut Notes,
+}
+
+impl Faults<'_> {
+    fn report(&mut self, error: &ValidationError<'_>) {
+        match error.kind() {
+            ValidationErrorKind::AnyOf { context }
+            | ValidationErrorKind::OneOfNotValid { context }
+            | ValidationErrorKind::OneOfMultipleValid { context } => {
+                self.report_best_branch(error, context);
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                for name in unexpected {
+                    self.unknown_key(&path_of(error), name);
+                }
+            }
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let place = self.place(&path_of(error));
+                let what = self.describe(&path_of(error));
+                self.notes
+                    .error("missing-key", place, format!("{what} lacks `{name}`"))
+                    .hint(format!("add `{name}: …` to it"));
+            }
+            _ => self.wrong_value(error),
+        }
+    }
+
+    /// An optional part is "this, or null": what is wrong is what is wrong with this.
+    fn report_best_branch(&mut self, error: &ValidationError<'_>, context: &[Vec<ValidationError<'static>>]) {
+        let of_null = |error: &ValidationError<'_>| match error.kind() {
+            ValidationErrorKind::Type { kind } => format!("{kind:?}").contains("Null"),
+            _ => false,
+        };
+        let branches: Vec<_> = context.iter().filter(|errors| !errors.iter().any(of_null)).collect();
+        match branches.as_slice() {
+            [only] => only.iter().for_each(|error| self.report(error)),
+            _ => self.wrong_value(error),
+        }
+    }
+
+    fn unknown_key(&mut self, path: &[Step], name: &str) {
+        let parent = self.node(path);
+        let entry = parent.as_mapping().and_then(|mapping| mapping.entry(name));
+        let origin = entry.map_or(parent.origin, |entry| entry.key.origin);
+        let place = self.source.word(origin.offset as usize);
+        let known = properties_at(self.schema, path);
+        let what = self.describe(path);
+        let note = self.notes.error("unknown-key", place, format!("{what} has no key `{name}`"));
+        match closest(name, known.iter().map(String::as_str)) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint(format!("the keys here are {}", list(&known))),
+        };
+    }
+
+    fn wrong_value(&mut self, error: &ValidationError<'_>) {
+        let path = path_of(error);
+        let node = self.node(&path).clone();
+        let place = self.place(&path);
+        let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
+        let written = self.source.word_at(node.origin.offset as usize).to_owned();
+        let expected = self.expected(error, &path);
+        let note = self.notes.error(
+            "wrong-value",
+            place,
+            format!("{what} {expected}, not {}", shown(&node, &written)),
+        );
+        let wants_text = expected.contains("a string") && !matches!(node.kind(), "a list" | "a map" | "null");
+        if wants_text {
+            note.hint(format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind()));
+        } else if let ValidationErrorKind::Enum { options } = error.kind() {
+            let options: Vec<_> = options.as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+            if let Some(similar) = closest(node.as_str().unwrap_or_default(), options.into_iter()) {
+                note.hint(format!("did you mean `{similar}`?"));
+            }
+        }
+    }
+
+    fn expected(&self, error: &ValidationError<'_>, path: &[Step]) -> String {
+        match error.kind() {
+            ValidationErrorKind::Type { kind } => format!("must be {}", type_words(&format!("{kind:?}"))),
+            ValidationErrorKind::Enum { options } => {
+                let options: Vec<_> = options.as_array().into_iter().flatten().map(plain_json).collect();
+                format!("must be {}", either(&options))
+            }
+            ValidationErrorKind::Constant { expected_value } => {
+                format!("must be `{}`", plain_json(expected_value))
+            }
+            ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
+            ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
+            ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} entries"),
+            ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
+            _ => one_of_words(self.schema, path),
+        }
+    }
+
+    fn node(&self, path: &[Step]) -> &Node {
+        let mut node = self.root;
+        for step in path {
+            let next = match step {
+                Step::Key(name) => node.get(name),
+                Step::Index(at) => node.as_sequence().and_then(|items| items.get(*at)),
+            };
+            match next {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+
+    fn place(&self, path: &[Step]) -> Place {
+        self.source.word(self.node(path).origin.offset as usize)
+    }
+
+    fn describe(&self, path: &[Step]) -> String {
+        let keys: Vec<_> = path.iter().map(Step::text).collect();
+        if keys.is_empty() {
+            let kind = self.root.get("kind").and_then(Node::as_str).unwrap_or("the document");
+            return format!("`{kind}`");
+        }
+        format!("`{}`", keys.join(".").replace(".[", "["))
+    }
+}
+
+/// A step into a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+impl Step {
+    fn text(&self) -> String {
+        match self {
+            Self::Key(name) => name.clone(),
+            Self::Index(at) => format!("[{at}]"),
+        }
+    }
+
+    fn words(&self) -> String {
+        match self {
+            Self::Key(name) => format!("`{name}`"),
+            Self::Index(at) => format!("entry {}", at + 1),
+        }
+    }
+}
+
+fn path_of(error: &ValidationError<'_>) -> Vec<Step> {
+    let step = |segment: LocationSegment<'_>| match segment {
+        LocationSegment::Property(name) => Step::Key(name.into_owned()),
+        LocationSegment::Index(at) => Step::Index(at),
+    };
+    error.instance_path().into_iter().map(step).collect()
+}
+
+/// The schemas that apply at a path, references and alternatives resolved.
+fn schemas_at<'a>(root: &'a Json, path: &[Step]) -> Vec<&'a Json> {
+    let mut here = expand(root, vec![root]);
+    for step in path {
+        let next = here.iter().filter_map(|schema| match step {
+            Step::Key(name) => schema["properties"].get(name).or_else(|| schema.get("additionalProperties")),
+            Step::Index(_) => schema.get("items"),
+        });
+        here = expand(root, next.collect());
+    }
+    here
+}
+
+fn expand<'a>(root: &'a Json, mut open: Vec<&'a Json>) -> Vec<&'a Json> {
+    let mut found = Vec::new();
+    while let Some(schema) = open.pop() {
+        if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+            open.push(&root["$defs"][name]);
+        }
+        for word in ["anyOf", "oneOf", "allOf"] {
+            open.extend(schema[word].as_array().into_iter().flatten());
+        }
+        found.push(schema);
+    }
+    found
+}
+
+fn properties_at(root: &Json, path: &[Step]) -> Vec<String> {
+    let mut names: Vec<_> = schemas_at(root, path)
+        .into_iter()
+        .filter_map(|schema| schema["properties"].as_object())
+        .flat_map(|properties| properties.keys().cloned())
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+fn one_of_words(root: &Json, path: &[Step]) -> String {
+    let mut types: Vec<_> = schemas_at(root, path)
+        .into_iter()
+        .flat_map(|schema| match &schema["type"] {
+            Json::String(name) => vec![name.clone()],
+            Json::Array(names) => names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            _ => Vec::new(),
+        })
+        .filter(|name| name != "null")
+        .map(|name| type_words(&name))
+        .collect();
+    types.sort();
+    types.dedup();
+    if types.is_empty() { "has a wrong value".to_owned() } else { format!("must be {}", types.join(" or ")) }
+}
+
+/// The types that jsonschema or a schema names, in words; null goes without saying.
+fn type_words(kind: &str) -> String {
+    const WORDS: [(&str, &str); 6] = [
+        ("string", "a string"),
+        ("integer", "a whole number"),
+        ("number", "a number"),
+        ("boolean", "true or false"),
+        ("array", "a list"),
+        ("object", "a map"),
+    ];
+    let kind = kind.to_ascii_lowercase();
+    let found: Vec<_> =
+        WORDS.iter().filter(|(name, _)| kind.contains(name)).map(|(_, words)| *words).collect();
+    if found.is_empty() { "null".to_owned() } else { found.join(" or ") }
+}
+
+fn plain_json(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn shown(node: &Node, written: &str) -> String {
+    match node.kind() {
+        kind @ ("a list" | "a map" | "null") => kind.to_owned(),
+        _ => format!("`{written}`"),
+    }
+}
+
+fn either(options: &[String]) -> String {
+    let quoted: Vec<_> = options.iter().map(|option| format!("`{option}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => "nothing".to_owned(),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+/// The known name that a person may have meant.
+pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let fold = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
+    let name = fold(name);
+    known
+        .map(|candidate| (strsim::damerau_levenshtein(&name, &fold(candidate)), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
+        .min()
+        .map(|(_, candidate)| candidate)
+}

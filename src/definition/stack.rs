@@ -1,0 +1,180 @@
+//! `stacks/<provider>/<stack>/stack.yaml`, kind `Stack`, and `node-images.yaml`, kind `NodeImages`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kinds::{ApiVersion, Named};
+
+/// A tested template of clusters for one provider; one source serves several Kubernetes minors.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "Stack",
+    "metadata": { "name": "scs" },
+    "spec": {
+        "provider": "openstack",
+        "description": "Upstream-close Kubernetes on OpenStack with Cilium",
+        "kubernetes": [{ "version": "1.35.10", "maturity": "supported", "endOfLife": "2027-02-28" }],
+        "versioning": "sequential",
+    },
+}]))]
+pub struct Stack {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `Stack`.
+    pub kind: StackKind,
+    /// The stack's name: lower-case letters and digits, no dash.
+    pub metadata: Named,
+    /// What it is.
+    pub spec: StackSpec,
+}
+
+/// The kind of `stack.yaml`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum StackKind {
+    /// The only one.
+    Stack,
+}
+
+/// What a stack is.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct StackSpec {
+    /// The infrastructure it targets: `openstack`, `docker` … without a dash.
+    pub provider: String,
+    /// One line for people who choose a stack.
+    pub description: Option<String>,
+    /// The Kubernetes versions it serves, one patch version per minor.
+    #[schemars(length(min = 1))]
+    pub kubernetes: Vec<KubernetesRelease>,
+    /// How releases are numbered; `sequential` where nothing is said.
+    pub versioning: Option<Versioning>,
+    /// Combinations that do not work, beside the addons' own ranges.
+    pub compatibility: Option<Vec<CompatibilityRule>>,
+}
+
+/// A Kubernetes version that a stack serves.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KubernetesRelease {
+    /// The exact patch version, such as 1.35.10; the minor comes from it.
+    pub version: String,
+    /// How far one may rely on it.
+    pub maturity: Maturity,
+    /// When upstream stops patching it, as YYYY-MM-DD.
+    pub end_of_life: Option<String>,
+}
+
+/// How far one may rely on a Kubernetes version of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Maturity {
+    /// To be tried out.
+    Preview,
+    /// For production.
+    Supported,
+    /// Still patched; move on.
+    Deprecated,
+    /// No longer patched.
+    Expired,
+}
+
+/// How releases are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Versioning {
+    /// v1, v2, v3 …
+    Sequential,
+    /// Semantic versions, chosen by impact.
+    Semver,
+}
+
+/// A combination that does not work.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct CompatibilityRule {
+    /// A name for messages.
+    pub name: String,
+    /// When it applies: all that is given must hold.
+    pub when: RuleCondition,
+    /// What is wrong then, in words for the person who sees it.
+    pub deny: String,
+    /// The version of the addon that is free of it.
+    pub upgrade_to: Option<String>,
+}
+
+/// When a compatibility rule applies.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct RuleCondition {
+    /// The addon.
+    pub addon: String,
+    /// Its versions, such as `<0.6.4`; all where nothing is said.
+    pub version: Option<String>,
+    /// The Kubernetes versions, such as `>=1.28`; all where nothing is said.
+    pub kubernetes: Option<String>,
+}
+
+/// The node images of a stack, per Kubernetes version.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "NodeImages",
+    "metadata": { "name": "scs" },
+    "spec": { "images": [{
+        "name": "ubuntu-capi-image-v1.35.10",
+        "kubernetes": "1.35.10",
+        "os": "ubuntu-24.04",
+        "url": "https://images.example.org/ubuntu-2404-kube-v1.35.10.qcow2",
+        "checksum": "sha256:0000000000000000000000000000000000000000000000000000000000000000",
+    }] },
+}]))]
+pub struct NodeImages {
+    /// The version of this format.
+    pub api_version: ApiVersion,
+    /// `NodeImages`.
+    pub kind: NodeImagesKind,
+    /// The stack's name.
+    pub metadata: Named,
+    /// The images.
+    pub spec: NodeImagesSpec,
+}
+
+/// The kind of `node-images.yaml`.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub enum NodeImagesKind {
+    /// The only one.
+    NodeImages,
+}
+
+/// The images of a stack.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NodeImagesSpec {
+    /// One entry per image and Kubernetes version.
+    pub images: Vec<NodeImage>,
+}
+
+/// A node image: its data, with exactly one of `url` and `checksum`, `artifact`, or `build`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct NodeImage {
+    /// The image's name at the provider.
+    pub name: String,
+    /// The exact Kubernetes version inside, such as 1.35.10.
+    pub kubernetes: String,
+    /// The operating system, such as `ubuntu-24.04`.
+    pub os: Option<String>,
+    /// The processor architecture; `amd64` where nothing is said.
+    pub architecture: Option<String>,
+    /// Where the image can be had.
+    pub url: Option<String>,
+    /// `sha256:` and the digest of what `url` gives.
+    pub checksum: Option<String>,
+    /// An artifact of a registry, such as `kindest/node:v1.35.1@sha256:…`.
+    pub artifact: Option<String>,
+    /// How to build it, where it cannot be had.
+    pub build: Option<String>,
+}

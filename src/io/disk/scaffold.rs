@@ -1,0 +1,37 @@
+//! Files that the user asked for by a command: definitions to begin with, schemas. Nothing is overwritten unasked.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use crate::note::Fault;
+
+/// Whether something is at a path, a dangling link included.
+pub fn exists(path: &Path) -> Result<bool, Fault> {
+    match path.symlink_metadata() {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(Fault::because(format!("cannot look at `{}`", path.display()), error)),
+    }
+}
+
+/// Writes a file, and the folders that lead to it; a file of that name is replaced.
+pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| {
+            Fault::because(format!("cannot make the folder `{}`", folder.display()), error)
+        })?;
+    }
+    fs::write(path, text).map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
+}
+
+/// Writes files below a folder, by their paths in it.
+pub fn write_all(root: &Path, files: &BTreeMap<String, String>) -> Result<(), Fault> {
+    files.iter().try_for_each(|(path, text)| write(&root.join(path), text))
+}
+
+/// The name of a folder that may not be there yet.
+pub fn folder_name(path: &Path) -> Result<String, Fault> {
+    let whole = std::path::absolute(path)
+        .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
+    let last = whole.components().next_back().map(|last| last.as_os_str().to_string_lossy().into_owned());
+    Ok(last.unwrap_or_default())
+}

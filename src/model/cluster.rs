@@ -1,0 +1,155 @@
+//! Clusters, as meant: folder defaults merged, references still open.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use semver::Version;
+
+use super::{Label, ManagementCluster, Minor, StackId, Subdomain};
+use crate::yaml::{Mapping, Node, Origin};
+
+/// A cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    /// Its name.
+    pub name: Label,
+    /// Its namespace in the management cluster.
+    pub namespace: Label,
+    /// Where its definition names it, for messages.
+    pub origin: Origin,
+    /// The file of its definition.
+    pub file: Arc<str>,
+    /// The management cluster that builds it.
+    pub management: Arc<ManagementCluster>,
+    /// The release it is made from.
+    pub release: ReleaseRef,
+    /// Where the release is named.
+    pub release_origin: Origin,
+    /// Labels of the Cluster.
+    pub labels: Mapping,
+    /// Annotations of the Cluster.
+    pub annotations: Mapping,
+    /// The control plane.
+    pub control_plane: ControlPlane,
+    /// The groups of workers, in the order in which they were written: it is that of upgrades.
+    pub node_pools: Vec<NodePool>,
+    /// The cluster's own networks.
+    pub network: Network,
+    /// Values of the class' variables.
+    pub variables: Mapping,
+    /// What is different about addons, by name.
+    pub addons: BTreeMap<String, AddonChoice>,
+    /// Conditions for being Available.
+    pub availability_gates: Option<Node>,
+    /// Why Cluster API is paused for it.
+    pub suspend: Option<String>,
+    /// Merged over the Cluster's spec.
+    pub raw: Option<Node>,
+    /// The folder of the user's own objects, if there is one.
+    pub companion: Option<String>,
+}
+
+/// What a cluster is made from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ReleaseRef {
+    /// The stack as it stands in this repository.
+    Head(StackId, Minor),
+    /// A release in the tree.
+    Named(Subdomain),
+}
+
+/// The control plane. Parts that pass through keep the form of Cluster API's own API.
+#[derive(Clone, Debug, Default)]
+pub struct ControlPlane {
+    /// How many machines.
+    pub replicas: Option<i64>,
+    /// Where the number stands.
+    pub replicas_origin: Option<Origin>,
+    /// Labels.
+    pub labels: Mapping,
+    /// Annotations.
+    pub annotations: Mapping,
+    /// Values of variables for it alone.
+    pub variables: Mapping,
+    /// `taints`, `deletion`, `rollout`, `readinessGates` and `healthCheck`, as they are.
+    pub settings: Mapping,
+}
+
+/// A group of workers.
+#[derive(Clone, Debug)]
+pub struct NodePool {
+    /// Its name in the topology.
+    pub name: Label,
+    /// Where it is named.
+    pub origin: Origin,
+    /// The class of workers.
+    pub class: String,
+    /// Where the class is named.
+    pub class_origin: Origin,
+    /// What it is in Cluster API.
+    pub kind: PoolKind,
+    /// How many machines.
+    pub size: Size,
+    /// Labels.
+    pub labels: Mapping,
+    /// Annotations.
+    pub annotations: Mapping,
+    /// Values of variables for it alone.
+    pub variables: Mapping,
+    /// `failureDomain(s)`, `taints`, `deletion`, `rollout`, `minReadySeconds`, `readinessGates`, `healthCheck`, as they are.
+    pub settings: Mapping,
+}
+
+/// What a pool is in Cluster API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// Machines one by one.
+    MachineDeployment,
+    /// A pool of the provider's own.
+    MachinePool,
+}
+
+/// How many machines a pool has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Size {
+    /// So many.
+    Fixed(Node),
+    /// As many as the cluster autoscaler wants.
+    Autoscaled {
+        /// Never fewer.
+        min: i64,
+        /// Never more.
+        max: i64,
+        /// Where it says so.
+        origin: Origin,
+    },
+    /// Nothing is said: one.
+    Unset,
+}
+
+/// The cluster's own networks.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    /// CIDR blocks of pods.
+    pub pods: Option<Node>,
+    /// CIDR blocks of services.
+    pub services: Option<Node>,
+    /// The domain of services.
+    pub service_domain: Option<Node>,
+    /// The API server's port.
+    pub api_server_port: Option<Node>,
+}
+
+/// What is different about an addon of a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct AddonChoice {
+    /// Where it is named.
+    pub origin: Option<Origin>,
+    /// Whether the cluster has it.
+    pub enabled: Option<bool>,
+    /// Another version.
+    pub version: Option<(Version, Origin)>,
+    /// Why a version outside the matrix is taken.
+    pub unlisted: Option<String>,
+    /// Helm values over the release's.
+    pub values: Option<Node>,
+}

@@ -1,0 +1,98 @@
+//! A fleet and its management clusters.
+
+use std::sync::Arc;
+
+use super::{Label, Minor, Subdomain};
+
+/// What holds for a whole repository.
+#[derive(Clone, Debug)]
+pub struct Fleet {
+    /// What it is called.
+    pub name: Label,
+    /// Its management clusters, by name.
+    pub management_clusters: Vec<Arc<ManagementCluster>>,
+}
+
+/// A cluster that runs Cluster API and the engine.
+#[derive(Clone, Debug)]
+pub struct ManagementCluster {
+    /// Its name.
+    pub name: Label,
+    /// What reconciles the tree there.
+    pub engine: Engine,
+    /// Where the engine reads this repository from.
+    pub source: EngineSource,
+    /// The folder of the fleet inside the repository; empty for its root.
+    pub folder: String,
+    /// The minor of Cluster API.
+    pub cluster_api: Minor,
+    /// The namespace of all cluster classes.
+    pub class_namespace: Label,
+    /// How the engine decrypts what users put beside their clusters.
+    pub decryption: Option<Decryption>,
+    /// Chart repositories taken from elsewhere: what an address begins with, and what stands there instead; the
+    /// longest beginning wins.
+    pub mirrors: Vec<(String, String)>,
+    /// Whether everything is emitted suspended.
+    pub standby: bool,
+}
+
+impl ManagementCluster {
+    /// Where a chart repository is to be had in this management cluster.
+    pub fn mirrored(&self, repository: &str) -> String {
+        let matching =
+            self.mirrors.iter().filter_map(|(from, to)| Some((from, to, repository.strip_prefix(from)?)));
+        match matching.max_by_key(|(from, ..)| from.len()) {
+            Some((_, to, rest)) => format!("{to}{rest}"),
+            None => repository.to_owned(),
+        }
+    }
+}
+
+/// What reconciles the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// Flux.
+    Flux,
+}
+
+/// Where the engine reads this repository from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EngineSource {
+    /// A git repository, whose source object is part of the tree.
+    Git {
+        /// Its address.
+        url: String,
+        /// What to follow.
+        reference: GitReference,
+        /// The Secret with credentials.
+        secret: Option<Subdomain>,
+    },
+    /// A source object that exists already.
+    Existing {
+        /// Its kind.
+        kind: &'static str,
+        /// Its name.
+        name: Subdomain,
+        /// Its namespace, when it is not the engine's.
+        namespace: Option<Label>,
+    },
+}
+
+/// What a git source follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GitReference {
+    /// A branch.
+    Branch(String),
+    /// A tag.
+    Tag(String),
+}
+
+/// Passed on to Flux.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decryption {
+    /// What encrypted the objects.
+    pub provider: &'static str,
+    /// The Secret with the keys.
+    pub secret: Option<Subdomain>,
+}

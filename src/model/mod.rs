@@ -1,0 +1,20 @@
+//! The nouns of a fleet, with validated names; nothing here is optional that is not truly optional.
+//!
+//! Absent on purpose: serde, I/O, and any knowledge of how definitions are written or trees laid out. Values that pass
+//! through unchanged (health checks, taints, Helm values …) stay [`crate::yaml::Node`]s, so that they keep their origins.
+
+mod addon;
+mod cluster;
+mod fleet;
+mod names;
+mod range;
+mod stack;
+mod version;
+
+pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
+pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size};
+pub use fleet::{Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster};
+pub use names::{Label, NameFault, StackId, Subdomain, shortened};
+pub use range::VersionRange;
+pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use version::{KubernetesVersion, Minor, VersionFault};

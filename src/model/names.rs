@@ -1,0 +1,171 @@
+//! Names that Kubernetes accepts.
+
+use std::{fmt, sync::Arc};
+
+use sha2::{Digest, Sha256};
+
+/// Why a text is no name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameFault {
+    /// It is empty.
+    Empty,
+    /// It is longer than the limit.
+    TooLong {
+        /// How long it is.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// A character that may not stand there.
+    Character(char),
+    /// It begins or ends with something that may not stand at the edge.
+    Edge,
+}
+
+impl fmt::Display for NameFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty"),
+            Self::TooLong { length, limit } => {
+                write!(f, "it has {length} characters, and Kubernetes allows {limit}")
+            }
+            Self::Character(c) => write!(f, "`{c}` may not stand in it"),
+            Self::Edge => f.write_str("it must begin and end with a lower-case letter or a digit"),
+        }
+    }
+}
+
+/// Longest DNS label, and longest value of a Kubernetes label.
+const LABEL_LIMIT: usize = 63;
+/// Longest DNS subdomain, which is what most names of objects are.
+const SUBDOMAIN_LIMIT: usize = 253;
+
+fn check(text: &str, limit: usize, dots: bool) -> Result<(), NameFault> {
+    if text.is_empty() {
+        return Err(NameFault::Empty);
+    }
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || (dots && c == '.');
+    if let Some(c) = text.chars().find(|c| !allowed(*c)) {
+        return Err(NameFault::Character(c));
+    }
+    let edge = |part: &str| part.is_empty() || part.starts_with('-') || part.ends_with('-');
+    if text.split('.').any(edge) {
+        return Err(NameFault::Edge);
+    }
+    let length = text.len();
+    if length > limit { Err(NameFault::TooLong { length, limit }) } else { Ok(()) }
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $limit:expr, $dots:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Takes a text if it is such a name.
+            pub fn new(text: &str) -> Result<Self, NameFault> {
+                check(text, $limit, $dots).map(|()| Self(text.into()))
+            }
+
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A DNS label: lower-case letters, digits and dashes, at most 63 characters.
+    Label,
+    LABEL_LIMIT,
+    false
+);
+name!(
+    /// A DNS subdomain: labels joined by dots, at most 253 characters.
+    Subdomain,
+    SUBDOMAIN_LIMIT,
+    true
+);
+
+/// A stack: its provider and its name, neither with a dash, so that release names can be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StackId {
+    /// The infrastructure.
+    pub provider: Arc<str>,
+    /// The stack.
+    pub name: Arc<str>,
+}
+
+impl StackId {
+    /// Takes a provider and a stack name if both are lower-case letters and digits.
+    pub fn new(provider: &str, name: &str) -> Result<Self, NameFault> {
+        for part in [provider, name] {
+            check(part, LABEL_LIMIT, false)?;
+            if part.contains('-') {
+                return Err(NameFault::Character('-'));
+            }
+        }
+        Ok(Self { provider: provider.into(), name: name.into() })
+    }
+
+    /// Reads `<provider>/<stack>`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (provider, name) = text.split_once('/')?;
+        Self::new(provider, name).ok()
+    }
+}
+
+impl fmt::Display for StackId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider, self.name)
+    }
+}
+
+/// A name within 63 characters, the limit of label values, which Flux makes of names: as it is where it fits, else cut
+/// and told apart by a hash of the whole.
+pub fn shortened(name: &str) -> String {
+    const HASH: usize = 8;
+    if name.len() <= LABEL_LIMIT {
+        return name.to_owned();
+    }
+    let digest = Sha256::digest(name.as_bytes());
+    let hash: String = digest.iter().take(HASH / 2).map(|byte| format!("{byte:02x}")).collect();
+    let cut = name[..LABEL_LIMIT - HASH - 1].trim_end_matches(['-', '.']);
+    format!("{cut}-{hash}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_what_the_api_server_takes() {
+        for good in ["a", "prod-eu-1", "0", &"a".repeat(63)] {
+            assert!(Label::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "a-", "A", "a_b", "a.b", "ä", &"a".repeat(64)] {
+            assert!(Label::new(bad).is_err(), "{bad}");
+        }
+        assert!(Subdomain::new("a.b-c.d").is_ok());
+        assert!(Subdomain::new("a..b").is_err());
+        assert!(StackId::parse("openstack/scs").is_some());
+        assert!(StackId::parse("open-stack/scs").is_none());
+    }
+
+    #[test]
+    fn long_names_stay_apart_and_within_the_limit() {
+        let long = |end: char| format!("{}{end}", "team-a.".repeat(12));
+        assert_eq!(shortened("team-a.prod"), "team-a.prod");
+        assert!(shortened(&long('x')).len() <= LABEL_LIMIT);
+        assert_ne!(shortened(&long('x')), shortened(&long('y')));
+        assert!(Subdomain::new(&shortened(&long('x'))).is_ok());
+    }
+}

@@ -1,0 +1,233 @@
+//! Version ranges as Helm charts write them: the semantics of Masterminds/semver v3.
+//!
+//! Alternatives are joined by `||`; the comparisons of one alternative by commas or spaces. Missing parts are wildcards:
+//! `>1.34` means 1.35 and later, `<=1.34` every 1.34. Pre-releases match only where the comparison names one.
+
+use std::fmt;
+
+use semver::{Prerelease, Version};
+
+/// A set of versions.
+#[derive(Clone, Debug)]
+pub struct VersionRange {
+    text: String,
+    alternatives: Vec<Vec<Comparison>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    Tilde,
+    Caret,
+}
+
+/// A comparison with a version of which parts may be missing.
+#[derive(Clone, Debug)]
+struct Comparison {
+    operator: Operator,
+    major: Option<u64>,
+    minor: Option<u64>,
+    patch: Option<u64>,
+    pre: Prerelease,
+}
+
+impl VersionRange {
+    /// Reads a range; the error says which piece of it is none.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
+        Ok(Self { text: text.trim().to_owned(), alternatives })
+    }
+
+    /// Whether a version is in it.
+    pub fn contains(&self, version: &Version) -> bool {
+        self.alternatives.iter().any(|all| all.iter().all(|comparison| comparison.holds(version)))
+    }
+}
+
+impl PartialEq for VersionRange {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl fmt::Display for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
+    if let Some((low, high)) = text.split_once(" - ") {
+        let low = parse_comparison(&format!(">={}", low.trim()))?;
+        let high = parse_comparison(&format!("<={}", high.trim()))?;
+        return Ok(vec![low, high]);
+    }
+    // An operator may stand apart from its version: ">= 1.2".
+    let joined = text.replace(',', " ");
+    let mut comparisons = Vec::new();
+    let mut operator = String::new();
+    for word in joined.split_whitespace() {
+        if word.chars().all(|c| "=!<>~^".contains(c)) {
+            operator.push_str(word);
+            continue;
+        }
+        comparisons.push(parse_comparison(&format!("{operator}{word}"))?);
+        operator.clear();
+    }
+    if comparisons.is_empty() || !operator.is_empty() {
+        return Err(format!("`{}` compares with nothing", text.trim()));
+    }
+    Ok(comparisons)
+}
+
+fn parse_comparison(word: &str) -> Result<Comparison, String> {
+    const OPERATORS: [(&str, Operator); 11] = [
+        (">=", Operator::GreaterOrEqual),
+        ("=>", Operator::GreaterOrEqual),
+        ("<=", Operator::LessOrEqual),
+        ("=<", Operator::LessOrEqual),
+        ("!=", Operator::NotEqual),
+        ("~>", Operator::Tilde),
+        ("=", Operator::Equal),
+        (">", Operator::Greater),
+        ("<", Operator::Less),
+        ("~", Operator::Tilde),
+        ("^", Operator::Caret),
+    ];
+    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((word.strip_prefix(sign)?, *operator)));
+    let (rest, operator) = found.unwrap_or((word, Operator::Equal));
+    let fault = || format!("`{word}` is no comparison with a version");
+    let rest = rest.strip_prefix('v').unwrap_or(rest);
+    let without_build = rest.split('+').next().unwrap_or_default();
+    let (numbers, pre) = without_build.split_once('-').unwrap_or((without_build, ""));
+    let pre = Prerelease::new(pre).map_err(|_| fault())?;
+    let mut parts = [None; 3];
+    let mut wild = false;
+    for (at, part) in numbers.split('.').enumerate() {
+        let slot = parts.get_mut(at).ok_or_else(fault)?;
+        wild |= matches!(part, "x" | "X" | "*");
+        if !wild {
+            *slot = Some(part.parse::<u64>().map_err(|_| fault())?);
+        }
+    }
+    let [major, minor, patch] = parts;
+    Ok(Comparison { operator, major, minor, patch, pre })
+}
+
+impl Comparison {
+    /// The lowest version that the written parts allow.
+    fn floor(&self) -> Version {
+        let mut floor =
+            Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
+        floor.pre = self.pre.clone();
+        floor
+    }
+
+    /// The first version behind all that have the written parts.
+    fn ceiling(&self) -> Option<Version> {
+        match (self.major, self.minor, self.patch) {
+            (None, ..) => None,
+            (Some(major), None, _) => Some(Version::new(major + 1, 0, 0)),
+            (Some(major), Some(minor), None) => Some(Version::new(major, minor + 1, 0)),
+            (Some(major), Some(minor), Some(patch)) => Some(Version::new(major, minor, patch + 1)),
+        }
+    }
+
+    fn holds(&self, version: &Version) -> bool {
+        if !version.pre.is_empty() && self.pre.is_empty() {
+            return false;
+        }
+        let version = &Version { build: semver::BuildMetadata::EMPTY, ..version.clone() };
+        let floor = self.floor();
+        let exact = self.patch.is_some();
+        let within = *version >= floor && self.ceiling().is_none_or(|ceiling| *version < ceiling);
+        match self.operator {
+            Operator::Equal => {
+                if exact {
+                    *version == floor
+                } else {
+                    within
+                }
+            }
+            Operator::NotEqual => {
+                if exact {
+                    *version != floor
+                } else {
+                    !within
+                }
+            }
+            Operator::GreaterOrEqual => *version >= floor,
+            Operator::Less => *version < floor,
+            Operator::Greater if exact => *version > floor,
+            Operator::Greater => self.ceiling().is_some_and(|ceiling| *version >= ceiling),
+            Operator::LessOrEqual if exact => *version <= floor,
+            Operator::LessOrEqual => self.ceiling().is_none_or(|ceiling| *version < ceiling),
+            Operator::Tilde => {
+                *version >= floor && self.tilde_ceiling().is_none_or(|ceiling| *version < ceiling)
+            }
+            Operator::Caret => {
+                *version >= floor && self.caret_ceiling().is_none_or(|ceiling| *version < ceiling)
+            }
+        }
+    }
+
+    fn tilde_ceiling(&self) -> Option<Version> {
+        Some(match (self.major?, self.minor) {
+            (major, None) => Version::new(major + 1, 0, 0),
+            (major, Some(minor)) => Version::new(major, minor + 1, 0),
+        })
+    }
+
+    /// The left-most number that is not zero may not change.
+    fn caret_ceiling(&self) -> Option<Version> {
+        Some(match (self.major?, self.minor, self.patch) {
+            (0, Some(0), Some(patch)) => Version::new(0, 0, patch + 1),
+            (0, Some(minor), _) => Version::new(0, minor + 1, 0),
+            (major, ..) => Version::new(major + 1, 0, 0),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(range: &str, inside: &[&str], outside: &[&str]) {
+        let range = VersionRange::parse(range).expect(range);
+        for (versions, expected) in [(inside, true), (outside, false)] {
+            for version in versions {
+                let version = Version::parse(version).expect("a version");
+                assert_eq!(range.contains(&version), expected, "{version} in {range}");
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_are_those_of_masterminds_semver() {
+        check(">=1.32 <1.37", &["1.32.0", "1.36.6"], &["1.31.9", "1.37.0", "1.35.0-rc.1"]);
+        check(">=0.1, <0.2", &["0.1.0", "0.1.9"], &["0.2.0"]);
+        check("<0.6.4", &["0.6.3"], &["0.6.4"]);
+        check(">1.34", &["1.35.0"], &["1.34.13"]);
+        check("<=1.34", &["1.34.13"], &["1.35.0"]);
+        check("1.34.x || >= 1.36", &["1.34.2", "1.36.0"], &["1.35.1"]);
+        check("~1.2.3", &["1.2.3", "1.2.9"], &["1.3.0", "1.2.2"]);
+        check("^0.2.3", &["0.2.3", "0.2.9"], &["0.3.0"]);
+        check("^1", &["1.0.0", "1.9.0"], &["2.0.0"]);
+        check("1.2 - 1.4.5", &["1.2.0", "1.4.5"], &["1.4.6"]);
+        check("!=1.35.1", &["1.35.0"], &["1.35.1"]);
+        check("*", &["0.0.1", "9.9.9"], &[]);
+        check(">=1.30.0-0", &["1.31.0-rc.1"], &["1.29.0"]);
+    }
+
+    #[test]
+    fn what_is_no_range_is_named() {
+        for bad in ["", ">=", "one", ">=1.2.3.4", "1.2.x.4", "<1.2 ||", "=<>1"] {
+            assert!(VersionRange::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Stacks, as one Kubernetes minor sees them.
+
+use std::sync::Arc;
+
+use super::{Addon, KubernetesVersion, Label, StackId, VersionRange};
+
+/// A stack for one Kubernetes minor, its overrides applied. `T` is what templates are.
+#[derive(Clone, Debug)]
+pub struct Stack<T> {
+    /// Which stack.
+    pub id: StackId,
+    /// The exact Kubernetes version.
+    pub kubernetes: KubernetesVersion,
+    /// How far one may rely on it.
+    pub maturity: Maturity,
+    /// How its releases are numbered.
+    pub versioning: Versioning,
+    /// Templates once per release.
+    pub cluster_class: Vec<T>,
+    /// Templates once per namespace.
+    pub namespace: Vec<T>,
+    /// Templates once per cluster, on the management side.
+    pub cluster: Vec<T>,
+    /// Addons with their templates, by name.
+    pub addons: Vec<(Addon, Option<T>, Vec<T>)>,
+    /// The node images of this Kubernetes version, by name.
+    pub images: Vec<NodeImage>,
+    /// Combinations that do not work.
+    pub compatibility: Vec<CompatibilityRule>,
+}
+
+/// How far one may rely on a Kubernetes version of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maturity {
+    /// To be tried out.
+    Preview,
+    /// For production.
+    Supported,
+    /// Still patched; move on.
+    Deprecated,
+    /// No longer patched.
+    Expired,
+}
+
+/// How releases are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Versioning {
+    /// v1, v2 …
+    Sequential,
+    /// Semantic versions.
+    Semver,
+}
+
+/// A combination that does not work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompatibilityRule {
+    /// A name for messages.
+    pub name: Arc<str>,
+    /// The addon.
+    pub addon: Label,
+    /// Its versions; all where nothing is said.
+    pub version: Option<VersionRange>,
+    /// The Kubernetes versions; all where nothing is said.
+    pub kubernetes: Option<VersionRange>,
+    /// What is wrong then.
+    pub deny: Arc<str>,
+    /// The version that is free of it.
+    pub upgrade_to: Option<semver::Version>,
+}
+
+impl CompatibilityRule {
+    /// Whether it forbids this version of its addon on this Kubernetes version.
+    pub fn forbids(&self, version: Option<&semver::Version>, kubernetes: &KubernetesVersion) -> bool {
+        let addon_matches = match (&self.version, version) {
+            (Some(range), Some(version)) => range.contains(version),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        addon_matches && self.kubernetes.as_ref().is_none_or(|range| range.contains(kubernetes.as_semver()))
+    }
+}
+
+/// The data of a node image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeImage {
+    /// Its name at the provider.
+    pub name: String,
+    /// The Kubernetes version inside.
+    pub kubernetes: KubernetesVersion,
+    /// The operating system.
+    pub os: Option<String>,
+    /// The processor architecture.
+    pub architecture: String,
+    /// How it can be had.
+    pub source: ImageSource,
+}
+
+/// How a node image can be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImageSource {
+    /// From an address.
+    Url {
+        /// The address.
+        url: String,
+        /// `sha256:` and the digest.
+        checksum: String,
+    },
+    /// From a registry.
+    Artifact(String),
+    /// By building it.
+    Build(String),
+}

@@ -1,0 +1,116 @@
+//! Kubernetes versions.
+
+use std::fmt;
+
+use semver::Version;
+
+/// Why a text is no version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionFault {
+    /// It names a minor only.
+    NoPatch,
+    /// It begins with a v, which is added where it is needed.
+    LeadingV,
+    /// Anything else.
+    Malformed,
+}
+
+impl VersionFault {
+    /// How to mend `text`.
+    pub fn hint(&self, text: &str) -> String {
+        match self {
+            Self::NoPatch => format!("write the exact patch version, such as {text}.0"),
+            Self::LeadingV => format!("write {} without the v", text.trim_start_matches('v')),
+            Self::Malformed => "write it as <major>.<minor>.<patch>, such as 1.35.10".to_owned(),
+        }
+    }
+}
+
+/// An exact version of Kubernetes, such as 1.35.10.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KubernetesVersion(Version);
+
+impl KubernetesVersion {
+    /// Reads an exact version without a v.
+    pub fn parse(text: &str) -> Result<Self, VersionFault> {
+        if text.starts_with('v') {
+            return Err(VersionFault::LeadingV);
+        }
+        if text.split('.').count() == 2 && text.split('.').all(|part| part.parse::<u64>().is_ok()) {
+            return Err(VersionFault::NoPatch);
+        }
+        Version::parse(text).map(Self).map_err(|_| VersionFault::Malformed)
+    }
+
+    /// Its minor.
+    pub fn minor(&self) -> Minor {
+        Minor { major: self.0.major, minor: self.0.minor }
+    }
+
+    /// As semantic version.
+    pub fn as_semver(&self) -> &Version {
+        &self.0
+    }
+}
+
+impl fmt::Display for KubernetesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A minor of Kubernetes or Cluster API, such as 1.35.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Minor {
+    /// The first number.
+    pub major: u64,
+    /// The second.
+    pub minor: u64,
+}
+
+impl Minor {
+    /// Reads `<major>.<minor>`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::split(text, '.')
+    }
+
+    /// Reads `<major>-<minor>`, as folders and release names have it.
+    pub fn parse_dashed(text: &str) -> Option<Self> {
+        Self::split(text, '-')
+    }
+
+    fn split(text: &str, separator: char) -> Option<Self> {
+        let number = |part: &str| {
+            let plain = !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+            (plain && (part == "0" || !part.starts_with('0'))).then(|| part.parse().ok()).flatten()
+        };
+        let (major, minor) = text.split_once(separator)?;
+        Some(Self { major: number(major)?, minor: number(minor)? })
+    }
+
+    /// `<major>-<minor>`.
+    pub fn dashed(self) -> String {
+        format!("{}-{}", self.major, self.minor)
+    }
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_exact_and_says_what_it_lacks() {
+        assert_eq!(KubernetesVersion::parse("1.35.10").map(|v| v.minor().to_string()), Ok("1.35".to_owned()));
+        assert_eq!(KubernetesVersion::parse("1.35"), Err(VersionFault::NoPatch));
+        assert_eq!(KubernetesVersion::parse("v1.35.10"), Err(VersionFault::LeadingV));
+        assert_eq!(KubernetesVersion::parse("1.35.010"), Err(VersionFault::Malformed));
+        assert_eq!(Minor::parse("1.35"), Minor::parse_dashed("1-35"));
+        assert_eq!(Minor::parse("1.035"), None);
+    }
+}

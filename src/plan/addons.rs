@@ -1,0 +1,253 @@
+//! Which addons a cluster has, at which versions, from where, and in which order.
+
+use std::sync::Arc;
+
+use semver::Version;
+
+use super::{ChartSource, ClusterNames};
+use crate::{
+    definition::closest,
+    model::{AddonChoice, Cluster, Stage},
+    note::{Notes, Place},
+    release::{Release, ReleaseAddon},
+    resolve::forbidden,
+    world::Input,
+    yaml::Node,
+};
+
+/// An addon of a cluster.
+#[derive(Clone, Debug)]
+pub struct AddonPlan {
+    /// What it is, with its templates.
+    pub frozen: Arc<ReleaseAddon>,
+    /// Its version in this cluster.
+    pub version: Option<Version>,
+    /// The cluster's own values, over the release's.
+    pub values: Option<Node>,
+    /// Its Helm release, if it has a chart.
+    pub helm: Option<HelmPlan>,
+    /// Its manifests, if it has any.
+    pub manifests: Option<ManifestsPlan>,
+}
+
+/// A Helm release.
+#[derive(Clone, Debug)]
+pub struct HelmPlan {
+    /// The object's name.
+    pub name: String,
+    /// The chart.
+    pub chart: ChartSource,
+    /// `HelmReleases` that must be ready before.
+    pub depends_on: Vec<String>,
+    /// Whether Helm waits until everything is ready; what nodes need before they are ready does not.
+    pub wait: bool,
+    /// Whether git alone cannot uninstall it.
+    pub protected: bool,
+}
+
+/// Manifests that the engine applies in the workload cluster.
+#[derive(Clone, Debug)]
+pub struct ManifestsPlan {
+    /// The Kustomization's name.
+    pub name: String,
+    /// Kustomizations that must be ready before.
+    pub depends_on: Vec<String>,
+    /// Whether git alone cannot remove them.
+    pub protected: bool,
+}
+
+pub(super) fn plan(
+    cluster: &Cluster,
+    release: &Release,
+    names: &ClusterNames,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Vec<AddonPlan>> {
+    let before = notes.errors();
+    let planner = Planner { cluster, release, names, input };
+    planner.check_known(notes);
+    let mut addons = Vec::new();
+    for frozen in release.addons.iter().filter(|addon| planner.enabled(addon)) {
+        addons.extend(planner.addon(frozen, notes));
+    }
+    (notes.errors() == before).then_some(addons)
+}
+
+struct Planner<'a> {
+    cluster: &'a Cluster,
+    release: &'a Release,
+    names: &'a ClusterNames,
+    input: &'a Input,
+}
+
+impl Planner<'_> {
+    fn choice(&self, name: &str) -> Option<&AddonChoice> {
+        self.cluster.addons.get(name)
+    }
+
+    fn enabled(&self, addon: &ReleaseAddon) -> bool {
+        let said = self.choice(addon.addon.name.as_str()).and_then(|choice| choice.enabled);
+        said.unwrap_or(addon.addon.enabled)
+    }
+
+    /// The place where the cluster speaks of an addon, else of its release.
+    fn place(&self, addon: &str) -> Option<Place> {
+        let origin = self.choice(addon).and_then(|choice| choice.origin);
+        self.input.sources.place(origin.unwrap_or(self.cluster.release_origin))
+    }
+
+    fn check_known(&self, notes: &mut Notes) {
+        for name in self.cluster.addons.keys() {
+            if self.release.addon(name).is_some() {
+                continue;
+            }
+            let known = || self.release.addons.iter().map(|addon| addon.addon.name.as_str());
+            let message = format!("the release `{}` has no addon `{name}`", self.release.name);
+            let note = notes.error("unknown-addon", self.place(name), message);
+            match closest(name, known()) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint(format!("it has {}", known().collect::<Vec<_>>().join(", "))),
+            };
+        }
+    }
+
+    fn addon(&self, frozen: &Arc<ReleaseAddon>, notes: &mut Notes) -> Option<AddonPlan> {
+        let name = frozen.addon.name.as_str();
+        let choice = self.choice(name);
+        let version = self.version(frozen, choice, notes)?;
+        let values = choice.and_then(|choice| choice.values.clone());
+        if frozen.addon.chart.is_none() && values.is_some() {
+            notes
+                .error(
+                    "values-without-chart",
+                    self.place(name),
+                    format!("the addon `{name}` is made of manifests and takes no values"),
+                )
+                .hint("use `variables`, which its templates see");
+        }
+        self.check_dependencies(frozen, notes);
+        let protected = frozen.addon.stage == Stage::Bootstrap;
+        let helm = match (&frozen.addon.chart, &version) {
+            (Some(chart), Some(version)) => Some(HelmPlan {
+                name: self.names.helm_release(name),
+                chart: ChartSource::new(chart, version, &self.cluster.management),
+                depends_on: self.helm_dependencies(frozen),
+                wait: !protected,
+                protected,
+            }),
+            _ => None,
+        };
+        let manifests = (!frozen.manifests.is_empty()).then(|| ManifestsPlan {
+            name: self.names.manifests(name),
+            depends_on: self.manifest_dependencies(frozen),
+            protected,
+        });
+        Some(AddonPlan { frozen: frozen.clone(), version, values, helm, manifests })
+    }
+
+    /// What an addon needs must be there, and must be something that the engine can wait for.
+    fn check_dependencies(&self, frozen: &ReleaseAddon, notes: &mut Notes) {
+        let name = &frozen.addon.name;
+        for other in &frozen.addon.depends_on {
+            let Some(needed) = self.release.addon(other.as_str()) else { continue };
+            if !self.enabled(needed) {
+                notes
+                    .error(
+                        "addon-off",
+                        self.place(other.as_str()),
+                        format!("the addon `{name}` needs `{other}`, which this cluster turns off"),
+                    )
+                    .hint(format!("turn `{other}` on, or `{name}` off as well"));
+            } else if frozen.addon.chart.is_some() != needed.addon.chart.is_some() {
+                notes
+                    .error("depends-on-kind", self.place(name.as_str()), format!("the addon `{name}` cannot wait for `{other}`: one is a chart, the other manifests"))
+                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
+            }
+        }
+    }
+
+    fn helm_dependencies(&self, frozen: &ReleaseAddon) -> Vec<String> {
+        let before = |other: &&Arc<ReleaseAddon>| {
+            let named = frozen.addon.depends_on.contains(&other.addon.name);
+            let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
+            self.enabled(other) && other.addon.chart.is_some() && (named || stage)
+        };
+        self.release
+            .addons
+            .iter()
+            .filter(before)
+            .map(|other| self.names.helm_release(other.addon.name.as_str()))
+            .collect()
+    }
+
+    /// Manifests of the default stage come when the Helm releases exist; of those, Flux cannot wait for more.
+    fn manifest_dependencies(&self, frozen: &ReleaseAddon) -> Vec<String> {
+        let first = match frozen.addon.stage {
+            Stage::Bootstrap => &self.names.cluster,
+            Stage::Default => &self.names.addons,
+        };
+        let before = |other: &&Arc<ReleaseAddon>| {
+            let named = frozen.addon.depends_on.contains(&other.addon.name);
+            let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
+            self.enabled(other)
+                && !other.manifests.is_empty()
+                && (named || stage)
+                && other.addon.name != frozen.addon.name
+        };
+        let others = self
+            .release
+            .addons
+            .iter()
+            .filter(before)
+            .map(|other| self.names.manifests(other.addon.name.as_str()));
+        std::iter::once(first.clone()).chain(others).collect()
+    }
+
+    /// The version that the cluster asks for, else the release's own.
+    fn version(
+        &self,
+        frozen: &ReleaseAddon,
+        choice: Option<&AddonChoice>,
+        notes: &mut Notes,
+    ) -> Option<Option<Version>> {
+        let (name, kubernetes) = (&frozen.addon.name, &self.release.kubernetes);
+        let Some((version, origin)) = choice.and_then(|choice| choice.version.as_ref()) else {
+            return Some(frozen.version.clone());
+        };
+        let place = self.input.sources.place(*origin);
+        let unlisted = choice.and_then(|choice| choice.unlisted.as_deref());
+        let row = frozen.addon.matrix.iter().find(|row| row.version == *version);
+        let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
+        if !fits && unlisted.is_none() {
+            let message = match row {
+                Some(row) => format!(
+                    "{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}",
+                    row.kubernetes
+                ),
+                None => format!("the release `{}` does not list {name} {version}", self.release.name),
+            };
+            let fitting: Vec<_> = frozen
+                .addon
+                .matrix
+                .iter()
+                .filter(|row| row.kubernetes.contains(kubernetes.as_semver()))
+                .collect();
+            let note = notes.error("incompatible", place, message);
+            match fitting.first() {
+                Some(newest) => note.hint(format!("upgrade {name} to {}", newest.version)),
+                None => note.hint("no listed version works with it"),
+            };
+            note.hint("a version outside the matrix needs `unlisted: <reason>`");
+            return None;
+        }
+        if let Some(rule) = forbidden(&frozen.addon, Some(version), kubernetes, &self.release.compatibility) {
+            let note = notes.error("incompatible", place, format!("{} (rule `{}`)", rule.deny, rule.name));
+            match &rule.upgrade_to {
+                Some(better) => note.hint(format!("upgrade {name} to {better} first")),
+                None => note.hint("take a version that the rule allows"),
+            };
+            return None;
+        }
+        Some(Some(version.clone()))
+    }
+}

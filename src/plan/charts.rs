@@ -1,0 +1,72 @@
+//! Sources of charts: one per addon version and management cluster, shared by all of its clusters.
+
+use semver::Version;
+use sha2::{Digest, Sha256};
+
+use crate::model::{Chart, ManagementCluster, shortened};
+
+/// A version of a chart, where a management cluster takes it from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChartSource {
+    /// The repository, mirrors applied.
+    pub repository: String,
+    /// The chart.
+    pub chart: String,
+    /// Its version.
+    pub version: Version,
+}
+
+/// What a `HelmRelease` names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChartReference {
+    /// A chart of a classic repository.
+    HelmChart,
+    /// A chart of a registry.
+    OciRepository,
+}
+
+impl ChartSource {
+    /// The chart of an addon as a management cluster takes it.
+    pub fn new(chart: &Chart, version: &Version, management: &ManagementCluster) -> Self {
+        let repository = management.mirrored(&chart.repository);
+        Self {
+            repository: repository.trim_end_matches('/').to_owned(),
+            chart: chart.name.clone(),
+            version: version.clone(),
+        }
+    }
+
+    /// What kind of source it is.
+    pub fn kind(&self) -> ChartReference {
+        if self.repository.starts_with("oci://") {
+            ChartReference::OciRepository
+        } else {
+            ChartReference::HelmChart
+        }
+    }
+
+    /// The source object's name: readable, and apart from the same chart of another repository.
+    pub fn name(&self) -> String {
+        let version = self.version.to_string().replace('+', "-").to_ascii_lowercase();
+        let chart = self.chart.replace(['/', '_'], "-").to_ascii_lowercase();
+        shortened(&format!(
+            "{chart}-{version}-{}",
+            short_hash(&format!("{} {}", self.repository, self.chart))
+        ))
+    }
+
+    /// The name of the `HelmRepository` that a classic repository needs.
+    pub fn repository_name(&self) -> String {
+        let address = self.repository.split("://").nth(1).unwrap_or_default();
+        let readable: String = address
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+            .collect();
+        let readable: Vec<_> = readable.split('-').filter(|part| !part.is_empty()).collect();
+        shortened(&format!("{}-{}", readable.join("-"), short_hash(&self.repository)))
+    }
+}
+
+fn short_hash(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,213 @@
+//! Every part to make, with nothing left to choose.
+//!
+//! The plan is small and whole in memory; the tree is made from it part by part. Whatever needs the whole fleet looks
+//! here. Renderers lay out what stands here and decide nothing.
+
+mod addons;
+mod charts;
+mod names;
+mod variables;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
+pub use charts::{ChartReference, ChartSource};
+pub use names::{ClusterNames, namespace_name, release_name};
+pub use variables::complete;
+
+use crate::{
+    definition::Model,
+    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind},
+    note::{Halted, Notes},
+    release::{Release, Releases},
+    world::Input,
+    yaml::Node,
+};
+
+/// Every part of a tree.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The fleet's name.
+    pub fleet: Label,
+    /// The head releases that clusters use.
+    pub heads: Vec<Arc<Release>>,
+    /// The management clusters.
+    pub management: Vec<ManagementPlan>,
+    /// The namespaces.
+    pub namespaces: Vec<NamespacePlan>,
+    /// The clusters.
+    pub clusters: Vec<ClusterPlan>,
+}
+
+/// What a management cluster has of its own.
+#[derive(Clone, Debug)]
+pub struct ManagementPlan {
+    /// Which.
+    pub management: Arc<ManagementCluster>,
+    /// The releases that its clusters use, by name.
+    pub releases: Vec<Arc<Release>>,
+    /// The sources of charts that its clusters use.
+    pub charts: Vec<ChartSource>,
+}
+
+/// A namespace of a management cluster.
+#[derive(Clone, Debug)]
+pub struct NamespacePlan {
+    /// The management cluster.
+    pub management: Arc<ManagementCluster>,
+    /// The fleet's name, for templates.
+    pub fleet: Label,
+    /// The namespace.
+    pub name: Label,
+    /// The releases that clusters in it use, by name; none for the namespace of cluster classes.
+    pub releases: Vec<Arc<Release>>,
+}
+
+/// A cluster.
+#[derive(Clone, Debug)]
+pub struct ClusterPlan {
+    /// What it is.
+    pub cluster: Cluster,
+    /// The fleet's name, for templates.
+    pub fleet: Label,
+    /// What it is made from.
+    pub release: Arc<Release>,
+    /// Every variable that its class declares: its value, or nothing.
+    pub variables: Vec<(String, Option<Node>)>,
+    /// The addons that it has, by name.
+    pub addons: Vec<AddonPlan>,
+    /// The names of the engine's objects.
+    pub names: ClusterNames,
+}
+
+/// Plans every part.
+pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes) -> Result<Plan, Halted> {
+    use rayon::prelude::*;
+    let fleet = &model.fleet;
+    let planned: Vec<_> = model
+        .clusters
+        .par_iter()
+        .map(|cluster| {
+            let mut own = Notes::new();
+            (plan_cluster(cluster, fleet, releases, input, &mut own), own)
+        })
+        .collect();
+    let mut clusters = Vec::new();
+    for (cluster, own) in planned {
+        clusters.extend(cluster);
+        notes.append(own);
+    }
+    let mut index = Index::default();
+    clusters.iter().for_each(|cluster| index.add(cluster));
+    notes.halt(Plan {
+        fleet: fleet.name.clone(),
+        heads: index.heads.into_values().collect(),
+        management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
+        namespaces: namespaces(fleet, &index.namespaces),
+        clusters,
+    })
+}
+
+/// What is shared between clusters.
+#[derive(Default)]
+struct Index {
+    heads: BTreeMap<String, Arc<Release>>,
+    management: BTreeMap<Label, (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>)>,
+    namespaces: BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
+}
+
+impl Index {
+    fn add(&mut self, plan: &ClusterPlan) {
+        let (cluster, release) = (&plan.cluster, &plan.release);
+        let management = cluster.management.name.clone();
+        if release.is_head() {
+            self.heads.insert(release.name.clone(), release.clone());
+        }
+        let (releases, charts) = self.management.entry(management.clone()).or_default();
+        releases.insert(release.name.clone(), release.clone());
+        charts.extend(
+            plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| helm.chart.clone()),
+        );
+        let namespace = self.namespaces.entry((management, cluster.namespace.clone())).or_default();
+        namespace.insert(release.name.clone(), release.clone());
+    }
+}
+
+fn management(
+    management: &Arc<ManagementCluster>,
+    index: &BTreeMap<Label, (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>)>,
+) -> ManagementPlan {
+    let (releases, charts) = index.get(&management.name).cloned().unwrap_or_default();
+    ManagementPlan {
+        management: management.clone(),
+        releases: releases.into_values().collect(),
+        charts: charts.into_iter().collect(),
+    }
+}
+
+/// The namespaces of clusters, and that of cluster classes.
+fn namespaces(
+    fleet: &Fleet,
+    used: &BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
+) -> Vec<NamespacePlan> {
+    let mut all = used.clone();
+    for management in &fleet.management_clusters {
+        all.entry((management.name.clone(), management.class_namespace.clone())).or_default();
+    }
+    let find =
+        |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
+    all.into_iter()
+        .filter_map(|((management, name), releases)| {
+            let releases = releases.into_values().collect();
+            Some(NamespacePlan { management: find(&management)?, fleet: fleet.name.clone(), name, releases })
+        })
+        .collect()
+}
+
+fn plan_cluster(
+    cluster: &Cluster,
+    fleet: &Fleet,
+    releases: &Releases,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<ClusterPlan> {
+    let release = releases.of(cluster, input, notes)?;
+    check_pools(cluster, &release, input, notes);
+    let variables = variables::plan(cluster, &release, input, notes);
+    let names = ClusterNames::new(cluster);
+    let addons = addons::plan(cluster, &release, &names, input, notes);
+    let mut cluster = cluster.clone();
+    variables::complete_overrides(&mut cluster, &release);
+    Some(ClusterPlan {
+        cluster,
+        fleet: fleet.name.clone(),
+        release,
+        variables: variables?,
+        addons: addons?,
+        names,
+    })
+}
+
+/// Every pool must be of a class that the release has.
+fn check_pools(cluster: &Cluster, release: &Release, input: &Input, notes: &mut Notes) {
+    for pool in &cluster.node_pools {
+        let known = match pool.kind {
+            PoolKind::MachineDeployment => &release.class.machine_deployments,
+            PoolKind::MachinePool => &release.class.machine_pools,
+        };
+        if known.contains(&pool.class) {
+            continue;
+        }
+        let place = input.sources.place(pool.class_origin);
+        let message = format!("the release `{}` has no class of workers `{}`", release.name, pool.class);
+        let note = notes.error("unknown-class", place, message);
+        match crate::definition::closest(&pool.class, known.iter().map(String::as_str)) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None if known.is_empty() => note.hint("it has none of this kind"),
+            None => note.hint(format!("it has {}", known.join(", "))),
+        };
+    }
+}

@@ -1,0 +1,122 @@
+//! Variables: every one of the class, with its whole value, defaults included.
+//!
+//! Engines apply with server-side apply: a default that Cluster API writes into the live Cluster would stay there, owned
+//! by nobody, and a later release could neither change nor drop it. So the tree says all of it.
+
+use std::sync::Arc;
+
+use crate::{
+    definition::closest,
+    model::Cluster,
+    note::Notes,
+    release::{ClassVariable, Release},
+    world::Input,
+    yaml::{Mapping, Node, Value},
+};
+
+/// Every variable of the class with its value, in alphabetical order, as Cluster API orders what it defaults.
+pub(super) fn plan(
+    cluster: &Cluster,
+    release: &Release,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Vec<(String, Option<Node>)>> {
+    let before = notes.errors();
+    let overrides = std::iter::once(&cluster.control_plane.variables)
+        .chain(cluster.node_pools.iter().map(|pool| &pool.variables));
+    for given in std::iter::once(&cluster.variables).chain(overrides) {
+        check_known(given, release, input, notes);
+    }
+    let variables = release.class.variables.iter().map(|variable| {
+        let value = cluster
+            .variables
+            .get(&variable.name)
+            .cloned()
+            .or_else(|| variable.schema.get("default").cloned());
+        if value.is_none() && variable.required {
+            let place = input.sources.place(cluster.origin);
+            notes
+                .error(
+                    "missing-variable",
+                    place,
+                    format!("the class of `{}` requires the variable `{}`", release.name, variable.name),
+                )
+                .hint(format!(
+                    "add `variables: {{ {}: … }}` to the cluster, or to the folder's `_defaults.yaml`",
+                    variable.name
+                ));
+        }
+        (variable.name.clone(), value.map(|value| complete(&value, &variable.schema)))
+    });
+    let variables = variables.collect();
+    (notes.errors() == before).then_some(variables)
+}
+
+/// The same inside what the control plane and single pools say for themselves: nothing is added there, but what is there
+/// is whole.
+pub(super) fn complete_overrides(cluster: &mut Cluster, release: &Release) {
+    let pools = cluster.node_pools.iter_mut().map(|pool| &mut pool.variables);
+    for given in std::iter::once(&mut cluster.control_plane.variables).chain(pools) {
+        for variable in &release.class.variables {
+            if let Some(value) = given.get_mut(&variable.name) {
+                *value = complete(value, &variable.schema);
+            }
+        }
+    }
+}
+
+fn check_known(given: &Mapping, release: &Release, input: &Input, notes: &mut Notes) {
+    let known = || release.class.variables.iter().map(|variable: &ClassVariable| variable.name.as_str());
+    for entry in given.iter() {
+        if known().any(|name| name == &*entry.key.name) {
+            continue;
+        }
+        let place = input.sources.place(entry.key.origin);
+        let message = format!("the class of `{}` has no variable `{}`", release.name, entry.key.name);
+        let note = notes.error("unknown-variable", place, message);
+        match closest(&entry.key.name, known()) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint(format!("it has {}", known().collect::<Vec<_>>().join(", "))),
+        };
+    }
+}
+
+/// A value with the defaults of its schema, as Kubernetes' structural defaulting fills them in: absent properties that
+/// have a default, and nulls, which no variable may be; then the same inside everything that is there.
+pub fn complete(value: &Node, schema: &Node) -> Node {
+    match &value.value {
+        Value::Mapping(mapping) => {
+            let mut filled = Mapping::clone(mapping);
+            let properties = schema.get("properties").and_then(Node::as_mapping);
+            for property in properties.into_iter().flat_map(Mapping::iter) {
+                let absent = filled.get(&property.key.name).is_none_or(Node::is_null);
+                if let (true, Some(default)) = (absent, property.value.get("default")) {
+                    filled.set(&property.key.name, default.clone());
+                }
+            }
+            let items: Vec<_> = filled.iter().cloned().collect();
+            for entry in items {
+                let inner = properties
+                    .and_then(|properties| properties.get(&entry.key.name))
+                    .or_else(|| schema.get("additionalProperties"));
+                if let Some(inner) = inner.filter(|inner| inner.as_mapping().is_some()) {
+                    filled.insert(entry.key.clone(), complete(&or_default(&entry.value, inner), inner));
+                }
+            }
+            Node { value: Value::Mapping(Arc::new(filled)), origin: value.origin }
+        }
+        Value::Sequence(items) => {
+            let Some(inner) = schema.get("items") else { return value.clone() };
+            let items = items.iter().map(|item| complete(&or_default(item, inner), inner)).collect();
+            Node { value: Value::Sequence(Arc::new(items)), origin: value.origin }
+        }
+        _ => value.clone(),
+    }
+}
+
+fn or_default(value: &Node, schema: &Node) -> Node {
+    match schema.get("default") {
+        Some(default) if value.is_null() => default.clone(),
+        _ => value.clone(),
+    }
+}

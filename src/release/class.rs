@@ -1,0 +1,170 @@
+//! What clusters need to know of a release's `ClusterClass`, and what must hold for the objects around it.
+
+use std::collections::BTreeSet;
+
+use super::Release;
+use crate::{
+    model::Subdomain,
+    note::Notes,
+    yaml::{Node, Sources},
+};
+
+/// A cluster class, as far as clusters need to know it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterClass {
+    /// Its variables, in alphabetical order.
+    pub variables: Vec<ClassVariable>,
+    /// Its classes of machine deployments.
+    pub machine_deployments: Vec<String>,
+    /// Its classes of machine pools.
+    pub machine_pools: Vec<String>,
+}
+
+/// A variable of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClassVariable {
+    /// Its name.
+    pub name: String,
+    /// Whether every cluster must have it.
+    pub required: bool,
+    /// Its `openAPIV3Schema`.
+    pub schema: Node,
+}
+
+/// Looks at the class objects of a release; what does not hold goes to `notes`.
+pub(super) fn read(release: &Release, sources: &Sources, notes: &mut Notes) -> Option<ClusterClass> {
+    let before = notes.errors();
+    let mut objects = Objects { release, sources, notes };
+    let class = objects.check_all();
+    let class = class.map(|class| ClusterClass {
+        variables: variables(class),
+        machine_deployments: classes(class, "machineDeployments"),
+        machine_pools: classes(class, "machinePools"),
+    });
+    if notes.errors() == before { class } else { None }
+}
+
+fn variables(class: &Node) -> Vec<ClassVariable> {
+    let listed = class.at(&["spec", "variables"]).and_then(Node::as_sequence).unwrap_or_default();
+    let variable = |node: &Node| {
+        Some(ClassVariable {
+            name: node.get("name")?.as_str()?.to_owned(),
+            required: node.get("required").and_then(Node::as_bool).unwrap_or(false),
+            schema: node.at(&["schema", "openAPIV3Schema"])?.clone(),
+        })
+    };
+    let mut variables: Vec<_> = listed.iter().filter_map(variable).collect();
+    variables.sort_by(|a, b| a.name.cmp(&b.name));
+    variables
+}
+
+fn classes(class: &Node, kind: &str) -> Vec<String> {
+    let listed = class.at(&["spec", "workers", kind]).and_then(Node::as_sequence).unwrap_or_default();
+    listed.iter().filter_map(|node| Some(node.get("class")?.as_str()?.to_owned())).collect()
+}
+
+struct Objects<'a> {
+    release: &'a Release,
+    sources: &'a Sources,
+    notes: &'a mut Notes,
+}
+
+impl<'a> Objects<'a> {
+    fn check_all(&mut self) -> Option<&'a Node> {
+        let mut seen = BTreeSet::new();
+        for object in &self.release.objects {
+            if let Some(identity) = self.check_one(object) {
+                if !seen.insert(identity.clone()) {
+                    self.error(
+                        object,
+                        format!("two objects {} `{}` in one class", identity.0, identity.1),
+                        "give each its own name",
+                    );
+                }
+            }
+        }
+        let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
+        let classes: Vec<_> = self.release.objects.iter().filter(is_class).collect();
+        let [class] = classes.as_slice() else {
+            let place = crate::note::Place::file(format!("stacks/{}/cluster-class", self.release.stack));
+            self.notes
+                .error(
+                    "no-class",
+                    place,
+                    format!("a stack has one ClusterClass, and this one has {}", classes.len()),
+                )
+                .hint("`cluster-class/` holds one ClusterClass and the templates that it names");
+            return None;
+        };
+        if class.at(&["metadata", "name"]).and_then(Node::as_str) != Some(&self.release.name) {
+            self.error(
+                class,
+                "the ClusterClass does not have the release's name".to_owned(),
+                "write `name: ${{ release.name }}`",
+            );
+        }
+        if class.get("apiVersion").and_then(Node::as_str) != Some("cluster.x-k8s.io/v1beta2") {
+            self.error(
+                class,
+                "the ClusterClass is not `cluster.x-k8s.io/v1beta2`".to_owned(),
+                "older versions of the API are no longer served from Cluster API 1.16 on",
+            );
+        }
+        self.check_references(class, &seen);
+        Some(class)
+    }
+
+    fn check_one(&mut self, object: &Node) -> Option<(String, String)> {
+        let text = |path: &[&str]| object.at(path).and_then(Node::as_str);
+        let (Some(_), Some(kind), Some(name)) =
+            (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]))
+        else {
+            self.error(
+                object,
+                "this is no Kubernetes object".to_owned(),
+                "it needs apiVersion, kind and metadata.name",
+            );
+            return None;
+        };
+        if Subdomain::new(name).is_err() || !name.starts_with(&self.release.name) {
+            self.error(object, format!("the name `{name}` does not begin with the release's"), "write `name: ${{ release.name }}-…`: a template is never edited in place, so its name carries the release");
+        }
+        if let Some(namespace) = object.at(&["metadata", "namespace"]) {
+            self.error(
+                namespace,
+                "an object of a class has no namespace of its own".to_owned(),
+                "remove it: the engine puts classes into the management cluster's `classNamespace`",
+            );
+        }
+        Some((kind.to_owned(), name.to_owned()))
+    }
+
+    /// Every template that the class names must be among its objects: a release is whole.
+    fn check_references(&mut self, class: &Node, objects: &BTreeSet<(String, String)>) {
+        let mut open = vec![class];
+        while let Some(node) = open.pop() {
+            if let Some(reference) = node.get("templateRef") {
+                let text = |key| reference.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
+                let identity = (text("kind"), text("name"));
+                if !objects.contains(&identity) {
+                    self.error(
+                        reference,
+                        format!(
+                            "the class names {} `{}`, which is not among its objects",
+                            identity.0, identity.1
+                        ),
+                        "put the template into `cluster-class/`, with exactly this name",
+                    );
+                }
+            }
+            open.extend(
+                node.as_mapping().into_iter().flat_map(|mapping| mapping.iter().map(|entry| &entry.value)),
+            );
+            open.extend(node.as_sequence().into_iter().flatten());
+        }
+    }
+
+    fn error(&mut self, node: &Node, message: String, hint: &str) {
+        self.notes.error("cluster-class", self.sources.place(node.origin), message).hint(hint);
+    }
+}

@@ -1,0 +1,93 @@
+//! Content hashes: what a release is, without its own name, comments, formatting, file names and the order of keys.
+
+use sha2::{Digest, Sha256};
+
+use super::{Release, ReleaseAddon};
+use crate::{definition::StackTemplate, model::ImageSource, yaml::emit};
+
+/// `sha256:` digests of the content of a release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Content {
+    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules.
+    pub cluster_class: String,
+    /// Addons.
+    pub cluster_addon: String,
+    /// Node images.
+    pub node_image: String,
+    /// All of it.
+    pub whole: String,
+}
+
+/// Hashes a release whose name is a stand-in, or whose name is taken out of its class objects first.
+pub(super) fn hash(release: &Release) -> Content {
+    let cluster_class = digest(&class(release));
+    let cluster_addon = digest(&release.addons.iter().map(|one| addon(one)).collect::<Vec<_>>());
+    let node_image = digest(&release.images.iter().map(image).collect::<Vec<_>>());
+    let whole = digest(&[
+        cluster_class.clone(),
+        cluster_addon.clone(),
+        node_image.clone(),
+        release.language.to_string(),
+    ]);
+    Content { cluster_class, cluster_addon, node_image, whole }
+}
+
+/// The digest of several texts; where one ends is part of it.
+fn digest(parts: &[String]) -> String {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.len() as u64).to_be_bytes());
+        hasher.update(part.as_bytes());
+    }
+    let hex: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn class(release: &Release) -> Vec<String> {
+    let mut objects: Vec<_> = release
+        .objects
+        .iter()
+        .map(|object| {
+            let mut text = String::new();
+            emit(object, &mut text);
+            text
+        })
+        .collect();
+    objects.sort();
+    let mut parts = vec![release.kubernetes.to_string()];
+    parts.extend(objects);
+    parts.extend(canonical("namespace", &release.namespace));
+    parts.extend(canonical("cluster", &release.cluster));
+    parts.extend(release.compatibility.iter().map(|rule| format!("{rule:?}")));
+    parts
+}
+
+/// Templates by content, whatever their files are called.
+fn canonical(folder: &str, templates: &[StackTemplate]) -> Vec<String> {
+    let mut texts: Vec<_> = templates.iter().map(|template| template.template.canonical()).collect();
+    texts.sort();
+    std::iter::once(format!("{folder} {}", texts.len())).chain(texts).collect()
+}
+
+fn addon(release_addon: &ReleaseAddon) -> String {
+    let ReleaseAddon { addon, version, values_objects: _, values, manifests } = release_addon;
+    let mut parts = vec![super::write::addon_text(addon, version.as_ref())];
+    parts.extend(canonical("values", &values.iter().cloned().collect::<Vec<_>>()));
+    parts.extend(canonical("manifests", manifests));
+    digest(&parts)
+}
+
+fn image(image: &crate::model::NodeImage) -> String {
+    let source = match &image.source {
+        ImageSource::Url { url, checksum } => format!("url {url} {checksum}"),
+        ImageSource::Artifact(artifact) => format!("artifact {artifact}"),
+        ImageSource::Build(build) => format!("build {build}"),
+    };
+    digest(&[
+        image.name.clone(),
+        image.kubernetes.to_string(),
+        format!("{:?}", image.os),
+        image.architecture.clone(),
+        source,
+    ])
+}

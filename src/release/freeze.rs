@@ -1,0 +1,159 @@
+//! Freezing: a resolved stack becomes a head release.
+
+use std::sync::Arc;
+
+use super::{Release, ReleaseAddon, class, content};
+use crate::{
+    definition::Channel,
+    model::{ImageSource, KubernetesVersion, NodeImage, StackId},
+    note::Notes,
+    resolve::ResolvedStack,
+    template::{Context, LANGUAGE},
+    world::Input,
+    yaml::{Mapping, Node, Value},
+};
+
+/// Stands for the release's own version while its content is hashed.
+const STAND_IN: &str = "v0";
+
+/// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
+pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut Notes) -> Option<Release> {
+    let stack = resolved.stack;
+    let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| {
+        let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
+        let objects = source.map(|source| super::values_objects(addon, source, LANGUAGE, notes));
+        Arc::new(ReleaseAddon {
+            addon: addon.clone(),
+            version: version.clone(),
+            values_objects: objects.unwrap_or_default(),
+            values: values.clone(),
+            manifests: manifests.clone(),
+        })
+    });
+    let addons = addons.collect();
+    let mut release = Release {
+        name: name(&stack.id, &stack.kubernetes, STAND_IN),
+        channel: Channel::Hash,
+        version: STAND_IN.to_owned(),
+        stack: stack.id.clone(),
+        kubernetes: stack.kubernetes.clone(),
+        objects: Vec::new(),
+        class: class::ClusterClass::default(),
+        namespace: stack.namespace.clone(),
+        cluster: stack.cluster.clone(),
+        addons,
+        images: stack.images.clone(),
+        compatibility: stack.compatibility.clone(),
+        content: content::Content::default(),
+        language: LANGUAGE,
+    };
+    release.objects = render_class(resolved, &release, &mut Notes::new()).unwrap_or_default();
+    release.content = content::hash(&release);
+    release.version = format!("v0-sha.{}", short(&release.content.whole));
+    release.name = name(&stack.id, &stack.kubernetes, &release.version);
+    release.objects = render_class(resolved, &release, notes)?;
+    release.class = class::read(&release, &input.sources, notes)?;
+    Some(release)
+}
+
+/// `<provider>-<stack>-<major>-<minor>-<version>`.
+pub(super) fn name(stack: &StackId, kubernetes: &KubernetesVersion, version: &str) -> String {
+    format!("{}-{}-{}-{version}", stack.provider, stack.name, kubernetes.minor().dashed())
+}
+
+/// Eight characters of a digest, the first of them a letter: a number with a leading zero is no valid semver.
+pub(super) fn short(digest: &str) -> String {
+    let hex = digest.trim_start_matches("sha256:");
+    let (first, rest) = hex.split_at(1);
+    let letter = u8::from_str_radix(first, 16).map_or('a', |nibble| char::from(b'a' + nibble));
+    format!("{letter}{}", &rest[..7])
+}
+
+fn render_class(resolved: &ResolvedStack<'_>, release: &Release, notes: &mut Notes) -> Option<Vec<Node>> {
+    let mut context = Context::new();
+    for entry in release.context().iter() {
+        context.set(&entry.key.name, entry.value.clone());
+    }
+    let mut objects = Vec::new();
+    let mut sound = true;
+    for template in &resolved.stack.cluster_class {
+        match template.template.render(&context, notes) {
+            Some(documents) => objects.extend(documents.into_iter().map(protected)),
+            None => sound = false,
+        }
+    }
+    objects.sort_by_cached_key(identity);
+    sound.then_some(objects)
+}
+
+pub(super) fn identity(object: &Node) -> (String, String) {
+    let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
+    (text(&["kind"]), text(&["metadata", "name"]))
+}
+
+/// Git never takes a class away from a running cluster, and no engine looks for variables in it. Both annotations are
+/// the same for every release: Cluster API copies them to the templates of every cluster.
+fn protected(mut object: Node) -> Node {
+    let origin = object.origin;
+    let empty = || Node::from(Mapping::new()).with_origin(origin);
+    if let Some(root) = object.as_mapping_mut() {
+        if root.get("metadata").is_none() {
+            root.set("metadata", empty());
+        }
+        if let Some(metadata) = root.get_mut("metadata").and_then(Node::as_mapping_mut) {
+            if metadata.get("annotations").is_none() {
+                metadata.set("annotations", empty());
+            }
+            if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
+                annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+                annotations.set("kustomize.toolkit.fluxcd.io/substitute", "disabled");
+            }
+        }
+    }
+    object
+}
+
+/// What every template of a release sees.
+pub(super) fn context(
+    stack: &StackId,
+    name: &str,
+    version: &str,
+    kubernetes: &KubernetesVersion,
+    images: &[NodeImage],
+) -> Mapping {
+    let pair = |entries: &[(&str, String)]| {
+        let mut mapping = Mapping::new();
+        for (key, value) in entries {
+            mapping.set(key, value.as_str());
+        }
+        mapping
+    };
+    let mut context = Mapping::new();
+    context.set("stack", pair(&[("name", stack.name.to_string()), ("provider", stack.provider.to_string())]));
+    context.set("release", pair(&[("name", name.to_owned()), ("version", version.to_owned())]));
+    context.set(
+        "kubernetes",
+        pair(&[("version", kubernetes.to_string()), ("minor", kubernetes.minor().to_string())]),
+    );
+    context.set("images", images.iter().map(image).collect::<Vec<_>>());
+    context
+}
+
+fn image(image: &NodeImage) -> Node {
+    let text =
+        |value: Option<&String>| value.map_or(Node::from(Value::Null), |value| Node::from(value.as_str()));
+    let (url, checksum, artifact, build) = match &image.source {
+        ImageSource::Url { url, checksum } => (Some(url), Some(checksum), None, None),
+        ImageSource::Artifact(artifact) => (None, None, Some(artifact), None),
+        ImageSource::Build(build) => (None, None, None, Some(build)),
+    };
+    let mut mapping = Mapping::new();
+    mapping.set("name", image.name.as_str());
+    mapping.set("os", text(image.os.as_ref()));
+    mapping.set("architecture", image.architecture.as_str());
+    mapping.set("url", text(url));
+    mapping.set("checksum", text(checksum));
+    mapping.set("artifact", text(artifact));
+    mapping.set("build", text(build));
+    mapping.into()
+}

@@ -1,0 +1,221 @@
+//! A release as files, by their paths inside its folder.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::Release;
+use crate::{
+    definition::{Channel, StackTemplate},
+    model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource},
+    tree::HEADER,
+    yaml::{Mapping, Node, emit},
+};
+
+/// Writes a release: each file with the line that says where it came from.
+pub fn write(release: &Release) -> BTreeMap<String, String> {
+    let source = format!("stacks/{}", release.stack);
+    let mut files = BTreeMap::new();
+    let mut put = |path: String, body: &str, source: &str| {
+        files.insert(path, format!("{HEADER}{source}; do not edit\n{body}"));
+    };
+    put("metadata.yaml".to_owned(), &text(&metadata(release)), &source);
+    put("release.yaml".to_owned(), &text(&description(release)), &source);
+    for object in &release.objects {
+        put(
+            format!("cluster-class/{}", object_file(object, &release.name)),
+            &text(object),
+            &format!("{source}/cluster-class"),
+        );
+    }
+    let mut put_template = |template: &StackTemplate| {
+        put(template.path.clone(), &template.template.canonical(), &format!("{source}/{}", template.path));
+    };
+    for template in release.namespace.iter().chain(&release.cluster) {
+        put_template(template);
+    }
+    for addon in &release.addons {
+        addon.values.iter().chain(&addon.manifests).for_each(&mut put_template);
+    }
+    files
+}
+
+fn text(node: &Node) -> String {
+    let mut text = String::new();
+    emit(node, &mut text);
+    text
+}
+
+/// `<kind>.yaml` or `<kind>-<what the name says beside the release>.yaml`.
+fn object_file(object: &Node, release: &str) -> String {
+    let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
+    let kind = text(&["kind"]).to_ascii_lowercase();
+    match text(&["metadata", "name"]).trim_start_matches(release).trim_start_matches('-') {
+        "" => format!("{kind}.yaml"),
+        rest => format!("{kind}-{rest}.yaml"),
+    }
+}
+
+/// The format that the cluster stack operator and csctl know.
+fn metadata(release: &Release) -> Node {
+    let component = |digest: &str| match release.channel {
+        Channel::Hash => format!("v0-sha.{}", super::freeze::short(digest)),
+        Channel::Stable | Channel::Beta | Channel::Custom => release.version.clone(),
+    };
+    let mut components = Mapping::new();
+    components.set("clusterAddon", component(&release.content.cluster_addon));
+    components.set("nodeImage", component(&release.content.node_image));
+    let mut versions = Mapping::new();
+    versions.set("clusterStack", release.version.as_str());
+    versions.set("kubernetes", format!("v{}", release.kubernetes));
+    versions.set("components", components);
+    let mut root = Mapping::new();
+    root.set("apiVersion", "metadata.clusterstack.x-k8s.io/v1alpha1");
+    root.set("versions", versions);
+    root.into()
+}
+
+fn description(release: &Release) -> Node {
+    let mut spec = Mapping::new();
+    spec.set("provider", &*release.stack.provider);
+    spec.set("stack", &*release.stack.name);
+    spec.set("kubernetes", release.kubernetes.to_string());
+    spec.set("channel", channel(release.channel));
+    spec.set("version", release.version.as_str());
+    spec.set("templateLanguage", i64::from(release.language));
+    let mut content = Mapping::new();
+    content.set("clusterClass", release.content.cluster_class.as_str());
+    content.set("clusterAddon", release.content.cluster_addon.as_str());
+    content.set("nodeImage", release.content.node_image.as_str());
+    content.set("whole", release.content.whole.as_str());
+    spec.set("content", content);
+    let mut addons = Mapping::new();
+    for addon in &release.addons {
+        addons.set(addon.addon.name.as_str(), addon_node(&addon.addon, addon.version.as_ref()));
+    }
+    spec.set_filled("addons", addons);
+    spec.set_filled("images", release.images.iter().map(image).collect::<Vec<_>>());
+    spec.set_filled("compatibility", release.compatibility.iter().map(rule).collect::<Vec<_>>());
+    let mut requires = Mapping::new();
+    requires.set("kinds", kinds(release));
+    spec.set("requires", requires);
+    let mut named = Mapping::new();
+    named.set("name", release.name.as_str());
+    let mut root = Mapping::new();
+    root.set("apiVersion", "stackloom.dev/v1alpha1");
+    root.set("kind", "Release");
+    root.set("metadata", named);
+    root.set("spec", spec);
+    root.into()
+}
+
+fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "stable",
+        Channel::Beta => "beta",
+        Channel::Hash => "hash",
+        Channel::Custom => "custom",
+    }
+}
+
+fn kinds(release: &Release) -> Vec<Node> {
+    let kind = |object: &Node| {
+        let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+        format!("{}/{}", text("apiVersion"), text("kind"))
+    };
+    let mut kinds: Vec<_> = release.objects.iter().map(kind).collect();
+    kinds.sort();
+    kinds.dedup();
+    kinds.into_iter().map(Node::from).collect()
+}
+
+/// An addon as text, for its content hash.
+pub(super) fn addon_text(addon: &Addon, version: Option<&Version>) -> String {
+    format!("{}\n{}", addon.name, text(&addon_node(addon, version)))
+}
+
+fn addon_node(addon: &Addon, version: Option<&Version>) -> Node {
+    let mut node = Mapping::new();
+    node.set_some("version", version.map(Version::to_string));
+    if let Some(chart) = &addon.chart {
+        let mut mapping = Mapping::new();
+        mapping.set("repository", chart.repository.as_str());
+        mapping.set("name", chart.name.as_str());
+        node.set("chart", mapping);
+    }
+    let row = |row: &crate::model::Requirement| {
+        let mut mapping = Mapping::new();
+        mapping.set("version", row.version.to_string());
+        mapping.set("kubernetes", row.kubernetes.to_string());
+        Node::from(mapping)
+    };
+    node.set_filled("versions", addon.matrix.iter().map(row).collect::<Vec<_>>());
+    if let Some(step) = addon.max_minor_step {
+        let mut mapping = Mapping::new();
+        mapping.set("maxMinorStep", i64::try_from(step).unwrap_or(i64::MAX));
+        node.set("upgrade", mapping);
+    }
+    let mut helm = Mapping::new();
+    helm.set("name", addon.release_name.as_str());
+    helm.set("namespace", addon.release_namespace.as_str());
+    node.set("release", helm);
+    node.set(
+        "stage",
+        match addon.stage {
+            Stage::Bootstrap => "bootstrap",
+            Stage::Default => "default",
+        },
+    );
+    node.set_filled(
+        "dependsOn",
+        addon.depends_on.iter().map(|name| Node::from(name.as_str())).collect::<Vec<_>>(),
+    );
+    node.set("enabled", addon.enabled);
+    node.set_filled("valuesFrom", addon.values_from.iter().map(values_from).collect::<Vec<_>>());
+    node.into()
+}
+
+fn values_from(from: &ValuesFrom) -> Node {
+    let mut mapping = Mapping::new();
+    let kind = match from.kind {
+        ValuesSource::Secret => "secret",
+        ValuesSource::ConfigMap => "configMap",
+    };
+    mapping.set(kind, from.name.as_str());
+    mapping.set("key", from.key.as_str());
+    mapping.set_some("path", from.path.as_deref());
+    if from.optional {
+        mapping.set("optional", true);
+    }
+    mapping.into()
+}
+
+fn image(image: &NodeImage) -> Node {
+    let mut mapping = Mapping::new();
+    mapping.set("name", image.name.as_str());
+    mapping.set("kubernetes", image.kubernetes.to_string());
+    mapping.set_some("os", image.os.as_deref());
+    mapping.set("architecture", image.architecture.as_str());
+    match &image.source {
+        ImageSource::Url { url, checksum } => {
+            mapping.set("url", url.as_str());
+            mapping.set("checksum", checksum.as_str());
+        }
+        ImageSource::Artifact(artifact) => mapping.set("artifact", artifact.as_str()),
+        ImageSource::Build(build) => mapping.set("build", build.as_str()),
+    }
+    mapping.into()
+}
+
+fn rule(rule: &CompatibilityRule) -> Node {
+    let mut when = Mapping::new();
+    when.set("addon", rule.addon.as_str());
+    when.set_some("version", rule.version.as_ref().map(ToString::to_string));
+    when.set_some("kubernetes", rule.kubernetes.as_ref().map(ToString::to_string));
+    let mut mapping = Mapping::new();
+    mapping.set("name", &*rule.name);
+    mapping.set("when", when);
+    mapping.set("deny", &*rule.deny);
+    mapping.set_some("upgradeTo", rule.upgrade_to.as_ref().map(Version::to_string));
+    mapping.into()
+}

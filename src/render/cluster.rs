@@ -1,0 +1,182 @@
+//! The Cluster, and what the stack puts beside it on the management side.
+
+use super::{Drawn, Target, context, management_folder};
+use crate::{
+    definition::merge_raw,
+    model::{Network, NodePool, PoolKind, Size},
+    note::Notes,
+    plan::ClusterPlan,
+    tree::TreePath,
+    yaml::{Mapping, Node},
+};
+
+/// The folder of a cluster.
+pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
+    let cluster = &plan.cluster;
+    management_folder(&cluster.management)
+        .join("clusters")
+        .join(cluster.namespace.as_str())
+        .join(cluster.name.as_str())
+}
+
+pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
+    let folder = folder(plan).join("cluster");
+    drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
+    let context = context::of_cluster(plan);
+    for template in &plan.release.cluster {
+        if let Some(objects) = template.template.render(&context, notes) {
+            let source = format!("{} of {}", template.path, plan.release.name);
+            drawn.add_rendered(&folder, &source, Target::Management, objects);
+        }
+    }
+}
+
+fn object(plan: &ClusterPlan) -> Node {
+    let cluster = &plan.cluster;
+    let mut annotations = cluster.annotations.clone();
+    annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+    annotations.set_some("stackloom.dev/suspended", cluster.suspend.as_deref());
+    let mut metadata = Mapping::new();
+    metadata.set("name", cluster.name.as_str());
+    metadata.set("namespace", cluster.namespace.as_str());
+    metadata.set_filled("labels", cluster.labels.clone());
+    metadata.set_filled("annotations", annotations);
+    let mut root = Mapping::new();
+    root.set("apiVersion", "cluster.x-k8s.io/v1beta2");
+    root.set("kind", "Cluster");
+    root.set("metadata", metadata);
+    let spec = Node::from(spec(plan)).with_origin(cluster.origin);
+    root.set(
+        "spec",
+        match &cluster.raw {
+            Some(raw) => merge_raw(&spec, raw),
+            None => spec,
+        },
+    );
+    Node::from(root).with_origin(cluster.origin)
+}
+
+fn spec(plan: &ClusterPlan) -> Mapping {
+    let cluster = &plan.cluster;
+    let mut spec = Mapping::new();
+    if cluster.suspend.is_some() {
+        spec.set("paused", true);
+    }
+    if let Some(gates) = &cluster.availability_gates {
+        spec.set_filled("availabilityGates", gates.clone());
+    }
+    spec.set_filled("clusterNetwork", network(&cluster.network));
+    spec.set("topology", topology(plan));
+    spec
+}
+
+fn network(network: &Network) -> Mapping {
+    let mut mapping = Mapping::new();
+    for (key, blocks) in [("pods", &network.pods), ("services", &network.services)] {
+        if let Some(blocks) = blocks.as_ref().filter(|blocks| !blocks.is_empty_collection()) {
+            let mut inner = Mapping::new();
+            inner.set("cidrBlocks", blocks.clone());
+            mapping.set(key, inner);
+        }
+    }
+    mapping.set_some("serviceDomain", network.service_domain.clone());
+    mapping.set_some("apiServerPort", network.api_server_port.clone());
+    mapping
+}
+
+fn topology(plan: &ClusterPlan) -> Mapping {
+    let cluster = &plan.cluster;
+    let mut class = Mapping::new();
+    class.set("name", plan.release.name.as_str());
+    class.set("namespace", cluster.management.class_namespace.as_str());
+    let mut topology = Mapping::new();
+    topology.set("classRef", Node::from(class).with_origin(cluster.release_origin));
+    topology.set(
+        "version",
+        Node::from(format!("v{}", plan.release.kubernetes)).with_origin(cluster.release_origin),
+    );
+    topology.set_filled("controlPlane", control_plane(plan));
+    topology.set_filled("workers", workers(&cluster.node_pools));
+    let given = plan.variables.iter().filter_map(|(name, value)| Some(variable(name, value.as_ref()?)));
+    topology.set_filled("variables", given.collect::<Vec<_>>());
+    topology
+}
+
+fn variable(name: &str, value: &Node) -> Node {
+    let mut mapping = Mapping::new();
+    mapping.set("name", name);
+    mapping.set("value", value.clone());
+    Node::from(mapping).with_origin(value.origin)
+}
+
+fn control_plane(plan: &ClusterPlan) -> Mapping {
+    let control_plane = &plan.cluster.control_plane;
+    let mut mapping = Mapping::new();
+    let origin = control_plane.replicas_origin.unwrap_or(plan.cluster.origin);
+    mapping.set_some(
+        "replicas",
+        control_plane.replicas.map(|replicas| Node::from(replicas).with_origin(origin)),
+    );
+    mapping.set_filled("metadata", metadata(&control_plane.labels, &control_plane.annotations));
+    settings(&mut mapping, &control_plane.settings);
+    overrides(&mut mapping, &control_plane.variables);
+    mapping
+}
+
+fn workers(pools: &[NodePool]) -> Mapping {
+    let of_kind =
+        |kind: PoolKind| pools.iter().filter(|pool| pool.kind == kind).map(worker).collect::<Vec<_>>();
+    let mut workers = Mapping::new();
+    workers.set_filled("machineDeployments", of_kind(PoolKind::MachineDeployment));
+    workers.set_filled("machinePools", of_kind(PoolKind::MachinePool));
+    workers
+}
+
+fn worker(pool: &NodePool) -> Node {
+    let mut annotations = pool.annotations.clone();
+    let mut mapping = Mapping::new();
+    mapping.set("name", Node::from(pool.name.as_str()).with_origin(pool.origin));
+    mapping.set("class", Node::from(pool.class.as_str()).with_origin(pool.class_origin));
+    match &pool.size {
+        Size::Fixed(replicas) => mapping.set("replicas", replicas.clone()),
+        Size::Autoscaled { min, max, origin } => {
+            for (bound, value) in [("min", min), ("max", max)] {
+                let name = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{bound}-size");
+                annotations.set(&name, Node::from(value.to_string()).with_origin(*origin));
+            }
+        }
+        Size::Unset => {}
+    }
+    mapping.set_filled("metadata", metadata(&pool.labels, &annotations));
+    settings(&mut mapping, &pool.settings);
+    overrides(&mut mapping, &pool.variables);
+    Node::from(mapping).with_origin(pool.origin)
+}
+
+fn metadata(labels: &Mapping, annotations: &Mapping) -> Mapping {
+    let mut metadata = Mapping::new();
+    metadata.set_filled("labels", labels.clone());
+    metadata.set_filled("annotations", annotations.clone());
+    metadata
+}
+
+/// What passes through; the API refuses empties.
+fn settings(mapping: &mut Mapping, settings: &Mapping) {
+    for entry in settings.iter().filter(|entry| !entry.value.is_empty_collection()) {
+        mapping.insert(entry.key.clone(), entry.value.clone());
+    }
+}
+
+fn overrides(mapping: &mut Mapping, variables: &Mapping) {
+    if variables.is_empty() {
+        return;
+    }
+    let mut sorted: Vec<_> = variables.iter().collect();
+    sorted.sort_by(|a, b| a.key.name.cmp(&b.key.name));
+    let mut inner = Mapping::new();
+    inner.set(
+        "overrides",
+        sorted.iter().map(|entry| variable(&entry.key.name, &entry.value)).collect::<Vec<_>>(),
+    );
+    mapping.set("variables", inner);
+}

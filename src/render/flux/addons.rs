@@ -1,0 +1,188 @@
+//! A cluster's addons: `HelmReleases`, and Kustomizations for manifests. They live in the Cluster's namespace, because its
+//! kubeconfig does.
+
+use super::{
+    super::{Drawn, Target, context},
+    kustomization::{Kustomization, secret_reference},
+    path, sources,
+};
+use crate::{
+    definition::merge_values,
+    model::{Subdomain, ValuesFrom, ValuesSource},
+    note::Notes,
+    plan::{AddonPlan, ClusterPlan, HelmPlan},
+    template::{Context, Text},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+const INTERVAL: &str = "30m";
+/// How long Helm may wait for an addon.
+const TIMEOUT: &str = "10m";
+/// A failed installation is tried again after this long; never undone and done again.
+const RETRY: &str = "1m";
+
+pub(super) fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    let cluster_context = context::of_cluster(plan);
+    for addon in &plan.addons {
+        let renderer = Renderer { plan, addon, input, context: context::of_addon(&cluster_context, addon) };
+        let name = addon.frozen.addon.name.as_str();
+        if let Some(helm) = &addon.helm {
+            if let Some(object) = renderer.helm_release(helm, notes) {
+                let file = part.join("addons").join(&format!("{name}.yaml"));
+                drawn.add(file, &plan.cluster.file, Target::Management, object);
+            }
+        }
+        renderer.manifests(part, drawn, notes);
+    }
+}
+
+struct Renderer<'a> {
+    plan: &'a ClusterPlan,
+    addon: &'a AddonPlan,
+    input: &'a Input,
+    context: Context,
+}
+
+impl Renderer<'_> {
+    fn kube_config(&self) -> String {
+        format!("{}-kubeconfig", self.plan.cluster.name)
+    }
+
+    fn helm_release(&self, helm: &HelmPlan, notes: &mut Notes) -> Option<Node> {
+        let (cluster, addon) = (&self.plan.cluster, &self.addon.frozen.addon);
+        let mut labels = Mapping::new();
+        labels.set("cluster.x-k8s.io/cluster-name", cluster.name.as_str());
+        let mut metadata = Mapping::new();
+        metadata.set("name", helm.name.as_str());
+        metadata.set("namespace", cluster.namespace.as_str());
+        metadata.set("labels", labels);
+        if helm.protected {
+            let mut annotations = Mapping::new();
+            annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+            metadata.set("annotations", annotations);
+        }
+        let mut spec = Mapping::new();
+        spec.set("interval", INTERVAL);
+        spec.set("timeout", TIMEOUT);
+        spec.set("chartRef", sources::chart_reference(&helm.chart));
+        spec.set("kubeConfig", secret_reference(&self.kube_config()));
+        spec.set("releaseName", addon.release_name.as_str());
+        spec.set("targetNamespace", addon.release_namespace.as_str());
+        spec.set("storageNamespace", addon.release_namespace.as_str());
+        spec.set_filled("dependsOn", helm.depends_on.iter().map(|name| named(name)).collect::<Vec<_>>());
+        spec.set("install", action(helm, "Create", true));
+        spec.set("upgrade", action(helm, "CreateReplace", false));
+        if cluster.management.standby {
+            spec.set("suspend", true);
+        }
+        spec.set_filled("valuesFrom", self.values_from(notes)?);
+        let values = self.values(notes)?;
+        spec.set_filled("values", values);
+        let mut root = Mapping::new();
+        root.set("apiVersion", "helm.toolkit.fluxcd.io/v2");
+        root.set("kind", "HelmRelease");
+        root.set("metadata", metadata);
+        root.set("spec", spec);
+        Some(root.into())
+    }
+
+    /// The release's values with the cluster's own over them.
+    fn values(&self, notes: &mut Notes) -> Option<Node> {
+        let below = match &self.addon.frozen.values {
+            Some(template) => template.template.render(&self.context, notes)?.into_iter().next(),
+            None => None,
+        };
+        let below = below.unwrap_or_else(|| Mapping::new().into());
+        Some(match &self.addon.values {
+            Some(own) => merge_values(&below, own),
+            None => below,
+        })
+    }
+
+    fn values_from(&self, notes: &mut Notes) -> Option<Vec<Node>> {
+        let frozen = &self.addon.frozen;
+        let pairs = frozen.addon.values_from.iter().zip(&frozen.values_objects);
+        pairs.map(|(from, name)| self.one_values_from(from, name, notes)).collect()
+    }
+
+    fn one_values_from(&self, from: &ValuesFrom, name: &Text, notes: &mut Notes) -> Option<Node> {
+        let name = name.render(&self.context, notes)?;
+        if let Err(fault) = Subdomain::new(&name) {
+            notes
+                .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is no name that Kubernetes takes: {fault}"))
+                .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
+            return None;
+        }
+        let mut mapping = Mapping::new();
+        mapping.set(
+            "kind",
+            match from.kind {
+                ValuesSource::Secret => "Secret",
+                ValuesSource::ConfigMap => "ConfigMap",
+            },
+        );
+        mapping.set("name", &*name);
+        mapping.set("valuesKey", from.key.as_str());
+        if let Some(path) = &from.path {
+            mapping.set("targetPath", path.as_str());
+            mapping.set("literal", true);
+        }
+        if from.optional {
+            mapping.set("optional", true);
+        }
+        Some(mapping.into())
+    }
+
+    /// The manifests of an addon, in a folder of their own, and the Kustomization that applies them in the cluster.
+    fn manifests(&self, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+        let Some(manifests) = &self.addon.manifests else { return };
+        let (cluster, name) = (&self.plan.cluster, self.addon.frozen.addon.name.as_str());
+        let folder = part.join("manifests").join(name);
+        for template in &self.addon.frozen.manifests {
+            if let Some(objects) = template.template.render(&self.context, notes) {
+                let source = format!("{} of {}", template.path, self.plan.release.name);
+                drawn.add_rendered(&folder, &source, Target::Workload, objects);
+            }
+        }
+        let kustomization = Kustomization {
+            namespace: cluster.namespace.to_string(),
+            depends_on: manifests.depends_on.clone(),
+            kube_config: Some(self.kube_config()),
+            orphan: manifests.protected,
+            protected: manifests.protected,
+            ..Kustomization::new(
+                &cluster.management,
+                &self.plan.fleet,
+                manifests.name.clone(),
+                path(&cluster.management, &folder),
+            )
+        };
+        let file = part.join("addons").join(&format!("{name}-manifests.yaml"));
+        drawn.add(file, &cluster.file, Target::Management, kustomization.object());
+    }
+}
+
+fn named(name: &str) -> Node {
+    let mut mapping = Mapping::new();
+    mapping.set("name", name);
+    mapping.into()
+}
+
+/// What Helm does, and that a failure is tried again from where it stands.
+fn action(helm: &HelmPlan, crds: &str, install: bool) -> Mapping {
+    let mut strategy = Mapping::new();
+    strategy.set("name", "RetryOnFailure");
+    strategy.set("retryInterval", RETRY);
+    let mut action = Mapping::new();
+    if install {
+        action.set("createNamespace", true);
+    }
+    action.set("crds", crds);
+    if !helm.wait {
+        action.set("disableWait", true);
+    }
+    action.set("strategy", strategy);
+    action
+}

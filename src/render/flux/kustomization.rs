@@ -1,0 +1,192 @@
+//! Kustomizations.
+
+use super::{NAMESPACE, sources};
+use crate::{
+    model::{Cluster, Decryption, Label, ManagementCluster},
+    yaml::{Mapping, Node},
+};
+
+/// How often what is applied is compared with what should be; a new commit is seen at once.
+const INTERVAL: &str = "30m";
+/// A Kustomization that failed tries again after this long.
+const RETRY: &str = "1m";
+/// How long one that waits for a cluster may hold a worker. A new cluster takes minutes, so most of these waits end
+/// without it: a third of the time at most, so that a handful of stuck clusters leaves room for all others.
+const CLUSTER_TIMEOUT: &str = "30s";
+/// The same for the gate of waves, which nobody is in a hurry to pass.
+const READY_TIMEOUT: &str = "10s";
+const READY_RETRY: &str = "2m";
+/// How long everything else may take.
+const TIMEOUT: &str = "1m";
+
+/// What a Kustomization waits for after it has applied.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Health<'a> {
+    /// Nothing.
+    None,
+    /// Everything that it applied.
+    All,
+    /// The cluster's control plane has come up once: from then on addons can be installed.
+    ControlPlaneInitialized(&'a Cluster),
+    /// The cluster is as its definition says.
+    Available(&'a Cluster),
+}
+
+/// A Kustomization; the fields that most of them share have their values from [`Kustomization::new`].
+#[derive(Clone, Debug)]
+pub(super) struct Kustomization<'a> {
+    pub management: &'a ManagementCluster,
+    pub fleet: &'a Label,
+    pub name: String,
+    pub namespace: String,
+    pub path: String,
+    pub depends_on: Vec<String>,
+    pub health: Health<'a>,
+    pub target_namespace: Option<String>,
+    pub decryption: Option<&'a Decryption>,
+    pub kube_config: Option<String>,
+    pub prune: bool,
+    /// Whether deleting the Kustomization leaves what it applied.
+    pub orphan: bool,
+    /// Whether git alone cannot delete the Kustomization itself.
+    pub protected: bool,
+    /// Whether a management cluster on standby suspends it.
+    pub suspendable: bool,
+}
+
+impl<'a> Kustomization<'a> {
+    pub(super) fn new(
+        management: &'a ManagementCluster,
+        fleet: &'a Label,
+        name: String,
+        path: String,
+    ) -> Self {
+        Self {
+            management,
+            fleet,
+            name,
+            namespace: NAMESPACE.to_owned(),
+            path,
+            depends_on: Vec::new(),
+            health: Health::None,
+            target_namespace: None,
+            decryption: None,
+            kube_config: None,
+            prune: true,
+            orphan: true,
+            protected: false,
+            suspendable: true,
+        }
+    }
+
+    pub(super) fn object(&self) -> Node {
+        let mut metadata = Mapping::new();
+        metadata.set("name", self.name.as_str());
+        metadata.set("namespace", self.namespace.as_str());
+        if self.protected {
+            let mut annotations = Mapping::new();
+            annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+            metadata.set("annotations", annotations);
+        }
+        let mut root = Mapping::new();
+        root.set("apiVersion", "kustomize.toolkit.fluxcd.io/v1");
+        root.set("kind", "Kustomization");
+        root.set("metadata", metadata);
+        root.set("spec", self.spec());
+        root.into()
+    }
+
+    fn spec(&self) -> Mapping {
+        let mut spec = Mapping::new();
+        spec.set("interval", INTERVAL);
+        let (timeout, retry) = match self.health {
+            Health::None | Health::All => (TIMEOUT, RETRY),
+            Health::ControlPlaneInitialized(_) => (CLUSTER_TIMEOUT, RETRY),
+            Health::Available(_) => (READY_TIMEOUT, READY_RETRY),
+        };
+        spec.set("retryInterval", retry);
+        spec.set("timeout", timeout);
+        spec.set("path", self.path.as_str());
+        spec.set("prune", self.prune);
+        if self.orphan {
+            spec.set("deletionPolicy", "Orphan");
+        }
+        spec.set("sourceRef", sources::reference(self.fleet, self.management, &self.namespace));
+        spec.set_filled(
+            "dependsOn",
+            self.depends_on.iter().map(|name| self.dependency(name)).collect::<Vec<_>>(),
+        );
+        spec.set_some("targetNamespace", self.target_namespace.as_deref());
+        if let Some(decryption) = self.decryption {
+            spec.set("decryption", self::decryption(decryption));
+        }
+        if let Some(secret) = &self.kube_config {
+            spec.set("kubeConfig", secret_reference(secret));
+        }
+        if self.suspendable && self.management.standby {
+            spec.set("suspend", true);
+        }
+        self.health(&mut spec);
+        spec
+    }
+
+    fn dependency(&self, name: &str) -> Node {
+        let mut mapping = Mapping::new();
+        mapping.set("name", name);
+        if self.namespace != NAMESPACE && !name.is_empty() {
+            let own = name.contains(".addon.");
+            mapping.set("namespace", if own { self.namespace.as_str() } else { NAMESPACE });
+        }
+        mapping.into()
+    }
+
+    fn health(&self, spec: &mut Mapping) {
+        let (cluster, current) = match self.health {
+            Health::None => return,
+            Health::All => return spec.set("wait", true),
+            Health::ControlPlaneInitialized(cluster) => (cluster, condition("ControlPlaneInitialized")),
+            Health::Available(cluster) => {
+                (cluster, format!("{} && {}", condition("Available"), condition("TopologyReconciled")))
+            }
+        };
+        let mut check = Mapping::new();
+        check.set("apiVersion", "cluster.x-k8s.io/v1beta2");
+        check.set("kind", "Cluster");
+        let mut expressions = check.clone();
+        check.set("name", cluster.name.as_str());
+        check.set("namespace", cluster.namespace.as_str());
+        expressions.set("inProgress", YOUNG);
+        expressions.set("current", current);
+        spec.set("healthChecks", vec![check.into()]);
+        spec.set("healthCheckExprs", vec![expressions.into()]);
+    }
+}
+
+/// A Cluster that no controller has looked at has no status at all, and asking that for a field is an error: its
+/// references are written before.
+const YOUNG: &str = "!has(spec.controlPlaneRef) || !has(status.conditions)";
+
+/// A v1beta2 Cluster has no condition Ready; Flux looks whether the generation was observed by itself.
+fn condition(kind: &str) -> String {
+    format!("status.conditions.exists(c, c.type == '{kind}' && c.status == 'True')")
+}
+
+fn decryption(decryption: &Decryption) -> Mapping {
+    let mut mapping = Mapping::new();
+    mapping.set("provider", decryption.provider);
+    if let Some(secret) = &decryption.secret {
+        let mut reference = Mapping::new();
+        reference.set("name", secret.as_str());
+        mapping.set("secretRef", reference);
+    }
+    mapping
+}
+
+/// `secretRef` of a kubeconfig.
+pub(super) fn secret_reference(secret: &str) -> Mapping {
+    let mut name = Mapping::new();
+    name.set("name", secret);
+    let mut mapping = Mapping::new();
+    mapping.set("secretRef", name);
+    mapping
+}

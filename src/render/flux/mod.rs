@@ -1,0 +1,154 @@
+//! Flux: the engine's own objects, apart from what they apply.
+//!
+//! One entry applies the whole folder. Each release, each namespace and each cluster has Kustomizations of its own, so
+//! that what is stuck holds nobody else up; what waits, waits shortly.
+
+mod addons;
+mod kustomization;
+mod sources;
+
+use super::{
+    Drawn, Target, cluster as cluster_part, management_folder, namespace as namespace_part, release_folder,
+};
+use crate::{
+    model::{Label, ManagementCluster},
+    note::Notes,
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan, namespace_name, release_name},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+use kustomization::{Health, Kustomization};
+
+/// The namespace of Flux and of its objects that belong to no tenant.
+pub const NAMESPACE: &str = "flux-system";
+
+/// The folder of the engine's objects.
+fn flux_folder(management: &ManagementCluster) -> TreePath {
+    management_folder(management).join("flux")
+}
+
+/// What a management cluster has of its own: the entry, the source, the releases, the charts.
+pub(super) fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
+    let management = &plan.management;
+    let folder = flux_folder(management);
+    if let Some(source) = sources::repository(fleet, management) {
+        drawn.add(folder.join("source.yaml"), "stackloom.yaml", Target::Management, source);
+    }
+    let entry = Kustomization {
+        // The one that must never wait: it brings every other.
+        suspendable: false,
+        ..Kustomization::new(management, fleet, format!("fleet.{fleet}"), path(management, &folder))
+    };
+    drawn.add(folder.join("entry.yaml"), "stackloom.yaml", Target::Management, entry.object());
+    for release in &plan.releases {
+        let classes = path(management, &release_folder(&release.name).join("cluster-class"));
+        let kustomization = Kustomization {
+            target_namespace: Some(management.class_namespace.to_string()),
+            depends_on: vec![namespace_name(management.class_namespace.as_str())],
+            health: Health::All,
+            ..Kustomization::new(management, fleet, release_name(&release.name), classes)
+        };
+        let file = folder.join("releases").join(&format!("{}.yaml", release.name));
+        drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
+    }
+    for (file, object) in sources::charts(&plan.charts) {
+        drawn.add(
+            folder.join("charts").join(&file),
+            "the charts of the releases",
+            Target::Management,
+            object,
+        );
+    }
+}
+
+pub(super) fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
+    let management = &plan.management;
+    let name = namespace_name(plan.name.as_str());
+    let kustomization =
+        Kustomization::new(management, &plan.fleet, name, path(management, &namespace_part::folder(plan)));
+    let file = flux_folder(management).join("namespaces").join(&format!("{}.yaml", plan.name));
+    drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
+}
+
+pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    let (cluster, names) = (&plan.cluster, &plan.names);
+    let management = &cluster.management;
+    let part = cluster_part::folder(plan);
+    let folder =
+        flux_folder(management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str());
+    let of = |name: &str, at: String| Kustomization::new(management, &plan.fleet, name.to_owned(), at);
+    let mut add = |file: &str, kustomization: Kustomization<'_>| {
+        drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
+    };
+    add(
+        "cluster.yaml",
+        Kustomization {
+            depends_on: vec![release_name(&plan.release.name), namespace_name(cluster.namespace.as_str())],
+            health: Health::ControlPlaneInitialized(cluster),
+            ..of(&names.cluster, path(management, &part.join("cluster")))
+        },
+    );
+    add(
+        "ready.yaml",
+        Kustomization {
+            depends_on: vec![names.cluster.clone()],
+            health: Health::Available(cluster),
+            ..of(&names.ready, path(management, &part.join("ready")))
+        },
+    );
+    if let Some(companion) = &cluster.companion {
+        add(
+            "objects.yaml",
+            Kustomization {
+                depends_on: vec![namespace_name(cluster.namespace.as_str())],
+                decryption: management.decryption.as_ref(),
+                // What users keep beside a cluster are its credentials: git alone never takes them away.
+                prune: false,
+                ..of(&names.objects, user_path(management, companion))
+            },
+        );
+    }
+    if plan.addons.iter().any(|addon| addon.helm.is_some() || addon.manifests.is_some()) {
+        add(
+            "addons.yaml",
+            Kustomization {
+                depends_on: vec![names.cluster.clone()],
+                ..of(&names.addons, path(management, &part.join("addons")))
+            },
+        );
+    }
+    drawn.add(part.join("ready").join("ready.yaml"), &cluster.file, Target::Management, marker(plan));
+    addons::draw(plan, &part, input, drawn, notes);
+}
+
+/// A Kustomization applies something: this says which release the cluster should have, for those who wait for it.
+fn marker(plan: &ClusterPlan) -> Node {
+    let cluster = &plan.cluster;
+    let mut metadata = Mapping::new();
+    metadata.set("name", format!("{}.ready", cluster.name));
+    metadata.set("namespace", cluster.namespace.as_str());
+    let mut data = Mapping::new();
+    data.set("cluster", cluster.name.as_str());
+    data.set("release", plan.release.name.as_str());
+    data.set("kubernetes", format!("v{}", plan.release.kubernetes));
+    let mut root = Mapping::new();
+    root.set("apiVersion", "v1");
+    root.set("kind", "ConfigMap");
+    root.set("metadata", metadata);
+    root.set("data", data);
+    root.into()
+}
+
+/// A folder of the tree as Flux takes it: from the root of the repository.
+fn path(management: &ManagementCluster, folder: &TreePath) -> String {
+    user_path(management, folder.as_str())
+}
+
+fn user_path(management: &ManagementCluster, folder: &str) -> String {
+    match management.folder.as_str() {
+        "" => format!("./{folder}"),
+        fleet => format!("./{fleet}/{folder}"),
+    }
+}

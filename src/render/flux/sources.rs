@@ -1,0 +1,132 @@
+//! Sources: the repository that Flux reads, and the charts.
+
+use super::NAMESPACE;
+use crate::{
+    model::{EngineSource, GitReference, Label, ManagementCluster},
+    plan::{ChartReference, ChartSource},
+    yaml::{Mapping, Node},
+};
+
+const API_VERSION: &str = "source.toolkit.fluxcd.io/v1";
+/// How often a repository or registry is asked again.
+const REPOSITORY_INTERVAL: &str = "1h";
+/// How often git is asked, where no webhook tells.
+const GIT_INTERVAL: &str = "1m";
+
+/// The git repository's source object, unless one exists already.
+pub(super) fn repository(fleet: &Label, management: &ManagementCluster) -> Option<Node> {
+    let EngineSource::Git { url, reference, secret } = &management.source else { return None };
+    let mut git = Mapping::new();
+    match reference {
+        GitReference::Branch(branch) => git.set("branch", branch.as_str()),
+        GitReference::Tag(tag) => git.set("tag", tag.as_str()),
+    }
+    let mut spec = Mapping::new();
+    spec.set("interval", GIT_INTERVAL);
+    spec.set("url", url.as_str());
+    spec.set("ref", git);
+    if let Some(secret) = secret {
+        let mut name = Mapping::new();
+        name.set("name", secret.as_str());
+        spec.set("secretRef", name);
+    }
+    Some(object("GitRepository", fleet.as_str(), spec))
+}
+
+/// How a Kustomization in `namespace` names the repository.
+pub(super) fn reference(fleet: &Label, management: &ManagementCluster, namespace: &str) -> Mapping {
+    let (kind, name, home) = match &management.source {
+        EngineSource::Git { .. } => ("GitRepository", fleet.as_str(), NAMESPACE),
+        EngineSource::Existing { kind, name, namespace } => {
+            (*kind, name.as_str(), namespace.as_ref().map_or(NAMESPACE, Label::as_str))
+        }
+    };
+    let mut mapping = Mapping::new();
+    mapping.set("kind", kind);
+    mapping.set("name", name);
+    if home != namespace {
+        mapping.set("namespace", home);
+    }
+    mapping
+}
+
+/// How a `HelmRelease` names a chart.
+pub(super) fn chart_reference(chart: &ChartSource) -> Mapping {
+    let mut mapping = Mapping::new();
+    mapping.set(
+        "kind",
+        match chart.kind() {
+            ChartReference::HelmChart => "HelmChart",
+            ChartReference::OciRepository => "OCIRepository",
+        },
+    );
+    mapping.set("name", chart.name());
+    mapping.set("namespace", NAMESPACE);
+    mapping
+}
+
+/// The source objects of charts, with their files: one per version, one per classic repository.
+pub(super) fn charts(charts: &[ChartSource]) -> Vec<(String, Node)> {
+    let mut objects = Vec::new();
+    let mut repositories: Vec<&str> = Vec::new();
+    for chart in charts {
+        let file = format!("{}.yaml", chart.name());
+        match chart.kind() {
+            ChartReference::OciRepository => objects.push((file, oci_repository(chart))),
+            ChartReference::HelmChart => {
+                objects.push((file, helm_chart(chart)));
+                if !repositories.contains(&chart.repository.as_str()) {
+                    repositories.push(&chart.repository);
+                    objects.push((format!("{}.yaml", chart.repository_name()), helm_repository(chart)));
+                }
+            }
+        }
+    }
+    objects
+}
+
+fn helm_repository(chart: &ChartSource) -> Node {
+    let mut spec = Mapping::new();
+    spec.set("interval", REPOSITORY_INTERVAL);
+    spec.set("url", chart.repository.as_str());
+    object("HelmRepository", &chart.repository_name(), spec)
+}
+
+fn helm_chart(chart: &ChartSource) -> Node {
+    let mut source = Mapping::new();
+    source.set("kind", "HelmRepository");
+    source.set("name", chart.repository_name());
+    let mut spec = Mapping::new();
+    spec.set("interval", REPOSITORY_INTERVAL);
+    spec.set("chart", chart.chart.as_str());
+    spec.set("version", chart.version.to_string());
+    spec.set("sourceRef", source);
+    object("HelmChart", &chart.name(), spec)
+}
+
+fn oci_repository(chart: &ChartSource) -> Node {
+    let mut layer = Mapping::new();
+    layer.set("mediaType", "application/vnd.cncf.helm.chart.content.v1.tar+gzip");
+    layer.set("operation", "copy");
+    let mut reference = Mapping::new();
+    // A tag of a registry holds no plus sign; Helm writes an underscore there.
+    reference.set("tag", chart.version.to_string().replace('+', "_"));
+    let mut spec = Mapping::new();
+    spec.set("interval", REPOSITORY_INTERVAL);
+    spec.set("url", format!("{}/{}", chart.repository, chart.chart));
+    spec.set("ref", reference);
+    spec.set("layerSelector", layer);
+    object("OCIRepository", &chart.name(), spec)
+}
+
+fn object(kind: &str, name: &str, spec: Mapping) -> Node {
+    let mut metadata = Mapping::new();
+    metadata.set("name", name);
+    metadata.set("namespace", NAMESPACE);
+    let mut root = Mapping::new();
+    root.set("apiVersion", API_VERSION);
+    root.set("kind", kind);
+    root.set("metadata", metadata);
+    root.set("spec", spec);
+    root.into()
+}

@@ -1,0 +1,204 @@
+//! Plan to parts: what is planned, laid out as files. Nothing is decided here.
+//!
+//! A part is drawn as objects first, so that checks see what will be written, and becomes bytes when they passed.
+
+mod cluster;
+mod context;
+mod flux;
+mod namespace;
+
+pub use flux::NAMESPACE as FLUX_NAMESPACE;
+
+use crate::{
+    model::ManagementCluster,
+    note::Notes,
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Plan},
+    release::{self, Release},
+    tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
+    world::Input,
+    yaml::{Mapping, Node, emit},
+};
+
+/// What a part is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject<'a> {
+    /// The tree as a whole.
+    Root,
+    /// A head release.
+    Release(&'a Release),
+    /// A management cluster.
+    Management(&'a Plan, &'a ManagementPlan),
+    /// A namespace.
+    Namespace(&'a NamespacePlan),
+    /// A cluster.
+    Cluster(&'a ClusterPlan),
+}
+
+/// An object that will be a file.
+#[derive(Clone, Debug)]
+pub struct Object {
+    /// Its file.
+    pub path: TreePath,
+    /// What it was made from, for the file's first line.
+    pub source: String,
+    /// Where it is applied.
+    pub target: Target,
+    /// The object.
+    pub node: Node,
+}
+
+/// Where an object is applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// In the management cluster.
+    Management,
+    /// In the workload cluster.
+    Workload,
+}
+
+/// A part before it is bytes.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    /// What it is of.
+    pub id: PartId,
+    /// Its objects.
+    pub objects: Vec<Object>,
+    /// Its other files, as text.
+    pub texts: Vec<(TreePath, String)>,
+}
+
+/// Every part of a plan, in the order in which they are made.
+pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
+    let mut subjects = vec![Subject::Root];
+    subjects.extend(plan.heads.iter().map(|release| Subject::Release(release)));
+    subjects.extend(plan.management.iter().map(|management| Subject::Management(plan, management)));
+    subjects.extend(plan.namespaces.iter().map(Subject::Namespace));
+    subjects.extend(plan.clusters.iter().map(Subject::Cluster));
+    subjects
+}
+
+impl Subject<'_> {
+    /// The part that is drawn from it.
+    pub fn id(&self) -> PartId {
+        match self {
+            Self::Root => PartId::Root,
+            Self::Release(release) => PartId::Release(release.name.clone()),
+            Self::Management(_, management) => PartId::Management(management.management.name.to_string()),
+            Self::Namespace(namespace) => PartId::Namespace {
+                management: namespace.management.name.to_string(),
+                namespace: namespace.name.to_string(),
+            },
+            Self::Cluster(plan) => PartId::Cluster {
+                management: plan.cluster.management.name.to_string(),
+                namespace: plan.cluster.namespace.to_string(),
+                cluster: plan.cluster.name.to_string(),
+            },
+        }
+    }
+}
+
+/// Draws a part; faults of templates go to `notes`.
+pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
+    let mut drawn = Drawn { id: subject.id(), objects: Vec::new(), texts: Vec::new() };
+    match subject {
+        Subject::Root => {
+            drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()))
+        }
+        Subject::Release(release) => drawn.texts.extend(release_files(release)),
+        Subject::Management(plan, management) => flux::management(&plan.fleet, management, &mut drawn),
+        Subject::Namespace(namespace) => {
+            namespace::draw(namespace, &mut drawn, notes);
+            flux::namespace(namespace, &mut drawn);
+        }
+        Subject::Cluster(plan) => {
+            cluster::draw(plan, &mut drawn, notes);
+            flux::cluster(plan, input, &mut drawn, notes);
+        }
+    }
+    drawn
+}
+
+fn release_files(release: &Release) -> Vec<(TreePath, String)> {
+    let root = release_folder(&release.name);
+    let at = |path: &str| path.split('/').fold(root.clone(), |folder, part| folder.join(part));
+    release::write(release).into_iter().map(|(path, text)| (at(&path), text)).collect()
+}
+
+/// The folder of a release.
+pub fn release_folder(name: &str) -> TreePath {
+    TreePath::root().join("releases").join(name)
+}
+
+/// The folder of a management cluster.
+fn management_folder(management: &ManagementCluster) -> TreePath {
+    TreePath::root().join("management").join(management.name.as_str())
+}
+
+impl Drawn {
+    /// The part as bytes.
+    pub fn into_part(self) -> Part {
+        let object = |object: Object| {
+            let mut text = format!("{HEADER}{}; do not edit\n", object.source);
+            emit(&object.node, &mut text);
+            File { path: object.path, bytes: text.into_bytes() }
+        };
+        let text = |(path, text): (TreePath, String)| File { path, bytes: text.into_bytes() };
+        let mut files: Vec<_> =
+            self.objects.into_iter().map(object).chain(self.texts.into_iter().map(text)).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Part { id: self.id, files }
+    }
+
+    fn add(&mut self, path: TreePath, source: &str, target: Target, node: impl Into<Node>) {
+        let node = shielded(node.into());
+        self.objects.push(Object { path, source: source.to_owned(), target, node });
+    }
+
+    /// Adds what a template gave: one file per object, named by kind and name.
+    fn add_rendered(&mut self, folder: &TreePath, source: &str, target: Target, objects: Vec<Node>) {
+        for object in objects {
+            let path = folder.join(&file_name(&object));
+            self.add(path, source, target, object);
+        }
+    }
+}
+
+/// `<kind>-<name>.yaml`, within what names of files can hold; an object without either is told by the checks.
+fn file_name(object: &Node) -> String {
+    let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or("unnamed");
+    let name: String = format!("{}-{}", text(&["kind"]).to_ascii_lowercase(), text(&["metadata", "name"]))
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '-' })
+        .collect();
+    format!("{}.yaml", &name[..name.len().min(200)])
+}
+
+/// An engine that looks for variables must leave an object alone that holds `${` as text.
+fn shielded(mut object: Node) -> Node {
+    if !holds_variable(&object) {
+        return object;
+    }
+    let empty = || Node::from(Mapping::new());
+    let Some(root) = object.as_mapping_mut() else { return object };
+    if root.get("metadata").is_none() {
+        root.set("metadata", empty());
+    }
+    if let Some(metadata) = root.get_mut("metadata").and_then(Node::as_mapping_mut) {
+        if metadata.get("annotations").is_none_or(Node::is_null) {
+            metadata.set("annotations", empty());
+        }
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
+            annotations.set("kustomize.toolkit.fluxcd.io/substitute", "disabled");
+        }
+    }
+    object
+}
+
+fn holds_variable(node: &Node) -> bool {
+    let inside = |text: &str| text.contains("${");
+    node.as_str().is_some_and(inside)
+        || node.as_sequence().is_some_and(|items| items.iter().any(holds_variable))
+        || node.as_mapping().is_some_and(|mapping| {
+            mapping.iter().any(|entry| inside(&entry.key.name) || holds_variable(&entry.value))
+        })
+}

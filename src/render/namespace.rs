@@ -1,0 +1,44 @@
+//! A namespace, and what its clusters share in it.
+
+use super::{Drawn, Target, context, management_folder};
+use crate::{
+    note::Notes,
+    plan::NamespacePlan,
+    tree::TreePath,
+    yaml::{Mapping, Node},
+};
+
+/// The folder of a namespace.
+pub(super) fn folder(plan: &NamespacePlan) -> TreePath {
+    management_folder(&plan.management).join("namespaces").join(plan.name.as_str())
+}
+
+pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
+    let folder = folder(plan);
+    drawn.add(folder.join("namespace.yaml"), "stackloom.yaml", Target::Management, object(plan));
+    for release in &plan.releases {
+        let context = context::of_namespace(release, &plan.name, &plan.fleet);
+        for template in &release.namespace {
+            let Some(objects) = template.template.render(&context, notes) else { continue };
+            // Two releases with the same image say the same of it: it is one object.
+            let new =
+                objects.into_iter().filter(|object| !drawn.objects.iter().any(|other| other.node == *object));
+            let source = format!("{} of stack {}", template.path, release.stack);
+            let new = new.collect();
+            drawn.add_rendered(&folder, &source, Target::Management, new);
+        }
+    }
+}
+
+fn object(plan: &NamespacePlan) -> Node {
+    let mut annotations = Mapping::new();
+    annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+    let mut metadata = Mapping::new();
+    metadata.set("name", plan.name.as_str());
+    metadata.set("annotations", annotations);
+    let mut root = Mapping::new();
+    root.set("apiVersion", "v1");
+    root.set("kind", "Namespace");
+    root.set("metadata", metadata);
+    root.into()
+}
