@@ -1,6 +1,6 @@
 //! What became of the files of a tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -38,6 +38,9 @@ pub struct Changes {
     pub parts: BTreeMap<PartId, PartChange>,
     /// Every file that is not as it was, in order.
     pub files: BTreeMap<TreePath, FileChange>,
+    /// Files that are in the target as they are meant, and were written again in the work tree beside it, where
+    /// they were damaged or gone.
+    pub repaired: BTreeSet<TreePath>,
     /// The commit that was made, if one was.
     pub commit: Option<String>,
 }
@@ -60,6 +63,15 @@ impl Changes {
     /// Records a file that is gone.
     pub fn record_removed(&mut self, path: TreePath) {
         self.files.insert(path, FileChange::Removed);
+    }
+
+    /// The parts that are gone: a file in their own folder was removed, and this run made no such part.
+    pub fn removed_parts(&self) -> BTreeSet<PartId> {
+        let removed = self.files.iter().filter(|(_, change)| **change == FileChange::Removed);
+        removed
+            .filter_map(|(path, _)| PartId::of_path(path))
+            .filter(|part| !self.parts.contains_key(part))
+            .collect()
     }
 
     /// How many files had this happen to them.

@@ -4,11 +4,13 @@
 //! [`Sink`] and dropped. Parts have disjoint folders. Nothing that a sink was given is visible before it commits.
 
 mod change;
+mod own;
 mod path;
 
 use crate::note::{Fault, Notes};
 
 pub use change::{Changes, FileChange, PartChange};
+pub use own::{GITATTRIBUTES, HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
 
 /// A generated file.
@@ -47,6 +49,26 @@ pub enum PartId {
     },
 }
 
+impl PartId {
+    /// The part whose own folder a path lies in: how a removed file tells what was removed. None for what lies
+    /// elsewhere, such as the engine's own objects, which stand apart from what they apply.
+    pub fn of_path(path: &TreePath) -> Option<Self> {
+        let parts: Vec<&str> = path.as_str().split('/').skip(1).collect();
+        match *parts.as_slice() {
+            ["releases", release, _, ..] => Some(Self::Release(release.to_owned())),
+            ["management", management, "namespaces", namespace, _, ..] => {
+                Some(Self::Namespace { management: management.to_owned(), namespace: namespace.to_owned() })
+            }
+            ["management", management, "clusters", namespace, cluster, _, ..] => Some(Self::Cluster {
+                management: management.to_owned(),
+                namespace: namespace.to_owned(),
+                cluster: cluster.to_owned(),
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// Files that are made, checked and written together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -69,7 +91,10 @@ pub trait Sink {
 
     /// Makes everything visible, and removes the program's own files that no part has any more.
     /// `message` describes the changes, for a sink that records them.
-    fn commit(&mut self, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault>;
+    ///
+    /// Only now is it known which files no part has. One of them that the program did not write goes to `notes` as
+    /// an error, and then nothing is made visible; the changes are those that would have been made.
+    fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault>;
 }
 
 /// A sink in memory, for tests and for looking at a tree without writing it.
@@ -106,7 +131,11 @@ impl Sink for Memory {
 
     fn keep(&mut self, _folder: TreePath) {}
 
-    fn commit(&mut self, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
         let mut changes = Changes::default();
         for part in &self.staged {
             for file in &part.files {

@@ -39,6 +39,11 @@ impl TreePath {
         &self.0
     }
 
+    /// The folders that this path lies in, outermost first.
+    pub fn folders(&self) -> impl Iterator<Item = &str> {
+        self.0.match_indices('/').map(|(at, _)| &self.0[..at])
+    }
+
     /// Whether this path is `folder` or lies in it.
     pub fn is_within(&self, folder: &Self) -> bool {
         self.0.strip_prefix(&folder.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

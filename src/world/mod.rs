@@ -55,11 +55,15 @@ pub fn companion_folder(path: &str) -> Option<&str> {
     Some(&path[..at + 2])
 }
 
-/// Whether a file is input: by its folder, and for releases by its name (head releases are output).
+/// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
+/// are none: they belong to editors and operating systems.
 pub fn is_input(path: &str) -> bool {
     let yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-    if let Some(release) = path.strip_prefix("generated/releases/") {
-        return !is_head_release(release.split('/').next().unwrap_or_default());
+    if path.split('/').any(|part| part.starts_with('.')) {
+        return false;
+    }
+    if let Some(inside) = path.strip_prefix("generated/releases/") {
+        return inside.split_once('/').is_some_and(|(release, _)| !is_head_release(release));
     }
     path == "stackloom.yaml" || path.starts_with("stacks/") || (path.starts_with("clusters/") && yaml)
 }

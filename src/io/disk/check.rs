@@ -1,0 +1,53 @@
+//! `generate --check`: what would change on disk, and nothing else.
+
+use std::path::PathBuf;
+
+use super::{Workspace, compare::Comparison};
+use crate::{
+    note::{Fault, Notes},
+    tree::{Changes, Part, Sink, TreePath},
+};
+
+/// A sink that compares with the disk and writes nothing.
+#[derive(Debug)]
+pub struct CheckSink {
+    root: PathBuf,
+    comparison: Option<Comparison>,
+}
+
+impl CheckSink {
+    /// A comparison with the `generated/` of a fleet.
+    pub fn new(workspace: &Workspace) -> Self {
+        Self { root: workspace.root().to_path_buf(), comparison: None }
+    }
+}
+
+impl Sink for CheckSink {
+    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
+        self.comparison = Some(Comparison::begin(&self.root, notes)?);
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        begun(self.comparison.as_mut())?.part(&part).map(drop)
+    }
+
+    fn keep(&mut self, folder: TreePath) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.keep(folder);
+        }
+    }
+
+    fn commit(&mut self, notes: &mut Notes, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+        let comparison = begun(self.comparison.as_mut())?;
+        comparison.finish(notes)?;
+        Ok(std::mem::take(&mut comparison.changes))
+    }
+}
+
+/// What `begin` made.
+pub(in crate::io) fn begun<T>(value: Option<T>) -> Result<T, Fault> {
+    value.ok_or_else(|| {
+        Fault::new("a sink was used before it began").hint("this is a bug of stackloom; please report it")
+    })
+}

@@ -1,0 +1,128 @@
+//! What a run changes below `generated/`: every file that it means, held against the disk.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rayon::prelude::*;
+
+use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
+use crate::{
+    note::{Fault, Notes},
+    tree::{Changes, File, FileChange, Part, PartId, TreePath},
+};
+
+/// A comparison with the disk, part by part.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    root: PathBuf,
+    scan: Scan,
+    written: BTreeMap<TreePath, FileChange>,
+    kept: BTreeSet<String>,
+    /// What was found so far.
+    pub(super) changes: Changes,
+}
+
+impl Comparison {
+    /// Looks at the disk.
+    pub(super) fn begin(root: &Path, notes: &mut Notes) -> Result<Self, Fault> {
+        let scan = Scan::read(root, notes)?;
+        Ok(Self {
+            root: root.to_path_buf(),
+            scan,
+            written: BTreeMap::new(),
+            kept: BTreeSet::new(),
+            changes: Changes::default(),
+        })
+    }
+
+    /// Compares the files of a part, and remembers that they are meant.
+    pub(super) fn part(&mut self, part: &Part) -> Result<Vec<FileChange>, Fault> {
+        let found: Vec<FileChange> =
+            part.files.par_iter().map(|file| self.file(file)).collect::<Result<_, _>>()?;
+        for (file, change) in part.files.iter().zip(&found) {
+            if self.written.insert(file.path.clone(), *change).is_some() {
+                return Err(written_twice(&part.id, &file.path));
+            }
+            self.changes.record(&part.id, &file.path, *change);
+        }
+        Ok(found)
+    }
+
+    fn file(&self, file: &File) -> Result<FileChange, Fault> {
+        let Some(found) = self.scan.files.get(&file.path) else { return Ok(FileChange::Added) };
+        let same_length = *found == Found::File { length: file.bytes.len() as u64, plain: true };
+        if !same_length {
+            return Ok(FileChange::Changed);
+        }
+        let path = self.root.join(file.path.as_str());
+        match fs::read(&path) {
+            Ok(bytes) if bytes == file.bytes => Ok(FileChange::Unchanged),
+            Ok(_) => Ok(FileChange::Changed),
+            // What cannot be read may still be replaced: that asks for no more than the folder's permission.
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(FileChange::Changed),
+            Err(error) => Err(Fault::because(format!("cannot read `{}`", file.path), error)),
+        }
+    }
+
+    /// Leaves a folder, or a file, as it is.
+    pub(super) fn keep(&mut self, folder: TreePath) {
+        self.kept.insert(folder.as_str().to_owned());
+    }
+
+    /// Whether a path is left as it is.
+    pub(super) fn is_kept(&self, path: &TreePath) -> bool {
+        self.kept.contains(path.as_str()) || path.folders().any(|folder| self.kept.contains(folder))
+    }
+
+    /// Whether a part of this run has a file at a path.
+    pub(super) fn is_written(&self, path: &TreePath) -> bool {
+        self.written.contains_key(path)
+    }
+
+    /// Whether something other than a folder lies at a path.
+    pub(super) fn is_on_disk(&self, path: &TreePath) -> bool {
+        self.scan.files.contains_key(path)
+    }
+
+    /// Once every part is known: which of the program's own files go. What is not its own goes to `notes`.
+    pub(super) fn finish(&mut self, notes: &mut Notes) -> Result<Vec<TreePath>, Fault> {
+        let mut removed = Vec::new();
+        for (path, found) in &self.scan.files {
+            if self.written.contains_key(path) || self.is_kept(path) {
+                continue;
+            }
+            match found {
+                Found::Link => note_link(notes, path.as_str()),
+                Found::Special => note_foreign(notes, path.as_str(), "this is neither a file nor a folder"),
+                Found::File { .. } if is_ours_on_disk(&self.root, path)? => removed.push(path.clone()),
+                Found::File { .. } => {
+                    note_foreign(notes, path.as_str(), "this file was not written by stackloom");
+                }
+            }
+        }
+        for path in &removed {
+            self.changes.record_removed(path.clone());
+        }
+        Ok(removed)
+    }
+
+    /// The folders that hold nothing that stays, innermost first.
+    pub(super) fn empty_folders(&self, removed: &[TreePath]) -> Vec<TreePath> {
+        let removed: BTreeSet<&TreePath> = removed.iter().collect();
+        let staying = self.scan.files.keys().filter(|path| !removed.contains(path));
+        let mut needed = BTreeSet::new();
+        for path in staying.chain(self.written.keys()) {
+            needed.extend(path.folders());
+        }
+        let empty = |folder: &&TreePath| !needed.contains(folder.as_str()) && !self.is_kept(folder);
+        self.scan.folders.iter().rev().filter(empty).cloned().collect()
+    }
+}
+
+fn written_twice(part: &PartId, path: &TreePath) -> Fault {
+    Fault::new(format!("two parts have the file `{path}`; the second is {part:?}"))
+        .hint("this is a bug of stackloom; please report it")
+}

@@ -1,0 +1,301 @@
+//! Reading the sources: which files there are, and their text. What is wrong with one of them does not hide the rest.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use rayon::prelude::*;
+use walkdir::{DirEntry, WalkDir};
+
+use super::reason;
+use crate::{
+    note::{Fault, Notes, Place},
+    world::{Input, companion_folder, is_head_release, is_input},
+    yaml::Sources,
+};
+
+/// The longest source file. A hundred times what people write; what is longer is a mistake or an attack.
+const LIMIT: u64 = 4 * 1024 * 1024;
+
+/// The file at the root.
+const FLEET: &str = "stackloom.yaml";
+
+/// Where numbered releases lie.
+const RELEASES: &str = "generated/releases";
+
+/// Reads everything that the flow may see.
+pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
+    fs::read_dir(root)
+        .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
+    let mut found = Found { root, files: Vec::new(), companions: BTreeSet::new(), notes };
+    found.fleet();
+    found.folder("stacks");
+    found.folder("clusters");
+    found.releases();
+    let Found { files, companions, .. } = found;
+
+    let texts: Vec<(String, Result<String, Notes>)> =
+        files.into_par_iter().map(|(path, file)| (path.clone(), text(&path, &file))).collect();
+    let mut sources = BTreeMap::new();
+    for (path, text) in texts {
+        match text {
+            Ok(text) => {
+                sources.insert(path, text);
+            }
+            Err(wrong) => notes.append(wrong),
+        }
+    }
+    Ok(Input { sources: Sources::new(sources), companions })
+}
+
+/// What there is to read.
+struct Found<'a> {
+    root: &'a Path,
+    /// Paths from the root, and where the files are.
+    files: Vec<(String, PathBuf)>,
+    companions: BTreeSet<String>,
+    notes: &'a mut Notes,
+}
+
+impl Found<'_> {
+    fn fleet(&mut self) {
+        let file = self.root.join(FLEET);
+        match fs::symlink_metadata(&file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => self.unreadable(FLEET, &reason(&error)),
+            Ok(found) if found.is_symlink() && self.leads_out(FLEET, &file) => {}
+            Ok(_) if file.is_dir() => {
+                self.notes
+                    .error("special-file", Place::file(FLEET), format!("`{FLEET}` is a folder"))
+                    .hint("move it away: the fleet is described by a file of this name");
+            }
+            Ok(_) => self.file(FLEET.to_owned(), &file),
+        }
+    }
+
+    /// Everything below a folder of sources.
+    fn folder(&mut self, name: &str) {
+        let top = self.root.join(name);
+        if fs::symlink_metadata(&top).is_err() || self.leads_out(name, &top) {
+            return;
+        }
+        self.walk(&top, true);
+    }
+
+    /// The numbered releases. No link is followed below `generated/`: a release is what lies in its folder.
+    fn releases(&mut self) {
+        let mut folder = self.root.to_path_buf();
+        for part in RELEASES.split('/') {
+            folder.push(part);
+            match fs::symlink_metadata(&folder) {
+                Ok(found) if found.is_dir() => {}
+                Ok(found) if found.is_symlink() => {
+                    let path = self.path_of(&folder);
+                    super::scan::note_link(self.notes, &path);
+                    return;
+                }
+                _ => return,
+            }
+        }
+        let entries = WalkDir::new(&folder).min_depth(1).max_depth(1).sort_by_file_name();
+        for entry in entries.into_iter().filter_map(Result::ok) {
+            if entry.file_type().is_dir() && !is_head_release(&entry.file_name().to_string_lossy()) {
+                self.walk(entry.path(), false);
+            }
+        }
+    }
+
+    fn walk(&mut self, top: &Path, follow: bool) {
+        let mut entries = WalkDir::new(top).follow_links(follow).sort_by_file_name().into_iter();
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.broken(&error);
+                    continue;
+                }
+            };
+            if !self.take(&entry) && entry.file_type().is_dir() {
+                entries.skip_current_dir();
+            }
+        }
+    }
+
+    /// Takes an entry; false for a folder that is not to be entered.
+    fn take(&mut self, entry: &DirEntry) -> bool {
+        let path = self.path_of(entry.path());
+        let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
+        if hidden {
+            return false;
+        }
+        if entry.path_is_symlink() {
+            if path.starts_with("generated/") {
+                super::scan::note_link(self.notes, &path);
+                return false;
+            }
+            if self.leads_out(&path, entry.path()) {
+                return false;
+            }
+        }
+        if entry.file_type().is_dir() {
+            return !self.is_companion(&path, entry.path());
+        }
+        if is_input(&path) {
+            self.file(path, entry.path());
+        }
+        true
+    }
+
+    /// Whether a folder holds the user's own objects. They are applied as they are, and not looked at.
+    fn is_companion(&mut self, path: &str, folder: &Path) -> bool {
+        if companion_folder(&format!("{path}/")).is_none() {
+            return false;
+        }
+        let mut inside = WalkDir::new(folder).min_depth(1).into_iter().filter_map(Result::ok);
+        if inside.any(|entry| !entry.file_type().is_dir()) {
+            self.companions.insert(path.to_owned());
+        }
+        true
+    }
+
+    /// Takes a file, if it is one.
+    fn file(&mut self, path: String, file: &Path) {
+        if path.chars().any(|c| c.is_control() || c == char::REPLACEMENT_CHARACTER || c == '\\') {
+            self.notes
+                .error(
+                    "bad-file-name",
+                    Place::file(path.escape_debug().to_string()),
+                    "the name of this file is not plain text",
+                )
+                .hint("rename it: names are UTF-8 without control characters and backslashes");
+            return;
+        }
+        match fs::metadata(file) {
+            Err(error) => self.unreadable(&path, &reason(&error)),
+            Ok(found) if !found.is_file() => {
+                self.notes
+                    .error("special-file", Place::file(&path), "this is neither a file nor a folder")
+                    .hint("remove it: sources are plain files");
+            }
+            Ok(found) if found.len() > LIMIT => note_large(self.notes, &path, found.len()),
+            Ok(_) => self.files.push((path, file.to_path_buf())),
+        }
+    }
+
+    /// Whether a link leads to where no sources are; says so.
+    fn leads_out(&mut self, path: &str, link: &Path) -> bool {
+        let target = match link.canonicalize() {
+            Ok(target) => target,
+            Err(error) => {
+                self.unreadable(path, &reason(&error));
+                return true;
+            }
+        };
+        if link
+            .parent()
+            .and_then(|folder| folder.canonicalize().ok())
+            .is_some_and(|at| at.starts_with(&target))
+        {
+            note_loop(self.notes, path);
+            return true;
+        }
+        let Ok(inside) = target.strip_prefix(self.root) else {
+            self.notes
+                .error("link-outside", Place::file(path), "this link leads out of the fleet's folder")
+                .hint("copy the file here: the tree must be the same on every machine");
+            return true;
+        };
+        let output = inside.starts_with("generated") || inside.starts_with(".git");
+        if output {
+            self.notes
+                .error(
+                    "link-outside",
+                    Place::file(path),
+                    format!("this link leads into `{}`", inside.display()),
+                )
+                .hint("copy the file here: what the program or git writes is no source");
+        }
+        output
+    }
+
+    fn broken(&mut self, error: &walkdir::Error) {
+        let path = error.path().map(|path| self.path_of(path)).unwrap_or_default();
+        if error.loop_ancestor().is_some() {
+            note_loop(self.notes, &path);
+            return;
+        }
+        // A broken link that would be no source anyway (an editor's lock, say) is nobody's business.
+        let link = error.path().is_some_and(Path::is_symlink);
+        if link && !is_input(&path) {
+            return;
+        }
+        let reason = error.io_error().map_or_else(|| error.to_string(), reason);
+        self.unreadable(&path, &if link { format!("the link leads nowhere: {reason}") } else { reason });
+    }
+
+    fn unreadable(&mut self, path: &str, reason: &str) {
+        note_unreadable(self.notes, path, reason);
+    }
+
+    fn path_of(&self, path: &Path) -> String {
+        let inside = path.strip_prefix(self.root).unwrap_or(path);
+        let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
+        parts.join("/")
+    }
+}
+
+/// The text of a file, or what is wrong with it.
+fn text(path: &str, file: &Path) -> Result<String, Notes> {
+    let mut notes = Notes::new();
+    let mut bytes = Vec::new();
+    let read = fs::File::open(file).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => note_unreadable(&mut notes, path, &reason(&error)),
+        Ok(length) if length as u64 > LIMIT => note_large(&mut notes, path, length as u64),
+        Ok(_) => match String::from_utf8(bytes) {
+            Ok(text) => return Ok(text),
+            Err(error) => note_not_utf8(&mut notes, path, error.as_bytes(), error.utf8_error().valid_up_to()),
+        },
+    }
+    Err(notes)
+}
+
+fn note_loop(notes: &mut Notes, path: &str) {
+    notes
+        .error("link-loop", Place::file(path), "this link leads to a folder that it lies in")
+        .hint("remove the link");
+}
+
+fn note_unreadable(notes: &mut Notes, path: &str, reason: &str) {
+    notes
+        .error("unreadable", Place::file(path), format!("cannot read this: {reason}"))
+        .hint("make it readable, or move it out of the fleet's folders");
+}
+
+fn note_large(notes: &mut Notes, path: &str, length: u64) {
+    notes
+        .error("too-large", Place::file(path), format!("this file has {length} bytes, the limit is {LIMIT}"))
+        .hint("sources are written by people; split it, or move it out of the fleet's folders");
+}
+
+fn note_not_utf8(notes: &mut Notes, path: &str, bytes: &[u8], at: usize) {
+    let start = bytes[..at].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
+    let place = Place {
+        file: path.to_owned(),
+        line: bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1,
+        column: String::from_utf8_lossy(&bytes[start..at]).chars().count() + 1,
+        length: 1,
+        source: String::from_utf8_lossy(&bytes[start..end])
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(120)
+            .collect(),
+    };
+    notes
+        .error("not-utf8", place, "this file is not UTF-8 text")
+        .hint("save it as UTF-8; a binary file does not belong here");
+}

@@ -1,0 +1,203 @@
+//! `generate`: the tree on disk.
+
+use std::{collections::BTreeSet, fmt, fs, path::PathBuf};
+
+use super::{
+    Workspace,
+    check::begun,
+    compare::Comparison,
+    stage::{OnStep, Stage, Step},
+};
+use crate::{
+    note::{Fault, Notes},
+    tree::{Changes, FileChange, Part, Sink, TreePath},
+};
+
+/// A sink that keeps `generated/` on disk as it is meant: changed files are staged, then renamed into place one by
+/// one; the program's own files that no part has any more are removed; anything else stops the run.
+pub struct DiskSink {
+    root: PathBuf,
+    open: Option<Open>,
+    /// `generated` itself cannot be written to: whatever comes is taken and comes to nothing.
+    blocked: bool,
+    on_step: Option<OnStep>,
+}
+
+struct Open {
+    comparison: Comparison,
+    stage: Stage,
+}
+
+impl fmt::Debug for DiskSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskSink").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl DiskSink {
+    /// The `generated/` of a fleet.
+    pub fn new(workspace: &Workspace) -> Self {
+        Self { root: workspace.root().to_path_buf(), open: None, blocked: false, on_step: None }
+    }
+
+    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    #[must_use]
+    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.on_step = Some(Box::new(tell));
+        self
+    }
+
+    /// Tells of a step.
+    pub(in crate::io) fn tell(&mut self, step: Step) -> Result<(), Fault> {
+        self.on_step.as_mut().map_or(Ok(()), |tell| tell(step))
+    }
+
+    /// Whether a path is left as it is.
+    pub(in crate::io) fn is_kept(&self, path: &TreePath) -> bool {
+        self.open.as_ref().is_some_and(|open| open.comparison.is_kept(path))
+    }
+
+    /// Whether a part of this run has a file at a path.
+    pub(in crate::io) fn is_written(&self, path: &TreePath) -> bool {
+        self.open.as_ref().is_some_and(|open| open.comparison.is_written(path))
+    }
+
+    /// Whether something other than a folder lay at a path when the run began.
+    pub(in crate::io) fn is_on_disk(&self, path: &TreePath) -> bool {
+        self.open.as_ref().is_some_and(|open| open.comparison.is_on_disk(path))
+    }
+
+    /// Once every part is known: which files go. None if something stands in the way; that is in `notes`.
+    pub(in crate::io) fn finish(&mut self, notes: &mut Notes) -> Result<Option<Vec<TreePath>>, Fault> {
+        if self.blocked {
+            return Ok(None);
+        }
+        let mut found = Notes::new();
+        let removed = begun(self.open.as_mut())?.comparison.finish(&mut found)?;
+        let clear = found.errors() == 0;
+        notes.append(found);
+        self.tell(Step::Staged)?;
+        Ok(clear.then_some(removed))
+    }
+
+    /// Ends a run that makes nothing visible; what the disk would have seen.
+    pub(in crate::io) fn abandon(&mut self) -> Changes {
+        self.open.take().map(|open| open.comparison.changes).unwrap_or_default()
+    }
+
+    /// Makes the disk what it is meant to be. What could be short of space is done first.
+    pub(in crate::io) fn publish(&mut self, removed: &[TreePath]) -> Result<Changes, Fault> {
+        let Self { root, open, on_step, blocked: _ } = self;
+        let Open { comparison, stage } = begun(open.as_mut())?;
+        let mut tell = |step| on_step.as_mut().map_or(Ok(()), |tell| tell(step));
+        let remove = |path: &TreePath| {
+            fs::remove_file(root.join(path.as_str()))
+                .map_err(|error| Fault::because(format!("cannot remove `{path}`"), error))
+        };
+        let staged: BTreeSet<&str> = stage.files().iter().map(TreePath::as_str).collect();
+        let (blocking, rest): (Vec<_>, Vec<_>) = removed.iter().partition(|path| blocks(path, &staged));
+        for path in blocking {
+            remove(path)?;
+        }
+        let empty = comparison.empty_folders(removed);
+        let (blocking, empty): (Vec<_>, Vec<_>) = empty.iter().partition(|folder| gives_way(folder, &staged));
+        for folder in blocking {
+            remove_folder(root.join(folder.as_str()), folder)?;
+        }
+        make_folders(root, &staged)?;
+        for index in 0..stage.files().len() {
+            stage.publish(index)?;
+            tell(Step::File)?;
+        }
+        for path in rest {
+            remove(path)?;
+            tell(Step::File)?;
+        }
+        for folder in empty {
+            remove_folder(root.join(folder.as_str()), folder)?;
+        }
+        tell(Step::WorkTree)?;
+        let changes = std::mem::take(&mut comparison.changes);
+        self.open = None;
+        Ok(changes)
+    }
+}
+
+impl Sink for DiskSink {
+    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
+        self.open = None;
+        let mut found = Notes::new();
+        let comparison = Comparison::begin(&self.root, &mut found)?;
+        self.blocked = found.errors() > 0;
+        notes.append(found);
+        if !self.blocked {
+            self.open = Some(Open { comparison, stage: Stage::new(&self.root)? });
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        if self.blocked {
+            return Ok(());
+        }
+        let Open { comparison, stage } = begun(self.open.as_mut())?;
+        let found = comparison.part(&part)?;
+        let changed: Vec<_> = part
+            .files
+            .iter()
+            .zip(found)
+            .filter_map(|(file, change)| (change != FileChange::Unchanged).then_some(file))
+            .collect();
+        stage.add(&changed)
+    }
+
+    fn keep(&mut self, folder: TreePath) {
+        if let Some(open) = &mut self.open {
+            open.comparison.keep(folder);
+        }
+    }
+
+    fn commit(&mut self, notes: &mut Notes, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+        match self.finish(notes)? {
+            Some(removed) => self.publish(&removed),
+            None => Ok(self.abandon()),
+        }
+    }
+}
+
+/// Whether a file to remove stands where a staged one needs a folder, or lies in a folder where one goes.
+fn blocks(removed: &TreePath, staged: &BTreeSet<&str>) -> bool {
+    let below = format!("{removed}/");
+    let inside = staged.range(below.as_str()..).next().is_some_and(|path| path.starts_with(&below));
+    inside || gives_way(removed, staged)
+}
+
+/// Whether a staged file goes where this is, or where a folder above it is.
+fn gives_way(path: &TreePath, staged: &BTreeSet<&str>) -> bool {
+    staged.contains(path.as_str()) || path.folders().any(|folder| staged.contains(folder))
+}
+
+fn make_folders(root: &std::path::Path, staged: &BTreeSet<&str>) -> Result<(), Fault> {
+    let folders: BTreeSet<&str> =
+        staged.iter().filter_map(|path| path.rsplit_once('/').map(|(folder, _)| folder)).collect();
+    for folder in folders {
+        fs::create_dir_all(root.join(folder))
+            .map_err(|error| Fault::because(format!("cannot make the folder `{folder}`"), error))?;
+    }
+    Ok(())
+}
+
+/// Removes a folder that holds nothing of ours; someone else may have put something there meanwhile, and keeps it.
+fn remove_folder(folder: PathBuf, path: &TreePath) -> Result<(), Fault> {
+    match fs::remove_dir(folder) {
+        Err(error)
+            if !matches!(
+                error.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            Err(Fault::because(format!("cannot remove the folder `{path}`"), error))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,9 @@
+//! The one door to the outside world: disk and git, and the programs that sign.
+//!
+//! [`disk`] reads the sources and keeps `generated/` as it is meant; [`git`] does the same for a commit. Nothing here
+//! knows what the files mean: what comes in is text by path, and what goes out is bytes by [`crate::tree::TreePath`].
+
+pub mod disk;
+pub mod git;
+
+mod program;

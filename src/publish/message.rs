@@ -1,0 +1,237 @@
+//! The message of a commit: a subject that names what changed, lists for people, trailers for programs.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use crate::tree::{Changes, FileChange, PartChange, PartId};
+
+/// How long a subject may be; forges cut it there.
+const SUBJECT: usize = 72;
+
+/// How many names a list of the body holds.
+const LISTED: usize = 20;
+
+/// How many trailers of a kind a message holds; a program that needs all of a larger change reads the tree.
+const TRAILERS: usize = 200;
+
+/// What became of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fate {
+    Added,
+    Changed,
+    Removed,
+}
+
+impl Fate {
+    const ALL: [Self; 3] = [Self::Added, Self::Changed, Self::Removed];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+/// The message of a commit that makes these changes.
+pub fn message(changes: &Changes) -> String {
+    let fates = fates(changes);
+    let mut text = subject(&fates);
+    text.push('\n');
+    for (noun, wanted) in [("Clusters", Kind::Cluster), ("Releases", Kind::Release)] {
+        for fate in Fate::ALL {
+            list(&mut text, noun, fate, &names(&fates, wanted, Some(fate)));
+        }
+    }
+    trailers(&mut text, &fates);
+    text
+}
+
+/// The kinds of parts that a message speaks of, most telling first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cluster,
+    Release,
+    Namespace,
+    Management,
+}
+
+impl Kind {
+    fn of(part: &PartId) -> Option<Self> {
+        match part {
+            PartId::Root => None,
+            PartId::Release(_) => Some(Self::Release),
+            PartId::Management(_) => Some(Self::Management),
+            PartId::Namespace { .. } => Some(Self::Namespace),
+            PartId::Cluster { .. } => Some(Self::Cluster),
+        }
+    }
+
+    fn noun(self, count: usize) -> &'static str {
+        match (self, count) {
+            (Self::Cluster, 1) => "cluster",
+            (Self::Cluster, _) => "clusters",
+            (Self::Release, 1) => "release",
+            (Self::Release, _) => "releases",
+            (Self::Namespace, 1) => "namespace",
+            (Self::Namespace, _) => "namespaces",
+            (Self::Management, 1) => "management cluster",
+            (Self::Management, _) => "management clusters",
+        }
+    }
+}
+
+/// The parts that are not as they were.
+fn fates(changes: &Changes) -> BTreeMap<PartId, Fate> {
+    let touched: BTreeSet<PartId> = changes
+        .files
+        .iter()
+        .filter(|(_, change)| **change == FileChange::Removed)
+        .filter_map(|(path, _)| PartId::of_path(path))
+        .collect();
+    let mut fates = BTreeMap::new();
+    for (part, counts) in &changes.parts {
+        let PartChange { added, changed, unchanged } = *counts;
+        let shrunk = touched.contains(part);
+        if added > 0 && changed + unchanged == 0 && !shrunk {
+            fates.insert(part.clone(), Fate::Added);
+        } else if added + changed > 0 || shrunk {
+            fates.insert(part.clone(), Fate::Changed);
+        }
+    }
+    fates.extend(changes.removed_parts().into_iter().map(|part| (part, Fate::Removed)));
+    fates
+}
+
+/// What a part is called where its kind is known. The management cluster is left out where there is only one.
+fn names(fates: &BTreeMap<PartId, Fate>, kind: Kind, fate: Option<Fate>) -> Vec<String> {
+    let several = managements(fates) > 1;
+    fates
+        .iter()
+        .filter(|(part, found)| Kind::of(part) == Some(kind) && fate.is_none_or(|fate| fate == **found))
+        .map(|(part, _)| match part {
+            PartId::Root => String::new(),
+            PartId::Release(name) | PartId::Management(name) => name.clone(),
+            PartId::Namespace { management, namespace } if several => format!("{management}/{namespace}"),
+            PartId::Namespace { namespace, .. } => namespace.clone(),
+            PartId::Cluster { management, namespace, cluster } if several => {
+                format!("{management}/{namespace}/{cluster}")
+            }
+            PartId::Cluster { namespace, cluster, .. } => format!("{namespace}/{cluster}"),
+        })
+        .collect()
+}
+
+fn managements(fates: &BTreeMap<PartId, Fate>) -> usize {
+    let all: BTreeSet<&str> = fates
+        .keys()
+        .filter_map(|part| match part {
+            PartId::Root | PartId::Release(_) => None,
+            PartId::Management(management)
+            | PartId::Namespace { management, .. }
+            | PartId::Cluster { management, .. } => Some(management.as_str()),
+        })
+        .collect();
+    all.len()
+}
+
+/// Names where they fit, numbers where they do not. What only follows from clusters and releases is left out.
+fn subject(fates: &BTreeMap<PartId, Fate>) -> String {
+    let told: Vec<(Kind, Vec<String>)> =
+        [Kind::Cluster, Kind::Release].into_iter().map(|kind| (kind, names(fates, kind, None))).collect();
+    let told = if told.iter().any(|(_, names)| !names.is_empty()) {
+        told
+    } else {
+        [Kind::Namespace, Kind::Management].into_iter().map(|kind| (kind, names(fates, kind, None))).collect()
+    };
+    let told: Vec<_> = told.into_iter().filter(|(_, names)| !names.is_empty()).collect();
+    if told.is_empty() {
+        return "generate: files of the tree itself".to_owned();
+    }
+    let suffix = suffix(fates);
+    let by_name: Vec<String> = told.iter().map(|(kind, names)| named(*kind, names)).collect();
+    let short = format!("generate: {}{suffix}", by_name.join(", "));
+    if short.chars().count() <= SUBJECT {
+        return short;
+    }
+    let counts: Vec<String> =
+        told.iter().map(|(kind, names)| format!("{} {}", names.len(), kind.noun(names.len()))).collect();
+    let suffix = if suffix.is_empty() { " changed" } else { suffix };
+    format!("generate: {}{suffix}", counts.join(", "))
+}
+
+fn named(kind: Kind, names: &[String]) -> String {
+    match kind {
+        Kind::Cluster => names.join(", "),
+        Kind::Release | Kind::Namespace | Kind::Management => {
+            format!("{} {}", kind.noun(names.len()), names.join(", "))
+        }
+    }
+}
+
+/// Whether everything that the subject speaks of was added, or removed.
+fn suffix(fates: &BTreeMap<PartId, Fate>) -> &'static str {
+    let clusters_or_releases =
+        fates.iter().any(|(part, _)| matches!(Kind::of(part), Some(Kind::Cluster | Kind::Release)));
+    let found: BTreeSet<Fate> = fates
+        .iter()
+        .filter(|(part, _)| {
+            let telling = matches!(Kind::of(part), Some(Kind::Cluster | Kind::Release));
+            telling == clusters_or_releases && **part != PartId::Root
+        })
+        .map(|(_, fate)| *fate)
+        .collect();
+    match found.into_iter().collect::<Vec<_>>().as_slice() {
+        [Fate::Added] => " added",
+        [Fate::Removed] => " removed",
+        _ => "",
+    }
+}
+
+fn list(text: &mut String, noun: &str, fate: Fate, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    let mut add = |line: String| {
+        text.push_str(&line);
+        text.push('\n');
+    };
+    add(format!("\n{noun} {}:", fate.word()));
+    for name in names.iter().take(LISTED) {
+        add(format!("- {name}"));
+    }
+    if names.len() > LISTED {
+        add(format!("- and {} more", names.len() - LISTED));
+    }
+}
+
+fn trailers(text: &mut String, fates: &BTreeMap<PartId, Fate>) {
+    let clusters = fates.keys().filter_map(|part| match part {
+        PartId::Cluster { management, namespace, cluster } => {
+            Some(format!("{management}/{namespace}/{cluster}"))
+        }
+        PartId::Root | PartId::Release(_) | PartId::Management(_) | PartId::Namespace { .. } => None,
+    });
+    let mut lines = trailer("Cluster", clusters.collect());
+    lines.push_str(&trailer("Release", names(fates, Kind::Release, None)));
+    if !lines.is_empty() {
+        text.push('\n');
+        text.push_str(&lines);
+    }
+}
+
+fn trailer(key: &str, values: Vec<String>) -> String {
+    let mut lines = String::new();
+    let count = values.len();
+    for value in values.into_iter().take(TRAILERS) {
+        // Writing to a string cannot fail.
+        writeln!(lines, "Stackloom-{key}: {value}").ok();
+    }
+    if count > TRAILERS {
+        writeln!(lines, "Stackloom-{key}-Count: {count}").ok();
+    }
+    lines
+}

@@ -1,0 +1,5 @@
+//! Changes made public: what a commit says of them.
+
+mod message;
+
+pub use message::message;

@@ -1,0 +1,5 @@
+//! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
+
+mod disk;
+mod sandbox;
+mod sources;
