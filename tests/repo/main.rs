@@ -1,5 +1,6 @@
 //! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
 
+mod commit;
 mod disk;
 mod sandbox;
 mod sources;

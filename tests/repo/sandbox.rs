@@ -7,7 +7,10 @@ use std::{
 };
 
 use stackloom::{
-    io::disk::{CheckSink, DiskSink, Workspace},
+    io::{
+        disk::{CheckSink, DiskSink, Workspace},
+        git::CommitSink,
+    },
     note::{Fault, Notes},
     publish::message,
     tree::{Changes, File, GITATTRIBUTES, Part, PartId, Sink, TreePath},
@@ -78,6 +81,41 @@ impl Sandbox {
 
     pub fn check(&self, parts: Vec<Part>) -> Changes {
         clean(run(&mut CheckSink::new(&self.workspace()), parts)).unwrap()
+    }
+
+    /// A repository with an identity, in the fleet's folder.
+    pub fn repository() -> Self {
+        let sandbox = Self::new();
+        sandbox.init(&sandbox.root.clone());
+        sandbox
+    }
+
+    /// Makes a repository of a folder.
+    pub fn init(&self, folder: &Path) {
+        let git = |arguments: &[&str]| assert!(git_in(folder).args(arguments).status().unwrap().success());
+        git(&["init", "-q", "-b", "main"]);
+        git(&["config", "user.name", "Test"]);
+        git(&["config", "user.email", "test@example.org"]);
+        git(&["config", "commit.gpgsign", "false"]);
+    }
+
+    /// Commits with the program, and holds what must be true after every commit.
+    pub fn commit(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
+        let changes = clean(run(&mut CommitSink::open(&self.workspace())?, parts.clone()))?;
+        assert_eq!(self.git(&["status", "--porcelain", "generated"]), "");
+        self.git(&["fsck", "--strict"]);
+        for file in parts.iter().flat_map(|part| &part.files) {
+            let spec = format!("HEAD:./{}", file.path);
+            assert_eq!(self.try_git(&["cat-file", "blob", &spec]).stdout, file.bytes, "{spec}");
+        }
+        assert!(self.check(parts).is_empty());
+        Ok(changes)
+    }
+
+    /// The paths of a commit.
+    pub fn files_of(&self, commit: &str) -> Vec<String> {
+        let listed = self.git(&["ls-tree", "-r", "--name-only", "--full-tree", commit]);
+        listed.lines().map(str::to_owned).collect()
     }
 
     /// The `git` program in the root of the fleet, away from the settings of whoever runs the test.
