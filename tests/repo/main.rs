@@ -2,5 +2,7 @@
 
 mod commit;
 mod disk;
+mod hostile;
+mod identity;
 mod sandbox;
 mod sources;

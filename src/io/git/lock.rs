@@ -18,7 +18,7 @@ const MARK: &[u8] = b"locked by stackloom\n";
 #[derive(Debug)]
 pub(super) struct Lock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -32,7 +32,7 @@ impl Lock {
                 // Where the file system has no such locks, a leftover is for people to remove, as git's own are.
                 file.try_lock().ok();
                 file.write_all(MARK)
-                    .map(|()| Self { path: path.clone(), _file: file })
+                    .map(|()| Self { path: path.clone(), file })
                     .map_err(|error| cannot_lock(&path, error))
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
@@ -47,6 +47,7 @@ impl Drop for Lock {
     fn drop(&mut self) {
         // If this fails, the file is a leftover with our mark, and the next run takes it over.
         fs::remove_file(&self.path).ok();
+        self.file.unlock().ok();
     }
 }
 
@@ -60,7 +61,7 @@ fn take_over(path: &Path) -> Option<Lock> {
     }
     file.try_lock().ok()?;
     // Its owner may have ended in good order between the first look and now: then this is no lock any more.
-    is_same_file(&file, path).then(|| Lock { path: path.to_path_buf(), _file: file })
+    is_same_file(&file, path).then(|| Lock { path: path.to_path_buf(), file })
 }
 
 #[cfg(unix)]

@@ -137,7 +137,8 @@ fn literal(key: &str) -> Option<&str> {
 
 fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
     String::from_utf8(bytes)
-        .map(|text| text.replace("\r\n", "\n"))
+        // The end of its last line is the header's own.
+        .map(|text| text.replace("\r\n", "\n").trim_end().to_owned())
         .map_err(|error| Fault::because(format!("`{program}` gave a signature that is no text"), error))
 }
 
