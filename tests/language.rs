@@ -439,3 +439,25 @@ fn deep_and_long_templates_are_refused_without_harm() {
         assert!(outcome(&text, &context, Visible::Cluster).is_err());
     }
 }
+
+#[test]
+fn what_is_just_allowed_is_rendered() {
+    let context = context(SMALL);
+    let nested = (0..90).fold(String::new(), |text, level| text + &" ".repeat(level) + "a:\n")
+        + &" ".repeat(90)
+        + "b: 1\n";
+    for text in [
+        format!("a: ${{{{ {}1{} }}}}", "(".repeat(48), ")".repeat(48)),
+        format!("a: ${{{{ 1{} }}}}", " + 1".repeat(190)),
+        format!("a: ${{{{ 1{} }}}}", " ~ 1".repeat(190)),
+        format!("a: ${{{{ 'a'{} }}}}", "|lower".repeat(190)),
+        format!("a: ${{{{ {}1 }}}}", "not ".repeat(8)),
+        format!("{}a: 1\n{}", "#% if true\n".repeat(48), "#% endif\n".repeat(48)),
+        format!("{}a: ${{{{ x }}}}", "#% set x = [1]\n".to_owned() + &"#% set x = [x]\n".repeat(150)),
+        format!("#% if true\n{nested}#% endif\n"),
+    ] {
+        if let Err(notes) = outcome(&text, &context, Visible::Cluster) {
+            panic!("{notes}");
+        }
+    }
+}
