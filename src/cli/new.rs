@@ -116,7 +116,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     disk::write_all(world.root(), &files)?;
     printer.notes(&notes);
     printer.result(&format!("{} written:", counted(files.len(), "file")));
-    files.keys().for_each(|path| printer.result(&format!("  {path}")));
+    for path in files.keys() {
+        printer.result(&format!("  {path}"));
+    }
     // What was begun must stand as it is; what does not is told at once, and is for the author to finish.
     let mut found = Notes::new();
     let checked = generate::check(&world, &|_, _| {}, &mut found);

@@ -132,6 +132,7 @@ impl One<'_> {
         known
     }
 
+    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
     fn decryption(&self, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
         let written::DecryptionProvider::Sops = decryption.provider;

@@ -28,11 +28,9 @@ pub(super) fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &m
     for addon in &plan.addons {
         let renderer = Renderer { plan, addon, input, context: context::of_addon(&cluster_context, addon) };
         let name = addon.frozen.addon.name.as_str();
-        if let Some(helm) = &addon.helm {
-            if let Some(object) = renderer.helm_release(helm, notes) {
-                let file = part.join("addons").join(&format!("{name}.yaml"));
-                drawn.add(file, &plan.cluster.file, Target::Management, object);
-            }
+        if let Some(object) = addon.helm.as_ref().and_then(|helm| renderer.helm_release(helm, notes)) {
+            let file = part.join("addons").join(&format!("{name}.yaml"));
+            drawn.add(file, &plan.cluster.file, Target::Management, object);
         }
         renderer.manifests(part, drawn, notes);
     }
