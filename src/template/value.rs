@@ -143,15 +143,11 @@ pub(super) fn to_text(any: &Any) -> Result<Arc<str>, Unfit> {
     match any.kind() {
         ValueKind::String => Ok(any.to_str().unwrap_or_default()),
         ValueKind::Bool => Ok(if any.is_true() { "true".into() } else { "false".into() }),
-        ValueKind::Number => Ok(match number(any)? {
-            Value::Int(whole) => whole.to_string().into(),
-            Value::Float(number) => {
-                let mut text = String::new();
-                crate::yaml::emit(&Node::new(Value::Float(number)), &mut text);
-                text.trim_end().into()
-            }
-            _ => unreachable!("a number is whole or has a fraction"),
-        }),
+        ValueKind::Number => {
+            let mut text = String::new();
+            crate::yaml::emit(&Node::new(number(any)?), &mut text);
+            Ok(text.trim_end().into())
+        }
         ValueKind::Undefined => Err(Unfit::Undefined),
         ValueKind::None => unfit("null"),
         ValueKind::Map => unfit("a map"),
