@@ -4,6 +4,7 @@
 
 mod cluster;
 mod context;
+mod delivery;
 mod flux;
 mod namespace;
 
