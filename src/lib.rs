@@ -1,4 +1,4 @@
-//! Stackloom weaves versioned stack and cluster definitions into one GitOps tree.
+//! Stackloom weaves versioned stack and cluster definitions into one `GitOps` tree.
 pub mod io;
 pub mod note;
 pub mod publish;
