@@ -151,7 +151,7 @@ impl Sink for DiskSink {
 
     fn keep(&mut self, folder: TreePath) {
         if let Some(open) = &mut self.open {
-            open.comparison.keep(folder);
+            open.comparison.keep(&folder);
         }
     }
 

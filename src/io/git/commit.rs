@@ -89,20 +89,14 @@ impl CommitSink {
             open.changes.record_removed(path.clone());
         }
         for (path, id) in open.index.entries()? {
-            match path {
-                Err(path) => {
-                    note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it")
-                }
-                Ok(path) => {
-                    let known = stays(&path)
-                        || is_in_numbered_release(&path)
-                        || open.head.entries.contains_key(&path)
-                        || disk.is_on_disk(&path);
-                    if !known && !is_ours(id) {
-                        let what = "the index has this file, and stackloom did not write it";
-                        note_foreign(&mut found, path.as_str(), what);
-                    }
-                }
+            let known = TreePath::parse(&path).is_some_and(|path| {
+                stays(&path)
+                    || is_in_numbered_release(&path)
+                    || open.head.entries.contains_key(&path)
+                    || disk.is_on_disk(&path)
+            });
+            if !known && !is_ours(id) {
+                note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
             }
         }
         let clear = found.errors() == 0;

@@ -45,13 +45,11 @@ impl LockedIndex {
         Ok(locked)
     }
 
-    /// What the index has below `generated/`; paths that no file of ours could have, as they are.
-    pub(super) fn entries(&self) -> Result<Vec<(Result<TreePath, String>, Oid)>, Fault> {
+    /// What the index has below `generated/`, by paths from the root of the fleet.
+    pub(super) fn entries(&self) -> Result<Vec<(String, Oid)>, Fault> {
         let index = self.open(&self.path)?;
-        Ok(self
-            .below(&index)
-            .map(|entry| (self.tree_path(&entry.path).ok_or_else(|| lossy(&entry.path)), entry.id))
-            .collect())
+        let inside = |path: &[u8]| lossy(path.get(self.prefix.len()..).unwrap_or_default());
+        Ok(self.below(&index).map(|entry| (inside(&entry.path), entry.id)).collect())
     }
 
     /// Brings the entries of the tree up to date.

@@ -157,18 +157,12 @@ impl Repository {
                 Err(error) if error.code() == ErrorCode::NotFound => return Ok(Tip::Branch(name, None)),
                 Err(error) => return Err(failed(error)),
             };
-            match reference.symbolic_target().map_err(failed)? {
-                Some(target) => name = target.to_owned(),
-                None => {
-                    let commit = reference.peel_to_commit().map_err(failed)?.id();
-                    let detached = name == "HEAD";
-                    return Ok(if detached {
-                        Tip::Detached(commit)
-                    } else {
-                        Tip::Branch(name, Some(commit))
-                    });
-                }
-            }
+            let Some(target) = reference.symbolic_target().map_err(failed)? else {
+                let commit = reference.peel_to_commit().map_err(failed)?.id();
+                let detached = name == "HEAD";
+                return Ok(if detached { Tip::Detached(commit) } else { Tip::Branch(name, Some(commit)) });
+            };
+            name = target.to_owned();
         }
         Err(Fault::new("HEAD leads from one name to the next without end")
             .hint("look at `git symbolic-ref HEAD`"))
@@ -179,7 +173,7 @@ impl Repository {
 fn prefix(root: &Path, work_tree: &Path) -> Option<String> {
     let parts: Option<Vec<&str>> =
         root.strip_prefix(work_tree).ok()?.iter().map(|part| part.to_str()).collect();
-    Some(parts?.into_iter().map(|part| format!("{part}/")).collect())
+    Some(parts?.into_iter().flat_map(|part| [part, "/"]).collect())
 }
 
 /// libgit2 does not look at the variable that names another configuration of the user; git does.

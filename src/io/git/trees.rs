@@ -118,7 +118,7 @@ impl Listing {
         let mut rest = entries;
         while let Some((path, entry)) = rest.first() {
             let Some((name, _)) = path[from..].split_once('/') else {
-                rows.push((path[from..].as_bytes().to_vec(), *entry));
+                rows.push((path.as_bytes()[from..].to_vec(), *entry));
                 rest = &rest[1..];
                 continue;
             };
