@@ -2,6 +2,7 @@
 //!
 //! [`disk`] reads the sources and keeps `generated/` as it is meant; [`git`] does the same for a commit. Nothing here
 //! knows what the files mean: what comes in is text by path, and what goes out is bytes by [`crate::tree::TreePath`].
+#![expect(clippy::disallowed_methods, reason = "this module is the boundary")]
 
 pub mod disk;
 pub mod git;

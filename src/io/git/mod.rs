@@ -162,7 +162,7 @@ impl Repository {
                 let detached = name == "HEAD";
                 return Ok(if detached { Tip::Detached(commit) } else { Tip::Branch(name, Some(commit)) });
             };
-            name = target.to_owned();
+            target.clone_into(&mut name);
         }
         Err(Fault::new("HEAD leads from one name to the next without end")
             .hint("look at `git symbolic-ref HEAD`"))
