@@ -121,9 +121,10 @@ fn weave(
     notes: &mut Notes,
 ) -> Result<(), Failure> {
     let subjects = render::subjects(plan);
+    let classes = check::Classes::read(plan);
     let mut index = check::Index::default();
     for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
-        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, input)).collect();
+        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
         for (drawn, found) in &drawn {
             notes.append(found.clone());
             index.add(drawn, input, notes);
@@ -138,10 +139,12 @@ fn weave(
     Ok(())
 }
 
-fn draw(subject: render::Subject<'_>, input: &Input) -> (render::Drawn, Notes) {
+fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
     let mut notes = Notes::new();
-    if let render::Subject::Cluster(plan) = subject {
-        check::cluster(plan, input, &mut notes);
+    match subject {
+        render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, classes, input, &mut notes),
+        render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
     }
     let drawn = render::draw(subject, input, &mut notes);
     check::objects(&drawn, input, &mut notes);

@@ -1,24 +1,29 @@
 //! Rules over what is planned and drawn: one file per rule, one table.
 //!
-//! A rule looks at one cluster's plan or at one part's objects; what concerns several parts goes through [`Index`]. To
+//! A rule looks at a release, at one cluster's plan or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
 mod cluster_api;
+mod cluster_class;
 mod control_plane;
 mod object;
 mod plaintext_secret;
 mod unlisted;
+mod variable_value;
 
 use std::collections::BTreeMap;
 
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
+    release::Release,
     render::{Drawn, Target},
     tree::PartId,
     world::Input,
-    yaml::Node,
+    yaml::{Node, Step},
 };
+
+pub use variable_value::Classes;
 
 /// A rule.
 #[derive(Debug)]
@@ -34,6 +39,8 @@ pub struct Rule {
 /// What a rule looks at.
 #[derive(Debug)]
 pub enum Check {
+    /// A head release: once for all its clusters.
+    Release(fn(&Release, &mut Finder<'_>)),
     /// The plan of a cluster.
     Cluster(fn(&ClusterPlan, &mut Finder<'_>)),
     /// The objects of a part.
@@ -41,14 +48,23 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 5] =
-    [&cluster_api::RULE, &control_plane::RULE, &object::RULE, &plaintext_secret::RULE, &unlisted::RULE];
+pub static RULES: [&Rule; 7] = [
+    &cluster_api::RULE,
+    &cluster_class::RULE,
+    &control_plane::RULE,
+    &object::RULE,
+    &plaintext_secret::RULE,
+    &unlisted::RULE,
+    &variable_value::RULE,
+];
 
 /// Where a rule puts what it finds.
 #[derive(Debug)]
 pub struct Finder<'a> {
     /// The input, for places.
     pub input: &'a Input,
+    /// The classes that clusters use.
+    pub classes: &'a Classes,
     /// What was found.
     pub notes: &'a mut Notes,
 }
@@ -58,22 +74,37 @@ impl Finder<'_> {
     pub fn place(&self, node: &Node, source: &str) -> Place {
         self.input.sources.place(node.origin).unwrap_or_else(|| Place::file(source))
     }
+
+    /// The place of the deepest node on a trail that has one.
+    pub fn place_on(&self, trail: &[(Step<'_>, &Node)]) -> Option<Place> {
+        trail.iter().rev().find_map(|(_, node)| self.input.sources.place(node.origin))
+    }
+}
+
+/// Runs the rules that look at a release.
+pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut Notes) {
+    for rule in RULES {
+        if let Check::Release(check) = rule.check {
+            check(release, &mut Finder { input, classes, notes });
+        }
+    }
 }
 
 /// Runs the rules that look at a cluster's plan.
-pub fn cluster(plan: &ClusterPlan, input: &Input, notes: &mut Notes) {
+pub fn cluster(plan: &ClusterPlan, classes: &Classes, input: &Input, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {
-            check(plan, &mut Finder { input, notes });
+            check(plan, &mut Finder { input, classes, notes });
         }
     }
 }
 
 /// Runs the rules that look at a part's objects.
 pub fn objects(drawn: &Drawn, input: &Input, notes: &mut Notes) {
+    let classes = &Classes::default();
     for rule in RULES {
         if let Check::Objects(check) = rule.check {
-            check(drawn, &mut Finder { input, notes });
+            check(drawn, &mut Finder { input, classes, notes });
         }
     }
 }
@@ -144,6 +175,74 @@ fn home(id: &PartId) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        definition,
+        note::Diagnostic,
+        plan, release, resolve,
+        world::{Files, World},
+    };
+
+    const FLEET: &str = include_str!("../../tests/fleets/inmemory/stackloom.yaml");
+    const DEFAULTS: &str = include_str!("../../tests/fleets/inmemory/clusters/_defaults.yaml");
+    const STACK: &str = include_str!("../../tests/fleets/inmemory/stacks/dev/inmemory/stack.yaml");
+    const IMAGES: &str = include_str!("../../tests/fleets/inmemory/stacks/dev/inmemory/node-images.yaml");
+    const CLASS: &str =
+        include_str!("../../tests/fleets/inmemory/stacks/dev/inmemory/cluster-class/cluster-class.yaml");
+    const TEMPLATES: &str =
+        include_str!("../../tests/fleets/inmemory/stacks/dev/inmemory/cluster-class/templates.yaml");
+
+    const CLUSTER: &str = "\
+apiVersion: stackloom.dev/v1alpha1
+kind: ClusterDefinition
+metadata:
+  name: one
+  namespace: blue
+spec:
+  kubernetes: \"1.35\"
+  variables:
+";
+
+    /// What the rules over releases and clusters find, as `code place message hints`, when the class is edited and the only
+    /// cluster says these variables (indented by four).
+    pub(super) fn found(edits: &[(&str, &str)], variables: &str) -> Vec<String> {
+        let mut class = CLASS.to_owned();
+        for (from, to) in edits {
+            assert!(class.contains(from), "the class has no {from}");
+            class = class.replacen(from, to, 1);
+        }
+        let variables = if variables.is_empty() { "    motd: hello\n" } else { variables };
+        let stack = |path: &str| format!("stacks/dev/inmemory/{path}");
+        let files = [
+            ("stackloom.yaml".to_owned(), FLEET.to_owned()),
+            (stack("stack.yaml"), STACK.to_owned()),
+            (stack("node-images.yaml"), IMAGES.to_owned()),
+            (stack("cluster-class/cluster-class.yaml"), class),
+            (stack("cluster-class/templates.yaml"), TEMPLATES.to_owned()),
+            ("clusters/_defaults.yaml".to_owned(), DEFAULTS.to_owned()),
+            ("clusters/one.yaml".to_owned(), format!("{CLUSTER}{variables}")),
+        ];
+        let mut notes = Notes::new();
+        let input = Files(files.into_iter().collect()).read(&mut notes).expect("a world in memory");
+        let plan = definition::parse(&input, &mut notes)
+            .and_then(|definitions| {
+                let model =
+                    definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)?;
+                let resolution = resolve::resolve(&model, &mut notes)?;
+                let releases = release::releases(&resolution, &input, &mut notes)?;
+                plan::plan(&model, &releases, &input, &mut notes)
+            })
+            .unwrap_or_else(|_| panic!("{:?}", notes.sorted()));
+        let classes = Classes::read(&plan);
+        plan.heads.iter().for_each(|release| super::release(release, &classes, &input, &mut notes));
+        plan.clusters.iter().for_each(|cluster| super::cluster(cluster, &classes, &input, &mut notes));
+        notes.sorted().into_iter().map(line).collect()
+    }
+
+    fn line(note: &Diagnostic) -> String {
+        let place = note.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        let file = place.rsplit('/').next().unwrap_or_default();
+        format!("{} {file} {} {}", note.code, note.message, note.hints.join(" "))
+    }
 
     #[test]
     fn the_table_is_in_order_and_says_what_each_rule_is_for() {

@@ -5,6 +5,7 @@
 //! output, comments in output (templates keep their statements), and any way to format a document but one.
 
 mod emit;
+mod field;
 mod node;
 mod plain;
 mod raw;
@@ -12,6 +13,7 @@ mod source;
 
 pub use emit::{Emit, Item, Scalar, View, emit, rank};
 pub(crate) use emit::{is_special, quote};
+pub use field::{Step, trail};
 pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};

@@ -1,0 +1,72 @@
+//! What the API server and Cluster API's webhooks say of a class and its templates.
+
+use super::{Check, Finder, Rule};
+use crate::{
+    release::Release,
+    topology::{class::Catalog, fault::By, predict::create},
+    yaml::{Node, to_json, trail},
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "cluster-class",
+    docs: "The API server or a webhook of Cluster API would refuse the ClusterClass or one of its templates, or the class \
+           controller would never get ready: no cluster of the release could be built.",
+    check: Check::Release(check),
+};
+
+fn check(release: &Release, finder: &mut Finder<'_>) {
+    let objects: Vec<_> = release.objects.iter().map(to_json).collect();
+    for fault in create::apply_classes(&objects, &Catalog::default(), &[]) {
+        let named = |object: &&Node| {
+            let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
+            fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
+        };
+        let object = release.objects.iter().find(named);
+        let place = object.and_then(|object| finder.place_on(&trail(object, &fault.error.field)));
+        let hint = match fault.by {
+            By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
+            By::WebhookDefault | By::WebhookValidate => "Cluster API's webhook refuses it when it is applied",
+            By::Topology => "Cluster API's controller takes the class, and never gets it ready",
+        };
+        finder.notes.error("cluster-class", place, fault.to_string()).hint(hint);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::found;
+
+    fn of_class(from: &str, to: &str) -> Vec<String> {
+        found(&[(from, to)], "")
+    }
+
+    #[test]
+    fn a_class_that_is_right_is_left_alone() {
+        assert_eq!(found(&[], ""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_default_that_its_own_schema_refuses_is_told_with_its_line() {
+        let found = of_class("default: in memory only", "default: \"\"");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("cluster-class cluster-class.yaml:"), "{found:?}");
+        assert!(found[0].contains("spec.variables[motd]"), "{found:?}");
+    }
+
+    #[test]
+    fn a_field_that_the_kind_does_not_have_is_told() {
+        let found = of_class("enabledIf: \"", "enabldIf: \"");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("enabldIf: field not declared in schema"), "{found:?}");
+    }
+
+    #[test]
+    fn a_patch_of_a_variable_that_is_not_there_is_told() {
+        let found = of_class(
+            "valueFrom:\n                template: |\n                  path: /etc/motd\n                  content: {{ .motd | quote }}",
+            "valueFrom:\n                variable: mtod",
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("mtod"), "{found:?}");
+    }
+}

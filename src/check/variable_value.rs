@@ -1,0 +1,224 @@
+//! What Cluster API's webhook says of the values of a cluster's variables.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::{Check, Finder, Rule};
+use crate::{
+    plan::{ClusterPlan, Plan},
+    release::Release,
+    topology::{
+        fault::FieldError,
+        variables::{
+            Definition,
+            defaulting::{Scope, default_variables},
+            definitions,
+            validation::validate_variables,
+        },
+    },
+    yaml::{Node, Origin, Step, to_json, trail},
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "variable-value",
+    docs: "The value of a variable is not what the class' schema or one of its rules wants: Cluster API's webhook would \
+           refuse the Cluster.",
+    check: Check::Cluster(check),
+};
+
+/// The variables of the classes that a plan uses, read once for all clusters.
+#[derive(Debug, Default)]
+pub struct Classes {
+    variables: BTreeMap<String, Vec<Definition>>,
+}
+
+impl Classes {
+    /// Reads the classes of a plan.
+    pub fn read(plan: &Plan) -> Self {
+        let mut classes = Self::default();
+        for cluster in &plan.clusters {
+            let name = &cluster.release.name;
+            if !classes.variables.contains_key(name) {
+                classes.variables.insert(name.clone(), of_release(&cluster.release));
+            }
+        }
+        classes
+    }
+}
+
+fn of_release(release: &Release) -> Vec<Definition> {
+    let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
+    let class = release.objects.iter().find(is_class).map(to_json);
+    // A schema that nests too deep to be followed is left to the API server.
+    class.map_or_else(Vec::new, |class| definitions(&class).0)
+}
+
+type Given<'a> = Vec<(&'a str, &'a Node)>;
+
+fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
+    let cluster = &plan.cluster;
+    let own = plan.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_ref()?)));
+    judge(&own.collect(), Scope::Cluster, cluster.origin, &plan.release, finder);
+    let pools = cluster.node_pools.iter().map(|pool| &pool.variables);
+    for given in std::iter::once(&cluster.control_plane.variables).chain(pools) {
+        let given: Given<'_> = given.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
+        if !given.is_empty() {
+            judge(&given, Scope::Override, cluster.origin, &plan.release, finder);
+        }
+    }
+}
+
+fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, finder: &mut Finder<'_>) {
+    let Some(definitions) = finder.classes.variables.get(&release.name) else { return };
+    let values: Vec<Json> =
+        given.iter().map(|(name, value)| json!({ "name": name, "value": to_json(value) })).collect();
+    // What a rule cannot say offline is no error.
+    let errors = match default_variables(&values, definitions, scope, "") {
+        Ok(values) => validate_variables(&values, &[], definitions, scope, "").errors,
+        Err(errors) => errors,
+    };
+    for error in errors {
+        report(&error, given, origin, release, finder);
+    }
+}
+
+fn report(error: &FieldError, given: &Given<'_>, origin: Origin, release: &Release, finder: &mut Finder<'_>) {
+    // Kubernetes writes an item of a value as `value.[1]`.
+    let path = error.field.replace(".[", "[");
+    let (name, field) = split(&path);
+    let value = given.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+    let trail = value.map(|value| trail(value, field)).unwrap_or_default();
+    let place = finder.place_on(&trail).or_else(|| finder.input.sources.place(origin));
+    let schema = release.class.variables.iter().find(|variable| variable.name == name);
+    let wanted = schema.and_then(|variable| wants(schema_at(&variable.schema, &trail)));
+    let message = format!("the variable `{name}{field}` is not what the class takes: {}", error.detail);
+    let note = finder.notes.error("variable-value", place, message);
+    if let Some(wanted) = wanted {
+        note.hint(format!("the class of `{}` wants {wanted}", release.name));
+    }
+}
+
+/// `[name].value.rest` as the name and the rest.
+fn split(field: &str) -> (&str, &str) {
+    let inner = field.strip_prefix('[').and_then(|inner| inner.split_once(']'));
+    let (name, rest) = inner.unwrap_or((field, ""));
+    (name, rest.strip_prefix(".value").unwrap_or(rest))
+}
+
+/// The schema of the last node on a trail.
+fn schema_at<'a>(schema: &'a Node, trail: &[(Step<'_>, &Node)]) -> &'a Node {
+    trail.iter().fold(schema, |schema, (step, _)| {
+        let inner = match step {
+            Step::Root => None,
+            Step::Key(key) => schema.at(&["properties", key]).or_else(|| schema.get("additionalProperties")),
+            Step::Item => schema.get("items"),
+        };
+        inner.unwrap_or(schema)
+    })
+}
+
+/// What a schema takes, in words.
+fn wants(schema: &Node) -> Option<String> {
+    let mut words = Vec::new();
+    match schema.get("type").and_then(Node::as_str) {
+        Some("string") => words.push("a string".to_owned()),
+        Some("integer") => words.push("a whole number".to_owned()),
+        Some("number") => words.push("a number".to_owned()),
+        Some("boolean") => words.push("true or false".to_owned()),
+        Some("array") => words.push("a list".to_owned()),
+        Some("object") => words.push("a map".to_owned()),
+        _ => {}
+    }
+    let listed = |name: &str| {
+        let items = schema.get(name).and_then(Node::as_sequence)?;
+        Some(items.iter().map(|item| to_json(item).to_string()).collect::<Vec<_>>().join(", "))
+    };
+    words.extend(listed("enum").map(|values| format!("one of {values}")));
+    words.extend(listed("required").map(|names| format!("with {names}")));
+    let bounds = [
+        ("format", "in the format"),
+        ("pattern", "matching"),
+        ("minimum", "at least"),
+        ("maximum", "at most"),
+        ("minLength", "characters at least"),
+        ("maxLength", "characters at most"),
+        ("minItems", "items at least"),
+        ("maxItems", "items at most"),
+    ];
+    words.extend(
+        bounds.iter().filter_map(|(key, text)| Some(format!("{text} {}", to_json(schema.get(key)?)))),
+    );
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::found;
+
+    const QUOTA: &str = "    - name: quota
+      required: true
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [cpu]
+          properties:
+            cpu: { type: integer, minimum: 1 }
+            memory: { type: integer, default: 4 }
+          x-kubernetes-validations:
+            - rule: self.memory >= self.cpu
+              message: a core needs memory
+  patches:
+";
+
+    fn of_values(variables: &str) -> Vec<String> {
+        found(&[("  patches:\n", QUOTA)], variables)
+    }
+
+    #[test]
+    fn values_that_fit_are_left_alone() {
+        assert_eq!(of_values("    quota: { cpu: 2 }\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_wrong_type_is_told_at_the_value_with_what_is_wanted() {
+        let found = of_values("    quota: { cpu: 2 }\n    certSANs: [one, 2]\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("variable-value one.yaml:10:21 the variable `certSANs[1]`"),
+            "{found:?}"
+        );
+        assert!(found[0].ends_with("wants a string"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_missing_is_told_at_the_map_that_lacks_it() {
+        let found = of_values("    quota: { memory: 2 }\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("variable-value one.yaml:9:12 "), "{found:?}");
+        assert!(found[0].ends_with("wants a map, with \"cpu\""), "{found:?}");
+    }
+
+    #[test]
+    fn rules_see_the_defaults_inside_a_value() {
+        let found = of_values("    quota: { cpu: 5 }\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("a core needs memory"), "{found:?}");
+    }
+
+    #[test]
+    fn unknown_fields_are_told() {
+        let found = of_values("    quota: { cpu: 1, cores: 2 }\n");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("cores"), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_single_pool_says_is_judged_too() {
+        let found = of_values(
+            "    quota: { cpu: 2 }\n  nodePools:\n    - name: md-0\n      class: default-worker\n      replicas: 1\n      variables: { motd: \"\" }\n",
+        );
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("`motd`"), "{found:?}");
+    }
+}

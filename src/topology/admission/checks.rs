@@ -1,0 +1,155 @@
+//! Checks that several webhooks share: labels, health checks, rollouts, taints.
+//!
+//! Source: `core/webhooks/admission` and apimachinery's `validation`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::topology::fault::FieldError;
+use crate::topology::value::{get, list, map, present, text};
+
+static NAME_PART: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$").expect("a constant pattern compiles")
+});
+static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+        .expect("a constant pattern compiles")
+});
+
+/// Whether a text is a valid DNS subdomain, as most names of objects must be.
+pub fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && SUBDOMAIN.is_match(text)
+}
+
+/// Whether a text can be the value of a label.
+pub fn is_label_value(text: &str) -> bool {
+    text.len() <= 63 && (text.is_empty() || NAME_PART.is_match(text))
+}
+
+/// Errors of a key of a label or annotation, one for each rule that it breaks.
+fn key_errors(key: &str) -> Vec<&'static str> {
+    let mut errors = Vec::new();
+    let name = match key.split_once('/') {
+        None => key,
+        Some((_, rest)) if rest.contains('/') => {
+            return vec!["a valid label key must consist of a name with an optional prefix"];
+        }
+        Some((prefix, name)) => {
+            if prefix.is_empty() {
+                errors.push("prefix part must be non-empty");
+            } else if !is_subdomain(prefix) {
+                errors.push("prefix part must be a lowercase RFC 1123 subdomain");
+            }
+            name
+        }
+    };
+    if name.is_empty() {
+        errors.push("name part must be non-empty");
+    } else if name.len() > 63 {
+        errors.push("name part must be no more than 63 bytes");
+    }
+    if !NAME_PART.is_match(name) {
+        errors.push("name part must consist of alphanumeric characters, '-', '_' or '.'");
+    }
+    errors
+}
+
+/// Errors of the `metadata` of a class or topology entry.
+pub fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let field = format!("{path}.labels");
+    for (key, value) in map(owner, &["metadata", "labels"]).into_iter().flatten() {
+        errors.extend(key_errors(key).into_iter().map(|why| FieldError::invalid(&field, why)));
+        let value = value.as_str().unwrap_or_default();
+        if value.len() > 63 {
+            errors.push(FieldError::invalid(&field, "must be no more than 63 bytes"));
+        }
+        if !value.is_empty() && !NAME_PART.is_match(value) {
+            errors.push(FieldError::invalid(&field, "a valid label value must be alphanumeric"));
+        }
+    }
+    let field = format!("{path}.annotations");
+    let mut size = 0;
+    for (key, value) in map(owner, &["metadata", "annotations"]).into_iter().flatten() {
+        let lower = key.to_lowercase();
+        let wrong = key_errors(&lower);
+        errors.extend(wrong.into_iter().map(|why| FieldError::invalid(&field, why)));
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > 256 * 1024 {
+        let kind = crate::topology::fault::ErrorType::TooLong;
+        errors.push(FieldError::new(kind, &field, "annotations are too long"));
+    }
+    errors
+}
+
+/// Errors of a health check: too short a start, and thresholds that are no number.
+pub fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let seconds = get(check, &["checks", "nodeStartupTimeoutSeconds"]).and_then(Value::as_i64);
+    if seconds.is_some_and(|seconds| seconds != 0 && seconds < 30) {
+        let field = format!("{path}.checks.nodeStartupTimeoutSeconds");
+        errors.push(FieldError::invalid(field, "must be at least 30s"));
+    }
+    let threshold = ["remediation", "triggerIf", "unhealthyLessThanOrEqualTo"];
+    if present(check, &threshold).is_some_and(|value| !is_int_or_percent(value)) {
+        let field = format!("{path}.remediation.triggerIf.unhealthyLessThanOrEqualTo");
+        errors.push(FieldError::invalid(field, "must be either an int or a percentage"));
+    }
+    errors
+}
+
+/// Errors of `remediation.maxInFlight` of a health check.
+pub fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
+    let wrong =
+        present(check, &["remediation", "maxInFlight"]).is_some_and(|value| !is_int_or_percent(value));
+    let field = format!("{path}.remediation.maxInFlight");
+    let error = || FieldError::invalid(field, "must be either an int or a percentage");
+    wrong.then(error).into_iter().collect()
+}
+
+/// Errors of a machine deployment's rollout strategy; `path` ends in `rollout`.
+pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
+    let update = ["rollout", "strategy", "rollingUpdate"];
+    let Some(update) = get(owner, &update) else { return Vec::new() };
+    let mut errors = Vec::new();
+    for field in ["maxUnavailable", "maxSurge"] {
+        if present(update, &[field]).is_some_and(|value| !is_int_or_percent(value)) {
+            let field = format!("{path}.strategy.rollingUpdate.{field}");
+            errors.push(FieldError::invalid(field, "must be either an int or a percentage"));
+        }
+    }
+    let zero = |field: &str| update.get(field).and_then(Value::as_i64) == Some(0);
+    if zero("maxUnavailable") && zero("maxSurge") {
+        let field = format!("{path}.strategy.rollingUpdate.maxUnavailable");
+        let detail = "cannot be 0 when maxSurge is 0";
+        errors.push(FieldError::invalid(field, detail));
+    }
+    errors
+}
+
+/// Taints need a feature gate that is off by default.
+pub fn taints(owner: &Value, path: &str) -> Vec<FieldError> {
+    if list(owner, &["taints"]).is_empty() {
+        return Vec::new();
+    }
+    let detail = "taints are not allowed to be set when the feature gate \
+                  MachineTaintPropagation is disabled";
+    vec![FieldError::forbidden(path, detail)]
+}
+
+/// Whether a value is a number or a percentage.
+pub fn is_int_or_percent(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.is_f64(),
+        Value::String(text) => text.strip_suffix('%').is_some_and(|digits| digits.parse::<i64>().is_ok()),
+        _ => false,
+    }
+}
+
+/// The key that lists of a topology or class are named by.
+pub fn entry_path(list_path: &str, entry: &Value, key: &str) -> String {
+    format!("{list_path}[{}]", text(entry, &[key]))
+}

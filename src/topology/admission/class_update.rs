@@ -1,0 +1,88 @@
+//! What the `ClusterClass` webhook checks when a class changes that clusters use.
+
+use serde_json::Value;
+
+use super::cluster::validate_autoscaler;
+use super::compatibility;
+use crate::topology::desired::health_check::is_defined;
+use crate::topology::fault::FieldError;
+use crate::topology::value::{get, list, text};
+
+/// Checks an update of a class against the Clusters that use it.
+pub fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldError> {
+    let mut errors = compatibility::classes(old, class);
+    let name = text(old, &["metadata", "name"]);
+    let topologies: Vec<(&str, &Value)> = clusters
+        .iter()
+        .filter(|cluster| text(cluster, &["spec", "topology", "classRef", "name"]) == name)
+        .filter_map(|cluster| {
+            let topology = get(cluster, &["spec", "topology"])?;
+            Some((text(cluster, &["metadata", "name"]), topology))
+        })
+        .collect();
+    let versions = list(class, &["spec", "kubernetesVersions"]);
+    for (cluster, topology) in &topologies {
+        let version = get(topology, &["version"]);
+        if !versions.is_empty() && !versions.iter().any(|one| Some(one) == version) {
+            let detail = format!("a version is used by Cluster {cluster:?} but not listed");
+            errors.push(FieldError::forbidden("spec.kubernetesVersions", detail));
+        }
+    }
+    for kind in ["machineDeployments", "machinePools"] {
+        errors.extend(removed_classes(class, old, kind, &topologies));
+    }
+    errors.extend(dropped_health_checks(class, old, &topologies));
+    for (_, topology) in &topologies {
+        errors.extend(validate_autoscaler(topology, Some(class)));
+    }
+    errors
+}
+
+fn removed_classes(class: &Value, old: &Value, kind: &str, topologies: &[(&str, &Value)]) -> Vec<FieldError> {
+    let has = |owner: &Value, name: &str| {
+        list(owner, &["spec", "workers", kind]).iter().any(|one| text(one, &["class"]) == name)
+    };
+    let mut errors = Vec::new();
+    for (cluster, topology) in topologies {
+        for worker in list(topology, &["workers", kind]) {
+            let name = text(worker, &["class"]);
+            if has(old, name) && !has(class, name) {
+                let detail =
+                    format!("class {name:?} cannot be deleted because it is used by Cluster {cluster:?}");
+                errors.push(FieldError::forbidden(format!("spec.workers.{kind}"), detail));
+            }
+        }
+    }
+    errors
+}
+
+/// Health checks that a Cluster turns on without defining its own must stay.
+fn dropped_health_checks(class: &Value, old: &Value, topologies: &[(&str, &Value)]) -> Vec<FieldError> {
+    let defined = |owner: Option<&Value>| is_defined(owner.and_then(|owner| get(owner, &["healthCheck"])));
+    let relies = |owner: Option<&Value>| {
+        let on = owner.and_then(|owner| get(owner, &["healthCheck", "enabled"]));
+        on.and_then(Value::as_bool) == Some(true) && !defined(owner)
+    };
+    let detail = "healthCheck cannot be deleted because it is used by Clusters";
+    let mut errors = Vec::new();
+    let own = |class| get(class, &["spec", "controlPlane"]);
+    let used = topologies.iter().any(|(_, topology)| relies(get(topology, &["controlPlane"])));
+    if defined(own(old)) && !defined(own(class)) && used {
+        errors.push(FieldError::forbidden("spec.controlPlane.healthCheck", detail));
+    }
+    let path = ["spec", "workers", "machineDeployments"];
+    for worker in list(class, &path) {
+        let name = text(worker, &["class"]);
+        let before = list(old, &path).iter().find(|one| text(one, &["class"]) == name);
+        let used = topologies.iter().any(|(_, topology)| {
+            list(topology, &["workers", "machineDeployments"])
+                .iter()
+                .any(|one| text(one, &["class"]) == name && relies(Some(one)))
+        });
+        if defined(before) && !defined(Some(worker)) && used {
+            let field = format!("spec.workers.machineDeployments[{name}].healthCheck");
+            errors.push(FieldError::forbidden(field, detail));
+        }
+    }
+    errors
+}

@@ -1,0 +1,103 @@
+//! What the Cluster webhook checks when a Cluster changes: its version and its class.
+//!
+//! Source: `validateTopology` and `validateTopologyVersionUpdate` of
+//! `core/webhooks/admission/cluster.go`.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::compatibility;
+use crate::topology::class::Catalog;
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::state::Desired;
+use crate::topology::fault::{ErrorType, FieldError};
+use crate::topology::upgrade::tracker::{is_provisioning, is_upgrading};
+use crate::topology::upgrade::version::Version;
+use crate::topology::value::{get, list, map, text};
+
+const VERSION: &str = "spec.topology.version";
+const CLASS: &str = "spec.topology.class";
+const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+
+/// Checks an update of a Cluster against what runs.
+pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) -> Vec<FieldError> {
+    let class_name = |cluster| text(cluster, &["spec", "topology", "classRef", "name"]);
+    let Some(class) = catalog.class(class_name(new)) else {
+        let detail = format!("ClusterClass {} not found", class_name(new));
+        return vec![FieldError::new(ErrorType::Internal, CLASS, detail)];
+    };
+    if get(old, &["spec", "topology"]).is_none() {
+        let detail = "classRef cannot be set on an existing Cluster";
+        return vec![FieldError::forbidden(CLASS, detail)];
+    }
+    let mut errors = Vec::new();
+    let unchecked =
+        map(new, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(UNSAFE_VERSION));
+    if !unchecked {
+        errors.extend(validate_version(new, old, running, class));
+    }
+    if class_name(old) != class_name(new) {
+        if let Some(before) = catalog.class(class_name(old)) {
+            errors.extend(compatibility::classes(before, class));
+        } else {
+            let detail = format!("valid ClusterClass with name {:?} could not be retrieved", class_name(old));
+            errors.push(FieldError::forbidden(CLASS, detail));
+        }
+    }
+    errors
+}
+
+fn validate_version(new: &Value, old: &Value, running: &Desired, class: &Value) -> Vec<FieldError> {
+    let path = ["spec", "topology", "version"];
+    let wrong = |detail: &str| FieldError::invalid(VERSION, detail);
+    let (Some(wanted), Some(current)) =
+        (Version::tolerant(text(new, &path)), Version::tolerant(text(old, &path)))
+    else {
+        return vec![wrong("version must be a valid semantic version")];
+    };
+    if wanted.to_string() == current.to_string() {
+        return Vec::new();
+    }
+    let (bare, before) = (wanted.without_pre_release(), current.without_pre_release());
+    if bare.compare(&before) == Ordering::Less {
+        return vec![wrong(&format!("version cannot be decreased from \"{current}\" to \"{wanted}\""))];
+    }
+    let planned = !list(class, &["spec", "kubernetesVersions"]).is_empty()
+        || !text(class, &["spec", "upgrade", "external", "generateUpgradePlanExtension"]).is_empty();
+    if !planned && bare.compare(&current.ceiling()) != Ordering::Less {
+        return vec![wrong(&format!("version cannot be increased from \"{current}\" to \"{wanted}\""))];
+    }
+    let blocking = unstable(running, &current);
+    if blocking.is_empty() {
+        Vec::new()
+    } else {
+        vec![wrong(&format!("version cannot be changed: {}", blocking.join(", ")))]
+    }
+}
+
+/// What still is on the way to the version before.
+fn unstable(running: &Desired, version: &Version) -> Vec<String> {
+    let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
+    let mut reasons = Vec::new();
+    let control_plane = &running.control_plane;
+    if !at(text(control_plane, Contract::VERSION)) {
+        reasons.push("the version was not propagated to control plane yet".to_owned());
+    } else if is_provisioning(control_plane) {
+        reasons.push("control plane is currently provisioning".to_owned());
+    } else if is_upgrading(control_plane) {
+        reasons.push("control plane is still completing a previous upgrade".to_owned());
+    }
+    for (kind, workers) in [("MachineDeployments", &running.deployments), ("MachinePools", &running.pools)] {
+        let late: Vec<&str> = workers
+            .iter()
+            .filter(|one| !at(text(&one.object, &["spec", "template", "spec", "version"])))
+            .map(|one| text(&one.object, &["metadata", "name"]))
+            .collect();
+        if !late.is_empty() {
+            reasons
+                .push(format!("there are still {kind} completing a previous upgrade: [{}]", late.join(", ")));
+        }
+    }
+    reasons
+}

@@ -1,0 +1,13 @@
+//! What happens when a Cluster or a `ClusterClass` is written: defaulting and validation by the
+//! API server and by Cluster API's webhooks.
+
+pub mod checks;
+pub mod class;
+pub mod class_patches;
+pub mod class_update;
+pub mod class_variables;
+pub mod cluster;
+pub mod cluster_update;
+pub mod compatibility;
+pub mod kubeadm_config;
+pub mod structural;

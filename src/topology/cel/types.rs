@@ -1,0 +1,174 @@
+//! Types of values in rules, with the sizes that a schema lets them have.
+//!
+//! Source: `pkg/cel/common/schemas.go` of k8s.io/apiserver.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::topology::value::{get, list, map, text};
+use crate::topology::variables::cel_value::escape;
+use crate::topology::variables::schema::MAX_DEPTH;
+
+/// The longest request that the API server takes, in bytes.
+pub const MAX_REQUEST: u64 = 3 * 1024 * 1024;
+
+/// How many elements or bytes a value may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: u64,
+}
+
+impl Size {
+    /// A value that counts as one.
+    pub const ONE: Self = Self { min: 1, max: 1 };
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
+
+    /// Up to a limit.
+    pub fn up_to(max: u64) -> Self {
+        Self { min: 0, max }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
+    }
+
+    /// Either of both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// Anything: nothing is checked.
+    Dyn,
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `uint`
+    Uint,
+    /// `double`
+    Double,
+    /// `string`
+    Text,
+    /// `bytes`
+    Bytes,
+    /// A list of these.
+    List(Box<Typed>),
+    /// A map with values of these.
+    Map(Box<Typed>),
+    /// An object with these fields, by the names that rules use.
+    Object(BTreeMap<String, Typed>),
+    /// A type of its own: time, address, quantity …
+    Other,
+}
+
+/// A type and a size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// The type.
+    pub kind: Type,
+    /// The size.
+    pub size: Size,
+    /// The fewest bytes that it takes in a request.
+    pub min_bytes: u64,
+}
+
+impl Typed {
+    /// A value of a type that has no size of its own.
+    pub fn scalar(kind: Type) -> Self {
+        Self { kind, size: Size::ONE, min_bytes: 1 }
+    }
+
+    /// A value of a type and size.
+    pub fn sized(kind: Type, size: Size) -> Self {
+        Self { kind, size, min_bytes: 2 }
+    }
+
+    /// Anything, of unknown size; nothing is said of it.
+    pub fn anything() -> Self {
+        Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
+    }
+
+    /// The type that a schema gives.
+    pub fn of(schema: &Value) -> Self {
+        Self::at(schema, 0)
+    }
+
+    fn at(schema: &Value, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::anything();
+        }
+        let flag = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
+        let limit = |name: &str| schema.get(name).and_then(Value::as_u64);
+        if flag("x-kubernetes-int-or-string") {
+            return Self { kind: Type::Dyn, size: Size::up_to(MAX_REQUEST - 2), min_bytes: 1 };
+        }
+        match text(schema, &["type"]) {
+            "boolean" => Self { min_bytes: 4, ..Self::scalar(Type::Bool) },
+            "integer" => Self::scalar(Type::Int),
+            "number" => Self::scalar(Type::Double),
+            "string" => string(schema),
+            "array" => {
+                let items = schema.get("items").map(|items| Self::at(items, depth + 1));
+                let items = items.unwrap_or_else(Self::anything);
+                let most = (MAX_REQUEST - 2) / (items.min_bytes + 1);
+                let most = limit("maxItems").unwrap_or(most);
+                Self::sized(Type::List(Box::new(items)), Size::up_to(most))
+            }
+            "object" => match schema.get("additionalProperties") {
+                Some(additional @ Value::Object(_)) => {
+                    let values = Self::at(additional, depth + 1);
+                    let most = (MAX_REQUEST - 2) / (values.min_bytes + 6);
+                    let most = limit("maxProperties").unwrap_or(most);
+                    Self::sized(Type::Map(Box::new(values)), Size::up_to(most))
+                }
+                _ if flag("x-kubernetes-preserve-unknown-fields") => Self::anything(),
+                _ => object(schema, depth),
+            },
+            _ => Self::anything(),
+        }
+    }
+}
+
+fn string(schema: &Value) -> Typed {
+    let limit = schema.get("maxLength").and_then(Value::as_u64);
+    match text(schema, &["format"]) {
+        "duration" | "date" | "date-time" => return Typed::scalar(Type::Other),
+        "byte" => {
+            let most = limit.unwrap_or(MAX_REQUEST - 2);
+            return Typed::sized(Type::Bytes, Size::up_to(most));
+        }
+        _ => {}
+    }
+    let longest = list(schema, &["enum"]).iter().filter_map(Value::as_str).map(str::len).max();
+    let longest = longest.and_then(|length| u64::try_from(length).ok());
+    let most = limit.map(|limit| limit.saturating_mul(4)).or(longest);
+    Typed::sized(Type::Text, Size::up_to(most.unwrap_or(MAX_REQUEST - 2)))
+}
+
+fn object(schema: &Value, depth: usize) -> Typed {
+    let required = list(schema, &["required"]);
+    let mut fields = BTreeMap::new();
+    let mut min_bytes = 2;
+    for (name, property) in map(schema, &["properties"]).into_iter().flatten() {
+        let typed = Typed::at(property, depth + 1);
+        let needed =
+            required.iter().any(|one| one.as_str() == Some(name)) && get(property, &["default"]).is_none();
+        if needed {
+            min_bytes += u64::try_from(name.len()).unwrap_or(0) + typed.min_bytes + 4;
+        }
+        fields.insert(escape(name), typed);
+    }
+    Typed { kind: Type::Object(fields), size: Size::ONE, min_bytes }
+}

@@ -1,0 +1,188 @@
+//! A `ClusterClass` with everything it refers to, read once and used for every Cluster.
+//!
+//! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::fault::{Fault, Stage};
+use super::patches::Patch;
+use super::value::{get, group, list, text};
+use super::variables::{Definition, definitions};
+
+/// The `ClusterClass`es and templates that exist, by group, kind and name.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    objects: BTreeMap<(String, String, String), Value>,
+}
+
+impl Catalog {
+    /// A catalog of these objects; of two with one name the later wins, as when applied.
+    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut catalog = Self::default();
+        catalog.apply(objects);
+        catalog
+    }
+
+    /// Adds or replaces objects.
+    pub fn apply(&mut self, objects: impl IntoIterator<Item = Value>) {
+        for object in objects {
+            let key = (
+                group(text(&object, &["apiVersion"])).to_owned(),
+                text(&object, &["kind"]).to_owned(),
+                text(&object, &["metadata", "name"]).to_owned(),
+            );
+            self.objects.insert(key, object);
+        }
+    }
+
+    /// Takes an object out, as `Kind/name`.
+    pub fn remove(&mut self, kind: &str, name: &str) {
+        self.objects.retain(|(_, k, n), _| !(k == kind && n == name));
+    }
+
+    /// The `ClusterClass` of a name.
+    pub fn class(&self, name: &str) -> Option<&Value> {
+        self.find("cluster.x-k8s.io", "ClusterClass", name)
+    }
+
+    /// All `ClusterClass`es.
+    pub fn classes(&self) -> impl Iterator<Item = &Value> {
+        self.objects.values().filter(|object| text(object, &["kind"]) == "ClusterClass")
+    }
+
+    /// The object of a group, kind and name.
+    pub fn find(&self, group: &str, kind: &str, name: &str) -> Option<&Value> {
+        self.objects.get(&(group.to_owned(), kind.to_owned(), name.to_owned()))
+    }
+
+    /// The template that a reference means, at the version that the reference asks for.
+    fn template(&self, reference: &Value) -> Option<Template> {
+        let api_version = text(reference, &["apiVersion"]);
+        let kind = text(reference, &["kind"]);
+        let found = self.find(group(api_version), kind, text(reference, &["name"]))?;
+        let mut object = found.clone();
+        object["apiVersion"] = Value::String(api_version.to_owned());
+        let group_kind = match group(api_version) {
+            "" => kind.to_owned(),
+            group => format!("{kind}.{group}"),
+        };
+        Some(Template { object, group_kind })
+    }
+}
+
+/// A template that a class refers to.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// The template itself.
+    pub object: Value,
+    /// `Kind.group`, as annotations spell it.
+    pub group_kind: String,
+}
+
+impl Template {
+    /// The template's name.
+    pub fn name(&self) -> &str {
+        text(&self.object, &["metadata", "name"])
+    }
+
+    /// The template's kind.
+    pub fn kind(&self) -> &str {
+        text(&self.object, &["kind"])
+    }
+
+    /// The template's apiVersion.
+    pub fn api_version(&self) -> &str {
+        text(&self.object, &["apiVersion"])
+    }
+}
+
+/// A class of machine deployments or machine pools.
+#[derive(Debug)]
+pub struct WorkerClass {
+    /// The entry of the `ClusterClass`.
+    pub class: Value,
+    /// Template of the bootstrap config.
+    pub bootstrap: Template,
+    /// Template of machines, or of the machine pool.
+    pub infrastructure: Template,
+}
+
+/// A `ClusterClass`, its templates, variables and patches.
+#[derive(Debug)]
+pub struct Blueprint {
+    /// The `ClusterClass`.
+    pub class: Value,
+    /// Its variables, by name.
+    pub definitions: Vec<Definition>,
+    /// What of it cannot be known offline.
+    pub opaque: Vec<String>,
+    /// Template of the infrastructure cluster.
+    pub infrastructure: Template,
+    /// Template of the control plane.
+    pub control_plane: Template,
+    /// Template of the control plane's machines, where it has machines.
+    pub machine: Option<Template>,
+    /// Classes of machine deployments, by name.
+    pub deployments: BTreeMap<String, WorkerClass>,
+    /// Classes of machine pools, by name.
+    pub pools: BTreeMap<String, WorkerClass>,
+    /// Its patches, in order.
+    pub patches: Vec<Patch>,
+}
+
+impl Blueprint {
+    /// Reads a class and everything that it refers to.
+    pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+        let template = |owner: &Value, path: &[&str]| {
+            let reference = get(owner, path).unwrap_or(&Value::Null);
+            catalog.template(reference).ok_or_else(|| missing(reference))
+        };
+        let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
+        let machine_path = ["controlPlane", "machineInfrastructure", "templateRef"];
+        let machine = match get(spec, &machine_path) {
+            Some(reference) if !text(reference, &["name"]).is_empty() => Some(template(spec, &machine_path)?),
+            _ => None,
+        };
+        let workers = |kind: &str| {
+            let mut classes = BTreeMap::new();
+            for class in list(spec, &["workers", kind]) {
+                let worker = WorkerClass {
+                    class: class.clone(),
+                    bootstrap: template(class, &["bootstrap", "templateRef"])?,
+                    infrastructure: template(class, &["infrastructure", "templateRef"])?,
+                };
+                classes.insert(text(class, &["class"]).to_owned(), worker);
+            }
+            Ok::<_, Fault>(classes)
+        };
+        let (definitions, too_deep) = definitions(class);
+        let deep = |name| format!("the schema of variable {name:?} nests too deep");
+        Ok(Self {
+            infrastructure: template(spec, &["infrastructure", "templateRef"])?,
+            control_plane: template(spec, &["controlPlane", "templateRef"])?,
+            machine,
+            deployments: workers("machineDeployments")?,
+            pools: workers("machinePools")?,
+            patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
+            opaque: too_deep.into_iter().map(deep).collect(),
+            definitions,
+            class: class.clone(),
+        })
+    }
+
+    /// The class' name.
+    pub fn name(&self) -> &str {
+        text(&self.class, &["metadata", "name"])
+    }
+}
+
+fn missing(reference: &Value) -> Fault {
+    let detail = format!(
+        "failed to retrieve {} {:?}: not found",
+        text(reference, &["kind"]),
+        text(reference, &["name"])
+    );
+    Fault::controller(Stage::Desired, detail)
+}

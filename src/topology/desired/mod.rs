@@ -1,0 +1,74 @@
+//! The desired state: what the topology controller wants to exist, before it applies anything.
+//!
+//! Source: `exp/topology/desiredstate/desired_state.go`.
+
+pub mod cluster;
+pub mod contract;
+pub mod control_plane;
+pub mod health_check;
+pub mod state;
+pub mod templates;
+pub mod workers;
+
+use serde_json::Value;
+
+use self::state::Desired;
+use super::class::Blueprint;
+use super::fault::{Fault, Opaque, Stage};
+use super::names::Draw;
+use super::patches::engine;
+use super::upgrade::tracker::Tracker;
+use super::value::get;
+
+/// What a desired state is computed from.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// The class.
+    pub blueprint: &'a Blueprint,
+    /// The Cluster as admitted.
+    pub cluster: &'a Value,
+    /// What runs already; none for a cluster that does not exist yet.
+    pub current: Option<&'a Desired>,
+    /// What names of new objects end in.
+    pub draw: Draw,
+    /// What the version of Cluster API decides.
+    pub version: engine::Version,
+}
+
+/// A desired state, and what of it cannot be known.
+#[derive(Debug)]
+pub struct Generated {
+    /// The objects.
+    pub desired: Desired,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// How far an upgrade is.
+    pub tracker: Tracker,
+}
+
+impl Input<'_> {
+    /// The topology of the Cluster.
+    pub fn topology(&self) -> &Value {
+        get(self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
+    }
+}
+
+/// Computes the desired state, in the order of upstream's generator.
+pub fn generate(input: &Input<'_>) -> Result<Generated, Fault> {
+    let failed = |error: String| {
+        let detail = format!("error computing the desired state of the Cluster topology: {error}");
+        Fault::controller(Stage::Desired, detail)
+    };
+    let mut desired =
+        Desired { infrastructure: cluster::infrastructure(input).map_err(failed)?, ..Desired::default() };
+    desired.machine_template = control_plane::machine_template(input);
+    let mut tracker = Tracker::plan(input).map_err(failed)?;
+    desired.control_plane =
+        control_plane::compute(input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
+    desired.health_check = health_check::of_control_plane(input, &desired.control_plane);
+    desired.cluster = cluster::compute(input, &desired, &tracker);
+    desired.deployments = workers::deployments(input, &mut tracker).map_err(failed)?;
+    desired.pools = workers::pools(input, &mut tracker).map_err(failed)?;
+    let opaque = engine::apply(input.blueprint, &mut desired, input.version).map_err(failed)?;
+    Ok(Generated { desired, opaque, tracker })
+}

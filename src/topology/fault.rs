@@ -1,0 +1,188 @@
+//! What Cluster API and the API server refuse, and what cannot be known offline.
+
+use std::fmt;
+
+/// Why a field is refused, in the API's own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ErrorType {
+    /// The value is not acceptable.
+    Invalid,
+    /// The value has the wrong type.
+    TypeInvalid,
+    /// A value is missing.
+    Required,
+    /// The value is not one of a list.
+    NotSupported,
+    /// The field may not be set, or may not change.
+    Forbidden,
+    /// The value is there twice.
+    Duplicate,
+    /// The text is too long.
+    TooLong,
+    /// The list or map has too many entries.
+    TooMany,
+    /// Upstream fails inside.
+    Internal,
+    /// An error of a controller, which names no field.
+    Controller,
+}
+
+impl ErrorType {
+    /// The name that the API uses; empty for an error without a field.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "FieldValueInvalid",
+            Self::TypeInvalid => "FieldValueTypeInvalid",
+            Self::Required => "FieldValueRequired",
+            Self::NotSupported => "FieldValueNotSupported",
+            Self::Forbidden => "FieldValueForbidden",
+            Self::Duplicate => "FieldValueDuplicate",
+            Self::TooLong => "FieldValueTooLong",
+            Self::TooMany => "FieldValueTooMany",
+            Self::Internal => "InternalError",
+            Self::Controller => "",
+        }
+    }
+}
+
+/// One refused field: `field.Error` of Kubernetes' libraries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldError {
+    /// Path of the field, as the API prints it.
+    pub field: String,
+    /// Why it is refused.
+    pub kind: ErrorType,
+    /// The reason in words.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// A value that is not acceptable.
+    pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Invalid, field, detail)
+    }
+
+    /// A field that may not be set or changed.
+    pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Forbidden, field, detail)
+    }
+
+    /// A value that is missing.
+    pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(ErrorType::Required, field, detail)
+    }
+
+    /// An error of any kind.
+    pub fn new(kind: ErrorType, field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { field: field.into(), kind, detail: detail.into() }
+    }
+}
+
+/// When something is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// A template is written.
+    Template,
+    /// A `ClusterClass` is written.
+    Class,
+    /// The class controller looks at it.
+    ClassReconcile,
+    /// A Cluster is written.
+    Cluster,
+    /// The desired state is computed.
+    Desired,
+    /// An object of the cluster is written.
+    Apply,
+}
+
+/// Who refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// The schema of the kind.
+    Schema,
+    /// The defaulting webhook.
+    WebhookDefault,
+    /// The validating webhook.
+    WebhookValidate,
+    /// Server-side apply, before any schema or webhook.
+    ServerSideApply,
+    /// A controller.
+    Topology,
+}
+
+impl Stage {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Class => "class",
+            Self::ClassReconcile => "class-reconcile",
+            Self::Cluster => "cluster",
+            Self::Desired => "desired",
+            Self::Apply => "apply",
+        }
+    }
+}
+
+impl By {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::WebhookDefault => "webhook-default",
+            Self::WebhookValidate => "webhook-validate",
+            Self::ServerSideApply => "server-side-apply",
+            Self::Topology => "topology",
+        }
+    }
+}
+
+/// A refusal: who, when, which object, which field, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// When.
+    pub stage: Stage,
+    /// Who.
+    pub by: By,
+    /// `Kind/name` of the object, empty for an error of a controller.
+    pub object: String,
+    /// What.
+    pub error: FieldError,
+}
+
+impl Fault {
+    /// An error of a controller, which names no object and no field.
+    pub fn controller(stage: Stage, detail: impl Into<String>) -> Self {
+        Self {
+            stage,
+            by: By::Topology,
+            object: String::new(),
+            error: FieldError::new(ErrorType::Controller, "", detail),
+        }
+    }
+
+    /// Field errors of one object, as faults.
+    pub fn of(stage: Stage, by: By, object: &str, errors: Vec<FieldError>) -> Vec<Self> {
+        errors.into_iter().map(|error| Self { stage, by, object: object.to_owned(), error }).collect()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, error, .. } = self;
+        match (object.is_empty(), error.field.is_empty()) {
+            (true, _) => write!(f, "{}", error.detail),
+            (false, true) => write!(f, "{object}: {}", error.detail),
+            (false, false) => write!(f, "{object}: {}: {}", error.field, error.detail),
+        }
+    }
+}
+
+/// Something that cannot be known offline, and which objects it reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opaque {
+    /// Role of the object that it stains.
+    pub role: String,
+    /// What is not known, and why.
+    pub reason: String,
+}

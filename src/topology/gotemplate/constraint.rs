@@ -1,0 +1,211 @@
+//! Version constraints as `Masterminds/semver` checks them.
+
+use std::cmp::Ordering;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::version::{Version, compare_prerelease};
+
+/// A version with wildcards, as constraints name it.
+const VERSION: &str = r"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?";
+/// The operators in the order in which the library tries them.
+const OPERATORS: &str = r"=||!=|>|<|>=|=>|<=|=<|~|~>|\^";
+/// Go's `\s`.
+const BLANK: &str = r"[\t\n\f\r ]";
+
+static ONE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("^{BLANK}*({OPERATORS}){BLANK}*({VERSION}){BLANK}*$")).ok());
+static RANGE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("{BLANK}*({VERSION}){BLANK}+-{BLANK}+({VERSION}){BLANK}*")).ok());
+static FIND: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(&format!("({OPERATORS}){BLANK}*({VERSION})")).ok());
+static VALID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(
+        "^({BLANK}*({OPERATORS}){BLANK}*({VERSION}){BLANK}*)((?:{BLANK}+|,{BLANK}*)({OPERATORS}){BLANK}*({VERSION}){BLANK}*)*$"
+    ))
+    .ok()
+});
+
+/// Alternatives, each a list of comparisons that must all hold.
+#[derive(Debug)]
+pub(super) struct Constraint {
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    comparisons: Vec<Comparison>,
+    /// Whether one of them names a pre-release, which lets pre-releases in.
+    has_pre: bool,
+}
+
+#[derive(Debug)]
+struct Comparison {
+    operator: String,
+    version: Version,
+    /// Some part is missing or a wildcard …
+    dirty: bool,
+    /// … the minor …
+    minor_dirty: bool,
+    /// … or the patch.
+    patch_dirty: bool,
+}
+
+impl Constraint {
+    /// `semver.NewConstraint`
+    pub(super) fn parse(text: &str) -> Result<Constraint, String> {
+        let improper = |text: &str| format!("improper constraint: {text}");
+        let text = rewrite_ranges(text);
+        let mut groups = Vec::new();
+        for part in text.split("||") {
+            if !VALID.as_ref().is_some_and(|valid| valid.is_match(part)) {
+                return Err(improper(part));
+            }
+            let mut comparisons = Vec::new();
+            if let Some(find) = FIND.as_ref() {
+                for found in find.find_iter(part) {
+                    comparisons.push(Comparison::parse(found.as_str())?);
+                }
+            }
+            let has_pre = comparisons.iter().any(|comparison| !comparison.version.pre.is_empty());
+            groups.push(Group { comparisons, has_pre });
+        }
+        Ok(Constraint { groups })
+    }
+
+    /// Whether a version satisfies one of the alternatives.
+    pub(super) fn check(&self, version: &Version) -> bool {
+        self.groups.iter().any(|group| {
+            (version.pre.is_empty() || group.has_pre)
+                && group.comparisons.iter().all(|comparison| comparison.holds(version))
+        })
+    }
+}
+
+/// `1.2 - 1.4` as two comparisons.
+fn rewrite_ranges(text: &str) -> String {
+    let mut out = text.to_owned();
+    let Some(range) = RANGE.as_ref() else { return out };
+    for captures in range.captures_iter(text) {
+        let part = |index: usize| captures.get(index).map_or("", |found| found.as_str());
+        let comparisons = format!(">= {}, <= {} ", part(1), part(11));
+        out = out.replacen(part(0), &comparisons, 1);
+    }
+    out
+}
+
+fn is_wild(text: &str) -> bool {
+    matches!(text.trim_start_matches('.'), "" | "x" | "X" | "*")
+}
+
+impl Comparison {
+    fn parse(text: &str) -> Result<Comparison, String> {
+        let captures = ONE.as_ref().and_then(|one| one.captures(text));
+        let captures = captures.ok_or_else(|| format!("improper constraint: {text}"))?;
+        let part = |index: usize| captures.get(index).map_or("", |found| found.as_str());
+        let (major, minor, patch, pre) = (part(3), part(4), part(5), part(6));
+        let (version, minor_dirty, patch_dirty) = if is_wild(major) {
+            (format!("0.0.0{pre}"), false, false)
+        } else if is_wild(minor) {
+            (format!("{major}.0.0{pre}"), true, false)
+        } else if is_wild(patch) {
+            (format!("{major}{minor}.0{pre}"), false, true)
+        } else {
+            (part(2).to_owned(), false, false)
+        };
+        let dirty = is_wild(major) || minor_dirty || patch_dirty;
+        let version = Version::parse(&version).map_err(|_| "constraint parser error".to_owned())?;
+        Ok(Comparison { operator: part(1).to_owned(), version, dirty, minor_dirty, patch_dirty })
+    }
+
+    fn holds(&self, version: &Version) -> bool {
+        let order = version.compare(&self.version);
+        match self.operator.as_str() {
+            "" | "=" if !self.dirty => order == Ordering::Equal,
+            "!=" => self.differs(version),
+            ">" => self.is_above(version),
+            "<" => order == Ordering::Less,
+            ">=" | "=>" => order != Ordering::Less,
+            "<=" | "=<" => self.is_at_most(version),
+            "^" => self.caret(version),
+            _ => self.tilde(version),
+        }
+    }
+
+    fn differs(&self, version: &Version) -> bool {
+        let other = &self.version;
+        if self.dirty {
+            if other.major != version.major {
+                return true;
+            }
+            if self.minor_dirty {
+                return false;
+            }
+            if other.minor != version.minor {
+                return true;
+            }
+            if self.patch_dirty {
+                return compare_prerelease(&version.pre, &other.pre) != Ordering::Equal;
+            }
+            if other.patch != version.patch {
+                return true;
+            }
+        }
+        version.compare(other) != Ordering::Equal
+    }
+
+    fn is_above(&self, version: &Version) -> bool {
+        let other = &self.version;
+        if self.dirty {
+            match version.major.cmp(&other.major) {
+                Ordering::Greater => return true,
+                Ordering::Less => return false,
+                Ordering::Equal if self.minor_dirty => return false,
+                Ordering::Equal if self.patch_dirty => {
+                    return version.minor > other.minor;
+                }
+                Ordering::Equal => {}
+            }
+        }
+        version.compare(other) == Ordering::Greater
+    }
+
+    fn is_at_most(&self, version: &Version) -> bool {
+        let other = &self.version;
+        if !self.dirty {
+            return version.compare(other) != Ordering::Greater;
+        }
+        let beyond_minor = version.minor > other.minor && !self.minor_dirty;
+        version.major < other.major || version.major == other.major && !beyond_minor
+    }
+
+    fn tilde(&self, version: &Version) -> bool {
+        let other = &self.version;
+        if version.compare(other) == Ordering::Less {
+            return false;
+        }
+        let zero = (other.major, other.minor, other.patch) == (0, 0, 0);
+        if zero && !self.minor_dirty && !self.patch_dirty {
+            return true;
+        }
+        version.major == other.major && (version.minor == other.minor || self.minor_dirty)
+    }
+
+    fn caret(&self, version: &Version) -> bool {
+        let other = &self.version;
+        if version.compare(other) == Ordering::Less {
+            return false;
+        }
+        if other.major > 0 || self.minor_dirty {
+            return version.major == other.major;
+        }
+        if version.major > 0 {
+            return false;
+        }
+        if other.minor > 0 || self.patch_dirty {
+            return version.minor == other.minor;
+        }
+        version.minor == 0 && other.patch == version.patch
+    }
+}

@@ -1,0 +1,76 @@
+//! Go's `text/template` with sprig's hermetic functions, and YAML as `sigs.k8s.io/yaml` reads it.
+
+mod ast;
+mod budget;
+mod clock;
+mod constraint;
+mod error;
+mod evaluate;
+mod format;
+mod functions;
+mod json;
+mod layout;
+mod layout_parse;
+mod lexer;
+mod literal;
+mod methods;
+mod operand;
+mod parser;
+mod re2;
+mod re2_class;
+mod regex;
+mod render;
+mod token;
+mod unicode;
+mod url;
+mod value;
+mod version;
+pub mod yaml;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{Error, ErrorKind};
+
+use budget::Context;
+use regex::Patterns;
+use render::Renderer;
+use value::Value;
+
+/// A parsed template, which can be rendered any number of times.
+#[derive(Debug)]
+pub struct Template {
+    trees: ast::Trees,
+    patterns: Patterns,
+}
+
+impl Template {
+    /// Parses a template; functions and variables that do not exist are errors already here.
+    pub fn parse(source: &str) -> Result<Template, Error> {
+        let trees = parser::parse(source).map_err(|fault| *fault)?;
+        Ok(Template { trees, patterns: Patterns::default() })
+    }
+
+    /// Renders the template with its data, as Go does after `encoding/json` read them.
+    pub fn render(&self, data: &serde_json::Value) -> Result<String, Error> {
+        let mut cx = Context::new(&self.patterns);
+        let dot = if self.trees.changes_data {
+            Value::thaw(data, &mut cx).map_err(|fault| *fault)?
+        } else {
+            Value::from_json(data)
+        };
+        let mut renderer = Renderer::new(&self.trees, cx);
+        let bytes = match renderer.run(parser::ROOT, &dot.unwrapped()) {
+            Ok(bytes) => bytes,
+            Err(mut fault) => {
+                fault.line = fault.line.or(Some(renderer.line));
+                return Err(*fault);
+            }
+        };
+        String::from_utf8(bytes).map_err(|_| Error {
+            kind: ErrorKind::Exec,
+            message: "the output is not valid UTF-8".to_owned(),
+            line: None,
+        })
+    }
+}

@@ -1,0 +1,400 @@
+//! Builds the tree of a template from its tokens, as Go's `text/template/parse` does.
+
+use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
+use super::error::{Fault, Outcome, limit, syntax};
+use super::lexer::Lexer;
+use super::literal;
+use super::token::{Keyword, Kind, Token};
+
+/// The name that Cluster API gives to every template; one that it defines must differ.
+pub(super) const ROOT: &str = "tpl";
+/// Blocks and parentheses deeper than this are refused, because walking them recurses.
+const MAX_DEPTH: usize = 100;
+
+/// Parses a source and everything it defines.
+pub(super) fn parse(source: &str) -> Outcome<Trees> {
+    let mut parser = Parser::new(source);
+    let root = parser.top()?;
+    parser.add(ROOT.to_owned(), root)?;
+    Ok(parser.trees)
+}
+
+/// How a list of nodes ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    End,
+    Else,
+}
+
+/// A node, or the end of the list that it would belong to.
+enum Step {
+    Node(Node),
+    Stop(Stop),
+}
+
+/// What one template in the source knows of; `define` and `block` start anew.
+#[derive(Default)]
+struct Scope {
+    variables: Vec<Name>,
+    ranges: usize,
+}
+
+/// The state of parsing: all tokens, and where we are.
+pub(super) struct Parser<'s> {
+    tokens: Vec<Token<'s>>,
+    broken: Option<Fault>,
+    at: usize,
+    pub(super) trees: Trees,
+    names: Vec<&'s str>,
+    scope: Scope,
+    depth: usize,
+}
+
+impl<'s> Parser<'s> {
+    fn new(source: &'s str) -> Parser<'s> {
+        let mut lexer = Lexer::new(source);
+        let mut tokens = Vec::new();
+        let mut broken = None;
+        loop {
+            match lexer.next() {
+                Ok(token) => tokens.push(token),
+                Err(fault) => {
+                    broken = Some(fault);
+                    break;
+                }
+            }
+            if tokens.last().is_some_and(|token| token.kind == Kind::End) {
+                break;
+            }
+        }
+        let names = vec!["$"];
+        let scope = Scope { variables: vec![0], ranges: 0 };
+        Parser { tokens, broken, at: 0, trees: Trees::default(), names, scope, depth: 0 }
+    }
+
+    /// The token here, which stays; what cannot be cut into tokens is an error here.
+    pub(super) fn peek(&self) -> Outcome<Token<'s>> {
+        match self.tokens.get(self.at) {
+            Some(token) => Ok(*token),
+            None => Err(match &self.broken {
+                Some(fault) => fault.clone(),
+                None => syntax("unexpected EOF", self.line()),
+            }),
+        }
+    }
+
+    pub(super) fn next(&mut self) -> Outcome<Token<'s>> {
+        let token = self.peek()?;
+        if token.kind != Kind::End {
+            self.at += 1;
+        }
+        Ok(token)
+    }
+
+    pub(super) fn back(&mut self) {
+        self.at = self.at.saturating_sub(1);
+    }
+
+    /// The place to come back to with [`Parser::reset`].
+    pub(super) fn mark(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn reset(&mut self, mark: usize) {
+        self.at = mark;
+    }
+
+    pub(super) fn skip_space(&mut self) -> Outcome<Token<'s>> {
+        while self.peek()?.kind == Kind::Space {
+            self.at += 1;
+        }
+        self.peek()
+    }
+
+    pub(super) fn next_word(&mut self) -> Outcome<Token<'s>> {
+        self.skip_space()?;
+        self.next()
+    }
+
+    pub(super) fn line(&self) -> usize {
+        let last = self.tokens.get(self.at).or(self.tokens.last());
+        last.map_or(1, |token| token.line)
+    }
+
+    pub(super) fn fail<T>(&self, message: impl Into<String>) -> Outcome<T> {
+        Err(syntax(message, self.line()))
+    }
+
+    /// Goes one level down; [`Parser::rise`] comes back.
+    pub(super) fn sink(&mut self) -> Outcome<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let mut fault = limit("the template is nested too deeply");
+            fault.line = Some(self.line());
+            return Err(fault);
+        }
+        Ok(())
+    }
+
+    pub(super) fn rise(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// The number of a variable's name.
+    fn name(&mut self, text: &'s str) -> Name {
+        let known = self.names.iter().position(|name| *name == text);
+        known.unwrap_or_else(|| {
+            self.names.push(text);
+            self.names.len() - 1
+        })
+    }
+
+    pub(super) fn declare(&mut self, text: &'s str) -> Name {
+        let name = self.name(text);
+        self.scope.variables.push(name);
+        name
+    }
+
+    pub(super) fn variable(&mut self, text: &'s str) -> Outcome<Name> {
+        let name = self.name(text);
+        if self.scope.variables.contains(&name) {
+            return Ok(name);
+        }
+        self.fail(format!("undefined variable {text:?}"))
+    }
+
+    fn top(&mut self) -> Outcome<List> {
+        let mut list = Vec::new();
+        while self.peek()?.kind != Kind::End {
+            if self.defines()? {
+                self.definition()?;
+                continue;
+            }
+            match self.step()? {
+                Step::Node(node) => list.push(node),
+                Step::Stop(Stop::End) => return self.fail("unexpected {{end}}"),
+                Step::Stop(Stop::Else) => return self.fail("unexpected {{else}}"),
+            }
+        }
+        Ok(list)
+    }
+
+    /// Whether a definition starts here; if so, we stand behind its keyword.
+    fn defines(&mut self) -> Outcome<bool> {
+        let start = self.mark();
+        if self.next()?.kind == Kind::Left && self.next_word()?.kind == Kind::Keyword(Keyword::Define) {
+            return Ok(true);
+        }
+        self.reset(start);
+        Ok(false)
+    }
+
+    fn definition(&mut self) -> Outcome<()> {
+        let context = "define clause";
+        let token = self.next_word()?;
+        let name = self.template_name(token, context)?;
+        self.right(context)?;
+        let body = self.separate_body(context)?;
+        self.add(name, body)
+    }
+
+    /// The body of `define` or `block`, which sees no variables from around it.
+    fn separate_body(&mut self, context: &str) -> Outcome<List> {
+        let fresh = Scope { variables: vec![0], ranges: 0 };
+        let outer = std::mem::replace(&mut self.scope, fresh);
+        let (body, stop) = self.list()?;
+        if stop == Stop::Else {
+            return self.fail(format!("unexpected {{{{else}}}} in {context}"));
+        }
+        self.scope = outer;
+        Ok(body)
+    }
+
+    fn add(&mut self, name: String, list: List) -> Outcome<()> {
+        match self.trees.named.get(&name) {
+            Some(old) if !is_blank(old) => {
+                if !is_blank(&list) {
+                    return self.fail(format!("multiple definition of template {name:?}"));
+                }
+            }
+            _ => {
+                self.trees.named.insert(name, list);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nodes up to `{{end}}` or `{{else}}`.
+    fn list(&mut self) -> Outcome<(List, Stop)> {
+        self.sink()?;
+        let mut list = Vec::new();
+        while self.skip_space()?.kind != Kind::End {
+            match self.step()? {
+                Step::Node(node) => list.push(node),
+                Step::Stop(stop) => {
+                    self.rise();
+                    return Ok((list, stop));
+                }
+            }
+        }
+        self.fail("unexpected EOF")
+    }
+
+    fn step(&mut self) -> Outcome<Step> {
+        let token = self.next_word()?;
+        match token.kind {
+            Kind::Text => Ok(Step::Node(Node::Text(token.text.into()))),
+            Kind::Left => self.action(),
+            _ => unexpected(token, "input"),
+        }
+    }
+
+    fn action(&mut self) -> Outcome<Step> {
+        let token = self.next_word()?;
+        let node = match token.kind {
+            Kind::Keyword(Keyword::Block) => self.block()?,
+            Kind::Keyword(Keyword::Break) => self.leave("break", Node::Break)?,
+            Kind::Keyword(Keyword::Continue) => self.leave("continue", Node::Continue)?,
+            Kind::Keyword(Keyword::Else) => {
+                let next = self.skip_space()?;
+                let chained = [Kind::Keyword(Keyword::If), Kind::Keyword(Keyword::With)];
+                if !chained.contains(&next.kind) {
+                    self.right("else")?;
+                }
+                return Ok(Step::Stop(Stop::Else));
+            }
+            Kind::Keyword(Keyword::End) => {
+                self.right("end")?;
+                return Ok(Step::Stop(Stop::End));
+            }
+            Kind::Keyword(Keyword::If) => self.branch(Keyword::If)?,
+            Kind::Keyword(Keyword::With) => self.branch(Keyword::With)?,
+            Kind::Keyword(Keyword::Range) => self.range()?,
+            Kind::Keyword(Keyword::Template) => self.template()?,
+            _ => {
+                self.back();
+                Node::Action(self.pipeline("command", Kind::Right)?)
+            }
+        };
+        Ok(Step::Node(node))
+    }
+
+    fn right(&mut self, context: &str) -> Outcome<()> {
+        let token = self.next_word()?;
+        if token.kind == Kind::Right { Ok(()) } else { unexpected(token, context) }
+    }
+
+    fn leave(&mut self, word: &str, node: Node) -> Outcome<Node> {
+        self.right(&format!("{{{{{word}}}}}"))?;
+        if self.scope.ranges == 0 {
+            return self.fail(format!("{{{{{word}}}}} outside {{{{range}}}}"));
+        }
+        Ok(node)
+    }
+
+    /// `if` and `with`: chained conditions become further arms.
+    fn branch(&mut self, word: Keyword) -> Outcome<Node> {
+        let visible = self.scope.variables.len();
+        let with = word == Keyword::With;
+        let context = if with { "with" } else { "if" };
+        let mut arms = Vec::new();
+        let mut otherwise = None;
+        loop {
+            let condition = self.pipeline(context, Kind::Right)?;
+            let (body, stop) = self.list()?;
+            arms.push((condition, body));
+            if stop == Stop::End {
+                break;
+            }
+            if self.peek()?.kind == Kind::Keyword(word) {
+                self.next()?;
+                continue;
+            }
+            otherwise = Some(self.last_list()?);
+            break;
+        }
+        self.scope.variables.truncate(visible);
+        Ok(Node::Branch(Branch { with, arms, otherwise }))
+    }
+
+    /// What follows the last `{{else}}`.
+    fn last_list(&mut self) -> Outcome<List> {
+        let (list, stop) = self.list()?;
+        if stop == Stop::Else {
+            return self.fail("expected end; found {{else}}");
+        }
+        Ok(list)
+    }
+
+    fn range(&mut self) -> Outcome<Node> {
+        let visible = self.scope.variables.len();
+        let over = self.pipeline("range", Kind::Right)?;
+        self.scope.ranges += 1;
+        let (body, stop) = self.list()?;
+        self.scope.ranges -= 1;
+        let otherwise = match stop {
+            Stop::End => None,
+            Stop::Else => Some(self.last_list()?),
+        };
+        self.scope.variables.truncate(visible);
+        Ok(Node::Range(Range { over, body, otherwise }))
+    }
+
+    fn block(&mut self) -> Outcome<Node> {
+        let context = "block clause";
+        let token = self.next_word()?;
+        let name = self.template_name(token, context)?;
+        let data = Some(self.pipeline(context, Kind::Right)?);
+        let body = self.separate_body(context)?;
+        self.add(name.clone(), body)?;
+        Ok(Node::Template { name: name.into(), data, line: token.line })
+    }
+
+    fn template(&mut self) -> Outcome<Node> {
+        let context = "template clause";
+        let token = self.next_word()?;
+        let name = self.template_name(token, context)?.into();
+        let data = if self.next_word()?.kind == Kind::Right {
+            None
+        } else {
+            self.back();
+            Some(self.pipeline(context, Kind::Right)?)
+        };
+        Ok(Node::Template { name, data, line: token.line })
+    }
+
+    fn template_name(&self, token: Token<'s>, context: &str) -> Outcome<String> {
+        if !matches!(token.kind, Kind::String | Kind::RawString) {
+            return unexpected(token, context);
+        }
+        match literal::unquote(token.text) {
+            Some(name) => Ok(String::from_utf8_lossy(&name).into_owned()),
+            None => self.fail("invalid syntax"),
+        }
+    }
+
+    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Outcome<Pipeline> {
+        self.sink()?;
+        let pipeline = self.read_pipeline(context, end)?;
+        self.rise();
+        Ok(pipeline)
+    }
+}
+
+/// The error of a token that does not belong where it stands.
+pub(super) fn unexpected<T>(token: Token<'_>, context: &str) -> Outcome<T> {
+    Err(syntax(format!("unexpected {} in {context}", token.shown()), token.line))
+}
+
+/// Whether nothing but blanks would be written.
+fn is_blank(list: &List) -> bool {
+    list.iter().all(|node| match node {
+        Node::Text(text) => text.trim().is_empty(),
+        Node::Action(_)
+        | Node::Branch(_)
+        | Node::Range(_)
+        | Node::Template { .. }
+        | Node::Break
+        | Node::Continue => false,
+    })
+}

@@ -1,0 +1,117 @@
+//! Regular expressions of a template, compiled once.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::budget::Context;
+use super::error::{Error, Outcome, exec, limit, unsupported};
+use super::re2;
+use super::value::Str;
+
+/// A template whose expressions are more than this compiles some of them again.
+const MAX_KEPT: usize = 32;
+/// The size of one compiled expression; counted repetitions of large classes reach it.
+const MAX_COMPILED: usize = 1 << 20;
+/// The longest expression.
+const MAX_PATTERN: usize = 16 << 10;
+/// What compiling costs, whatever the expression.
+const COMPILE_STEPS: u64 = 20_000;
+
+/// An expression that compiled, or the reason why it did not.
+type Compiled = Result<Arc<Pattern>, Error>;
+
+/// Compiled expressions of one template, which its renderings share.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    kept: Mutex<BTreeMap<Vec<u8>, Compiled>>,
+}
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(super) struct Pattern {
+    regex: regex::Regex,
+    pub(super) names: Vec<Option<String>>,
+    size: u64,
+}
+
+impl Patterns {
+    /// The compiled form of an expression.
+    pub(super) fn get(cx: &mut Context<'_>, source: &Str<'_>) -> Outcome<Arc<Pattern>> {
+        let patterns = cx.patterns;
+        let source = source.bytes();
+        let kept = patterns.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept.get(source) {
+            return known.clone().map_err(Box::new);
+        }
+        drop(kept);
+        cx.spend(COMPILE_STEPS)?;
+        let compiled = compile(source);
+        let shared = match &compiled {
+            Ok(pattern) => Ok(Arc::clone(pattern)),
+            Err(fault) => Err((**fault).clone()),
+        };
+        let mut kept = patterns.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() < MAX_KEPT {
+            kept.insert(source.to_vec(), shared);
+        }
+        compiled
+    }
+}
+
+fn compile(source: &[u8]) -> Outcome<Arc<Pattern>> {
+    if source.len() > MAX_PATTERN {
+        return Err(limit("a regular expression is too long"));
+    }
+    let Ok(source) = std::str::from_utf8(source) else {
+        return Err(exec("error parsing regexp: invalid UTF-8"));
+    };
+    let translated = re2::translate(source)?;
+    let built = regex::RegexBuilder::new(&translated.pattern)
+        .size_limit(MAX_COMPILED)
+        .dfa_size_limit(MAX_COMPILED)
+        .build();
+    match built {
+        Ok(regex) => Ok(Arc::new(Pattern { regex, names: translated.names, size: translated.size })),
+        Err(regex::Error::CompiledTooBig(_)) => Err(limit("a regular expression is too large")),
+        Err(error) => Err(unsupported(format!("regular expression `{source}`: {error}"))),
+    }
+}
+
+impl Pattern {
+    /// A text as the engine reads it.
+    pub(super) fn text<'t>(text: &'t Str<'_>) -> Outcome<&'t str> {
+        std::str::from_utf8(text.bytes())
+            .map_err(|_| unsupported("a regular expression on text that is not UTF-8"))
+    }
+
+    /// Pays for one search through so many bytes.
+    fn pay(&self, cx: &mut Context<'_>, len: usize, share: u64) -> Outcome<()> {
+        cx.spend(1 + (len as u64).saturating_mul(1 + self.size / 8) / share)
+    }
+
+    /// Whether the text has a match.
+    pub(super) fn is_match(&self, cx: &mut Context<'_>, text: &str) -> Outcome<bool> {
+        self.pay(cx, text.len(), 16)?;
+        Ok(self.regex.is_match(text))
+    }
+
+    /// Up to so many matches with their groups, without overlaps.
+    pub(super) fn matches<'t>(
+        &self,
+        cx: &mut Context<'_>,
+        text: &'t str,
+        most: usize,
+    ) -> Outcome<Vec<regex::Captures<'t>>> {
+        self.pay(cx, text.len(), 16)?;
+        let mut found = Vec::new();
+        let mut searches = self.regex.captures_iter(text);
+        while found.len() < most {
+            let Some(captures) = searches.next() else { break };
+            let start = captures.get(0).map_or(0, |whole| whole.start());
+            cx.charge_items(self.names.len())?;
+            self.pay(cx, text.len() - start, 64)?;
+            found.push(captures);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,309 @@
+//! Go's `net/url`: taking URLs apart and putting them together.
+
+use std::net::Ipv6Addr;
+
+/// A part of a URL with its own rules of what must be escaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Path,
+    User,
+    Host,
+    Zone,
+    Fragment,
+}
+
+/// A URL in its parts, decoded except for query and opaque part.
+#[derive(Debug, Default)]
+pub(super) struct Url {
+    pub(super) scheme: Vec<u8>,
+    pub(super) opaque: Vec<u8>,
+    pub(super) user: Option<User>,
+    pub(super) host: Vec<u8>,
+    pub(super) path: Vec<u8>,
+    pub(super) query: Vec<u8>,
+    pub(super) fragment: Vec<u8>,
+}
+
+/// A name with an optional password.
+#[derive(Debug, Clone)]
+pub(super) struct User {
+    name: Vec<u8>,
+    password: Option<Vec<u8>>,
+}
+
+type Parsed<T> = Result<T, String>;
+
+fn must_escape(byte: u8, part: Part) -> bool {
+    let host = matches!(part, Part::Host | Part::Zone);
+    match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => false,
+        b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'[' | b']'
+        | b'<' | b'>' | b'"'
+            if host =>
+        {
+            false
+        }
+        b'$' | b'&' | b'+' | b',' | b'/' | b':' | b';' | b'=' | b'?' | b'@' => match part {
+            Part::Path => byte == b'?',
+            Part::User => matches!(byte, b'@' | b'/' | b'?' | b':'),
+            Part::Fragment => false,
+            Part::Host | Part::Zone => true,
+        },
+        b'!' | b'(' | b')' | b'*' => part != Part::Fragment,
+        _ => true,
+    }
+}
+
+fn escape(text: &[u8], part: Part) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        if must_escape(*byte, part) {
+            out.extend_from_slice(format!("%{byte:02X}").as_bytes());
+        } else {
+            out.push(*byte);
+        }
+    }
+    out
+}
+
+fn hex(byte: Option<&u8>) -> Option<u8> {
+    let digit = char::from(*byte?).to_digit(16)?;
+    u8::try_from(digit).ok()
+}
+
+fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        if *byte != b'%' {
+            let host = matches!(part, Part::Host | Part::Zone);
+            if host && byte.is_ascii() && must_escape(*byte, part) {
+                return Err("invalid character in host name".to_owned());
+            }
+            out.push(*byte);
+            at += 1;
+            continue;
+        }
+        let digits = (hex(text.get(at + 1)), hex(text.get(at + 2)));
+        let (Some(high), Some(low)) = digits else {
+            return Err("invalid URL escape".to_owned());
+        };
+        let value = high << 4 | low;
+        let percent = value == b'%';
+        let refused = match part {
+            Part::Host => high < 8 && !percent,
+            Part::Zone => !percent && value != b' ' && must_escape(value, Part::Host),
+            Part::Path | Part::User | Part::Fragment => false,
+        };
+        if refused {
+            return Err("invalid URL escape".to_owned());
+        }
+        out.push(value);
+        at += 3;
+    }
+    Ok(out)
+}
+
+fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
+    match text.iter().position(|byte| *byte == at) {
+        Some(found) => {
+            (text.get(..found).unwrap_or_default(), Some(text.get(found + 1..).unwrap_or_default()))
+        }
+        None => (text, None),
+    }
+}
+
+/// The scheme that a text starts with, and what follows its colon.
+fn scheme(text: &[u8]) -> Parsed<(&[u8], &[u8])> {
+    for (index, byte) in text.iter().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {}
+            b'0'..=b'9' | b'+' | b'-' | b'.' if index > 0 => {}
+            b':' if index == 0 => return Err("missing protocol scheme".to_owned()),
+            b':' => {
+                let (scheme, rest) = text.split_at(index);
+                return Ok((scheme, rest.get(1..).unwrap_or_default()));
+            }
+            _ => break,
+        }
+    }
+    Ok((b"", text))
+}
+
+impl Url {
+    /// `url.Parse`
+    pub(super) fn parse(text: &[u8]) -> Parsed<Url> {
+        let (text, fragment) = cut(text, b'#');
+        let mut url = Url::parse_rest(text)?;
+        url.fragment = unescape(fragment.unwrap_or_default(), Part::Fragment)?;
+        Ok(url)
+    }
+
+    fn parse_rest(text: &[u8]) -> Parsed<Url> {
+        let mut url = Url::default();
+        if text.iter().any(|byte| *byte < b' ' || *byte == 0x7f) {
+            return Err("net/url: invalid control character in URL".to_owned());
+        }
+        if text == b"*" {
+            url.path = text.to_vec();
+            return Ok(url);
+        }
+        let (scheme, rest) = scheme(text)?;
+        url.scheme = scheme.to_ascii_lowercase();
+        let (mut rest, query) = cut(rest, b'?');
+        url.query = query.unwrap_or_default().to_vec();
+        if !rest.starts_with(b"/") {
+            if !scheme.is_empty() {
+                url.opaque = rest.to_vec();
+                return Ok(url);
+            }
+            if cut(rest, b'/').0.contains(&b':') {
+                return Err("first path segment in URL cannot contain colon".to_owned());
+            }
+        }
+        let has_authority = !scheme.is_empty() || !rest.starts_with(b"///");
+        if let Some(authority) = rest.strip_prefix(b"//").filter(|_| has_authority) {
+            let end = authority.iter().position(|byte| *byte == b'/');
+            let (authority, path) = authority.split_at(end.unwrap_or(authority.len()));
+            rest = path;
+            url.authority(authority)?;
+        }
+        url.path = unescape(rest, Part::Path)?;
+        Ok(url)
+    }
+
+    fn authority(&mut self, authority: &[u8]) -> Parsed<()> {
+        let at = authority.iter().rposition(|byte| *byte == b'@');
+        let host = authority.get(at.map_or(0, |at| at + 1)..).unwrap_or_default();
+        self.host = parse_host(&self.scheme, host)?;
+        let Some(at) = at else { return Ok(()) };
+        let info = authority.get(..at).unwrap_or_default();
+        let valid = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:~!$&'()*+,;=%@".contains(byte);
+        if !info.iter().all(valid) {
+            return Err("net/url: invalid userinfo".to_owned());
+        }
+        let (name, password) = cut(info, b':');
+        let password = match password {
+            Some(password) => Some(unescape(password, Part::User)?),
+            None => None,
+        };
+        self.user = Some(User { name: unescape(name, Part::User)?, password });
+        Ok(())
+    }
+
+    /// The host without its port and brackets.
+    pub(super) fn host_name(&self) -> &[u8] {
+        let mut host = self.host.as_slice();
+        if let Some(colon) = host.iter().rposition(|byte| *byte == b':')
+            && is_port(host.get(colon..).unwrap_or_default())
+        {
+            host = host.get(..colon).unwrap_or_default();
+        }
+        host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
+    }
+
+    /// `url.String` of a URL that was put together, not parsed.
+    pub(super) fn text(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        if !self.scheme.is_empty() {
+            out.extend_from_slice(&self.scheme);
+            out.push(b':');
+        }
+        if self.opaque.is_empty() {
+            self.hierarchy(&mut out);
+        } else {
+            out.extend_from_slice(&self.opaque);
+        }
+        if !self.query.is_empty() {
+            out.push(b'?');
+            out.extend_from_slice(&self.query);
+        }
+        if !self.fragment.is_empty() {
+            out.push(b'#');
+            out.extend_from_slice(&escape(&self.fragment, Part::Fragment));
+        }
+        out
+    }
+
+    /// User, host and path.
+    fn hierarchy(&self, out: &mut Vec<u8>) {
+        if !self.host.is_empty() || self.user.is_some() || !self.scheme.is_empty() && !self.path.is_empty() {
+            out.extend_from_slice(b"//");
+        }
+        if let Some(user) = &self.user {
+            out.extend_from_slice(&user.text());
+            out.push(b'@');
+        }
+        out.extend_from_slice(&escape(&self.host, Part::Host));
+        let path = match self.path.as_slice() {
+            b"*" => b"*".to_vec(),
+            path => escape(path, Part::Path),
+        };
+        if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
+            out.push(b'/');
+        }
+        if out.is_empty() && cut(&path, b'/').0.contains(&b':') {
+            out.extend_from_slice(b"./");
+        }
+        out.extend_from_slice(&path);
+    }
+}
+
+impl User {
+    /// `Userinfo.String`
+    pub(super) fn text(&self) -> Vec<u8> {
+        let mut out = escape(&self.name, Part::User);
+        if let Some(password) = &self.password {
+            out.push(b':');
+            out.extend_from_slice(&escape(password, Part::User));
+        }
+        out
+    }
+}
+
+/// Whether a text is empty or a colon with digits.
+fn is_port(text: &[u8]) -> bool {
+    match text.split_first() {
+        None => true,
+        Some((first, digits)) => *first == b':' && digits.iter().all(u8::is_ascii_digit),
+    }
+}
+
+fn parse_host(scheme: &[u8], host: &[u8]) -> Parsed<Vec<u8>> {
+    match host.iter().rposition(|byte| *byte == b'[') {
+        Some(0) => return parse_ip(host),
+        Some(_) => return Err("invalid IP-literal".to_owned()),
+        None => {}
+    }
+    let first = host.iter().position(|byte| *byte == b':');
+    let last = host.iter().rposition(|byte| *byte == b':');
+    let strict = scheme == b"http" || scheme == b"https";
+    if let Some(colon) = if strict { first } else { last }
+        && !is_port(host.get(colon..).unwrap_or_default())
+    {
+        return Err("invalid port after host".to_owned());
+    }
+    unescape(host, Part::Host)
+}
+
+/// An IPv6 address in brackets, with an optional zone and port.
+fn parse_ip(host: &[u8]) -> Parsed<Vec<u8>> {
+    let Some(close) = host.iter().rposition(|byte| *byte == b']') else {
+        return Err("missing ']' in host".to_owned());
+    };
+    let port = host.get(close + 1..).unwrap_or_default();
+    if !is_port(port) {
+        return Err("invalid port after host".to_owned());
+    }
+    let inner = host.get(1..close).unwrap_or_default();
+    let zone = inner.windows(3).position(|window| window == b"%25");
+    let (address, zone) = inner.split_at(zone.unwrap_or(inner.len()));
+    let mut name = unescape(address, Part::Host)?;
+    name.extend(unescape(zone, Part::Zone)?);
+    let text = String::from_utf8_lossy(&name).into_owned();
+    let (address, zone) = text.split_once('%').unwrap_or((text.as_str(), "-"));
+    if address.parse::<Ipv6Addr>().is_err() || zone.is_empty() {
+        return Err("invalid host".to_owned());
+    }
+    Ok([b"[", name.as_slice(), b"]", port].concat())
+}

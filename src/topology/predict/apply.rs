@@ -1,0 +1,138 @@
+//! Server-side apply of one field manager, as a `GitOps` engine writes Clusters: what it set
+//! before and no longer sets is taken away, and what others set stays. That is why a value
+//! that Cluster API defaulted into a Cluster outlives the default.
+//!
+//! Source: `sigs.k8s.io/structured-merge-diff`.
+
+use serde_json::{Map, Value};
+
+use crate::topology::schemas::source_schema;
+use crate::topology::value::{get, list, text};
+
+/// The live object after an apply. `previous` is what the same manager applied before.
+pub fn server_side_apply(live: &Value, previous: &Value, applied: &Value) -> Value {
+    let schema = source_schema(text(applied, &["kind"]));
+    let mut merged = merge(live, applied, schema);
+    prune(&mut merged, previous, applied, schema);
+    merged
+}
+
+fn child<'a>(schema: Option<&'a Value>, name: &str) -> Option<&'a Value> {
+    let schema = schema?;
+    get(schema, &["properties", name])
+        .or_else(|| schema.get("additionalProperties").filter(|inner| inner.is_object()))
+}
+
+/// The keys by which the items of a list are told apart; none for lists that are one value.
+fn keys(schema: Option<&Value>) -> Option<Vec<&str>> {
+    let schema = schema?;
+    if text(schema, &["x-kubernetes-list-type"]) != "map" {
+        return None;
+    }
+    let names = list(schema, &["x-kubernetes-list-map-keys"]);
+    Some(names.iter().filter_map(Value::as_str).collect())
+}
+
+fn is_atomic(schema: Option<&Value>) -> bool {
+    schema.is_some_and(|schema| {
+        text(schema, &["x-kubernetes-map-type"]) == "atomic"
+            || schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
+    })
+}
+
+fn merge(live: &Value, applied: &Value, schema: Option<&Value>) -> Value {
+    match (live, applied) {
+        (Value::Object(old), Value::Object(new)) if !is_atomic(schema) => {
+            let mut all = old.clone();
+            for (name, value) in new {
+                let merged = match old.get(name) {
+                    Some(before) => merge(before, value, child(schema, name)),
+                    None => value.clone(),
+                };
+                all.insert(name.clone(), merged);
+            }
+            Value::Object(all)
+        }
+        (Value::Array(old), Value::Array(new)) => match keys(schema) {
+            Some(keys) => merge_list(old, new, &keys, schema),
+            None => applied.clone(),
+        },
+        _ => applied.clone(),
+    }
+}
+
+fn key(item: &Value, keys: &[&str]) -> Vec<Value> {
+    keys.iter().map(|key| item.get(*key).cloned().unwrap_or_default()).collect()
+}
+
+/// Items that both have stand where the applied list has them; the others keep their place.
+fn merge_list(old: &[Value], new: &[Value], keys: &[&str], schema: Option<&Value>) -> Value {
+    let inner = schema.and_then(|schema| schema.get("items"));
+    let find =
+        |items: &[Value], item: &Value| items.iter().find(|one| key(one, keys) == key(item, keys)).cloned();
+    let mut merged: Vec<Value> = Vec::new();
+    let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
+    loop {
+        if let Some(item) = left.peek() {
+            let done = find(&merged, item).is_some();
+            let only_left = find(new, item).is_none();
+            if done || only_left {
+                if only_left {
+                    merged.push((*item).clone());
+                }
+                left.next();
+                continue;
+            }
+        }
+        let Some(item) = right.next() else { break };
+        merged.push(match find(old, item) {
+            Some(before) => merge(&before, item, inner),
+            None => item.clone(),
+        });
+    }
+    Value::Array(merged)
+}
+
+/// Takes away what was applied before and is not applied any more.
+fn prune(merged: &mut Value, previous: &Value, applied: &Value, schema: Option<&Value>) {
+    match (merged, previous) {
+        (Value::Object(all), Value::Object(before)) if !is_atomic(schema) => {
+            let none = Value::Object(Map::new());
+            for (name, value) in before {
+                let inner = child(schema, name);
+                let now = applied.get(name);
+                let Some(kept) = all.get_mut(name) else { continue };
+                prune(kept, value, now.unwrap_or(&none), inner);
+                if now.is_none() && is_spent(kept, value, inner) {
+                    all.shift_remove(name);
+                }
+            }
+        }
+        (Value::Array(items), Value::Array(before)) => {
+            let Some(keys) = keys(schema) else { return };
+            let inner = schema.and_then(|schema| schema.get("items"));
+            let now = applied.as_array().map_or(&[][..], Vec::as_slice);
+            let find = |all: &[Value], item: &Value| {
+                all.iter().find(|one| key(one, &keys) == key(item, &keys)).cloned()
+            };
+            items.retain_mut(|item| match (find(before, item), find(now, item)) {
+                (Some(_), None) => false,
+                (Some(before), Some(now)) => {
+                    prune(item, &before, &now, inner);
+                    true
+                }
+                (None, _) => true,
+            });
+        }
+        _ => {}
+    }
+}
+
+/// Whether nothing of a field is left that someone else set.
+fn is_spent(kept: &Value, previous: &Value, schema: Option<&Value>) -> bool {
+    match (kept, previous) {
+        (Value::Object(all), Value::Object(_)) if !is_atomic(schema) => all.is_empty(),
+        (Value::Array(items), Value::Array(_)) if keys(schema).is_some() => items.is_empty(),
+        _ => true,
+    }
+}

@@ -1,0 +1,423 @@
+//! A change of classes, of the Cluster, or of both: is it accepted, and what becomes of what
+//! runs?
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::apply::server_side_apply;
+use super::create::{apply_classes, blueprint};
+use super::kubeadm;
+use super::reconcile::{Pass, created, reconcile};
+use super::rollout::{Basis, Instants, Rollout, rollouts};
+use super::running::with_defaults;
+use crate::topology::admission;
+use crate::topology::class::{Blueprint, Catalog};
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::state::Desired;
+use crate::topology::desired::{Generated, Input, generate};
+use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
+use crate::topology::names::Draw;
+use crate::topology::schemas::{apply_faults, schema_faults};
+use crate::topology::upgrade::plan::Plan;
+use crate::topology::value::{get, merge_patch, remove, same, set, text};
+use crate::topology::variables::definitions;
+
+/// More passes than any upgrade needs; upstream would go on for ever.
+const MAX_PASSES: usize = 200;
+
+/// How a Cluster is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// Server-side apply with one field manager, as `GitOps` engines do: defaulted values stay.
+    Apply,
+    /// As a whole: what is not written is gone.
+    Replace,
+}
+
+/// What there is before a change.
+#[derive(Debug, Clone)]
+pub struct Before {
+    /// Classes and templates.
+    pub catalog: Catalog,
+    /// The Cluster as it was written.
+    pub written: Value,
+    /// What runs; `status` of the control plane counts.
+    pub running: Desired,
+}
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+pub struct After<'a> {
+    /// Classes and templates.
+    pub classes: &'a [Value],
+    /// The Cluster; none when only classes change.
+    pub cluster: Option<&'a Value>,
+    /// How.
+    pub writing: Writing,
+}
+
+/// What happens to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Same,
+    /// Labels and annotations change.
+    Metadata,
+    /// It changes in place.
+    Spec,
+    /// A template is replaced by one of a new name.
+    Rotated,
+    /// It is new.
+    Created,
+    /// It goes.
+    Deleted,
+}
+
+impl Effect {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Same => "same",
+            Self::Metadata => "metadata",
+            Self::Spec => "spec",
+            Self::Rotated => "rotated",
+            Self::Created => "created",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// The change of one object.
+#[derive(Debug, Clone)]
+pub struct ObjectChange {
+    /// What the object is for.
+    pub role: String,
+    /// Its kind.
+    pub kind: String,
+    /// What happens to it.
+    pub effect: Effect,
+    /// The merge patch from before to after.
+    pub patch: Option<Value>,
+    /// Where this is known from.
+    pub basis: Basis,
+}
+
+/// One state that an upgrade goes through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The control plane's version.
+    pub control_plane: String,
+    /// Versions of machine deployments.
+    pub deployments: BTreeMap<String, String>,
+    /// Versions of machine pools.
+    pub pools: BTreeMap<String, String>,
+    /// Templates that are rotated in this step.
+    pub rotated: BTreeSet<String>,
+}
+
+/// What becomes of a change.
+#[derive(Debug, Clone, Default)]
+pub struct Change {
+    /// Whether it is accepted; what is rejected does nothing.
+    pub accepted: bool,
+    /// What was refused.
+    pub faults: Vec<Fault>,
+    /// What runs in the end; as far as the controller comes.
+    pub running: Option<Desired>,
+    /// The desired state in the end.
+    pub desired: Option<Desired>,
+    /// The change of each object.
+    pub objects: Vec<ObjectChange>,
+    /// Whose machines are replaced.
+    pub rollouts: Vec<Rollout>,
+    /// The versions of an upgrade.
+    pub plan: Option<Plan>,
+    /// The steps of an upgrade.
+    pub steps: Vec<Step>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// Replicas before, by role.
+    pub replicas_before: BTreeMap<String, i64>,
+}
+
+/// What runs once a desired state is created and all machines are there.
+pub fn run(desired: &Desired) -> Desired {
+    let mut running = desired.clone();
+    running.control_plane = with_defaults(&desired.control_plane, None);
+    finish_rollouts(&mut running);
+    for worker in running.deployments.iter_mut().chain(&mut running.pools) {
+        *worker = created(worker);
+    }
+    running
+}
+
+/// The control plane reports the version that it was given.
+fn finish_rollouts(running: &mut Desired) {
+    let version = text(&running.control_plane, Contract::VERSION).to_owned();
+    set(&mut running.control_plane, &["status"], json!({ "version": version }));
+}
+
+/// Predicts a change.
+pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
+    let rejected = |faults| Change { faults, ..Change::default() };
+    let clusters = [before.running.cluster.clone()];
+    let mut faults = immutable_templates(after.classes, &before.catalog);
+    if faults.is_empty() {
+        faults = apply_classes(after.classes, &before.catalog, &clusters);
+    }
+    if !faults.is_empty() {
+        return rejected(faults);
+    }
+    let mut catalog = before.catalog.clone();
+    catalog.apply(after.classes.iter().cloned());
+    let mut running = before.running.clone();
+    let mut opaque = Vec::new();
+    if let Some(cluster) = after.cluster {
+        match admit(before, cluster, after.writing, &catalog) {
+            Ok((admitted, unknown)) => {
+                running.cluster = admitted;
+                opaque.extend(unknown);
+            }
+            Err(faults) => return rejected(faults),
+        }
+    }
+    let mut result = converge(running, &catalog, settings);
+    result.opaque.extend(opaque);
+    let end = result.running.clone().unwrap_or_default();
+    result.objects = objects(&before.running, &end, &result.all_rotated());
+    for (role, object) in before.running.objects() {
+        if let Some(count) = get(object, &["spec", "replicas"]).and_then(Value::as_i64) {
+            result.replicas_before.insert(role, count);
+        }
+    }
+    result.rollouts = rollouts(&before.running, &end, instants);
+    result
+}
+
+impl Change {
+    fn all_rotated(&self) -> BTreeSet<String> {
+        self.steps.iter().flat_map(|step| step.rotated.iter().cloned()).collect()
+    }
+}
+
+/// `KubeadmControlPlaneTemplate`s do not change their spec.
+fn immutable_templates(objects: &[Value], catalog: &Catalog) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for object in objects {
+        let (kind, name) = (text(object, &["kind"]), text(object, &["metadata", "name"]));
+        if kind != "KubeadmControlPlaneTemplate" {
+            continue;
+        }
+        let group = crate::topology::value::group(text(object, &["apiVersion"]));
+        let path = ["spec", "template", "spec"];
+        let spec = |object| kubeadm::control_plane_template_spec(object);
+        let changed =
+            catalog.find(group, kind, name).is_some_and(|before| !same(&spec(before), &spec(object)));
+        if changed {
+            let error = FieldError::invalid(path.join("."), "the field is immutable");
+            let object = format!("{kind}/{name}");
+            faults.extend(Fault::of(Stage::Template, By::WebhookValidate, &object, vec![error]));
+        }
+    }
+    faults
+}
+
+/// Admission of a changed Cluster.
+fn admit(
+    before: &Before,
+    cluster: &Value,
+    writing: Writing,
+    catalog: &Catalog,
+) -> Result<(Value, Vec<Opaque>), Vec<Fault>> {
+    let live = &before.running.cluster;
+    let faults = apply_faults(cluster, Stage::Cluster);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let mut new = match writing {
+        Writing::Apply => server_side_apply(live, &before.written, cluster),
+        Writing::Replace => replaced(live, cluster),
+    };
+    let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
+    let class = catalog.class(text(&new, &["spec", "topology", "classRef", "name"]));
+    let known = class.map(definitions);
+    let known = known.as_ref().map(|(definitions, _)| definitions.as_slice());
+    let judged = admission::cluster::default(&mut new, Some(live), known);
+    if !judged.errors.is_empty() {
+        return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
+    }
+    let faults = schema_faults(&with_real_references(&new), Stage::Cluster);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let mut errors = admission::cluster::validate(&new, None, class);
+    errors.extend(admission::cluster_update::validate(&new, live, &before.running, catalog));
+    if !errors.is_empty() {
+        return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
+    }
+    let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
+    Ok((new, judged.opaque.into_iter().map(stain).collect()))
+}
+
+/// References carry symbolic names, which no schema takes.
+fn with_real_references(cluster: &Value) -> Value {
+    let mut copy = cluster.clone();
+    for reference in ["infrastructureRef", "controlPlaneRef"] {
+        if get(&copy, &["spec", reference, "name"]).is_some() {
+            set(&mut copy, &["spec", reference, "name"], json!("name"));
+        }
+    }
+    copy
+}
+
+/// A Cluster that is written as a whole keeps what the controller needs in it.
+fn replaced(live: &Value, cluster: &Value) -> Value {
+    let mut new = cluster.clone();
+    for path in [&["metadata", "namespace"][..], &["spec", "infrastructureRef"], &["spec", "controlPlaneRef"]]
+    {
+        if let Some(value) = get(live, path) {
+            set(&mut new, path, value.clone());
+        }
+    }
+    new
+}
+
+/// Reconciles until nothing changes any more, every rollout being finished at once.
+fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Change {
+    let mut result = Change { accepted: true, ..Change::default() };
+    let blueprint = match blueprint(&running.cluster, catalog) {
+        Ok(blueprint) => blueprint,
+        Err(fault) => {
+            result.faults.push(Fault { stage: Stage::Apply, ..fault });
+            result.running = Some(running);
+            return result;
+        }
+    };
+    for _ in 0..MAX_PASSES {
+        let generated = match compute(&running, &blueprint, settings) {
+            Ok(generated) => generated,
+            Err(fault) => {
+                result.faults.push(fault);
+                break;
+            }
+        };
+        if result.plan.is_none() && generated.tracker.is_upgrading() {
+            result.plan = Some(generated.tracker.plan.clone());
+        }
+        let start = running.clone();
+        let pass = reconcile(&mut running, &generated, Draw(2));
+        let versions = |state: &Desired| step(state, &Pass::default());
+        if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
+            result.steps.push(step(&running, &pass));
+        }
+        if versions_moved(&start, &running) {
+            finish_rollouts(&mut running);
+        }
+        result.faults.extend(pass.faults);
+        if !result.faults.is_empty() {
+            break;
+        }
+        result.opaque = generated.opaque;
+        result.desired = Some(generated.desired);
+        if start == running {
+            break;
+        }
+    }
+    if !result.faults.is_empty() {
+        result.desired = None;
+        result.plan = None;
+    }
+    result.running = Some(running);
+    result
+}
+
+fn versions_moved(start: &Desired, end: &Desired) -> bool {
+    text(&start.control_plane, Contract::VERSION) != text(&end.control_plane, Contract::VERSION)
+}
+
+/// The desired state as the controller computes it: with variables defaulted and validated
+/// against the class as it is now.
+fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Result<Generated, Fault> {
+    let mut cluster = running.cluster.clone();
+    let definitions = &blueprint.definitions;
+    let judged = admission::cluster::variables(&mut cluster, None, definitions);
+    if let Some(error) = judged.errors.first() {
+        let detail = format!("{}: {}", error.field, error.detail);
+        return Err(Fault::controller(Stage::Apply, detail));
+    }
+    generate(&Input {
+        blueprint,
+        cluster: &cluster,
+        current: Some(running),
+        draw: Draw(2),
+        version: settings.patches(),
+    })
+    .map_err(|fault| Fault { stage: Stage::Apply, ..fault })
+}
+
+fn step(state: &Desired, pass: &Pass) -> Step {
+    let versions = |workers: &[crate::topology::desired::state::Worker]| {
+        let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
+        workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()
+    };
+    Step {
+        control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
+        deployments: versions(&state.deployments),
+        pools: versions(&state.pools),
+        rotated: pass.rotated.clone(),
+    }
+}
+
+/// The change of every object that was there or is there.
+fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<String>) -> Vec<ObjectChange> {
+    let (old, new) = (before.objects(), after.objects());
+    let roles: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let mut changes = Vec::new();
+    for role in roles {
+        let change = match (old.get(role), new.get(role)) {
+            (Some(old), Some(new)) => compare(role, old, new, rotated.contains(role)),
+            (Some(old), None) => {
+                let part = role.split('.').count() > 2 && !role.ends_with(".health-check");
+                let basis = if part { Basis::Derived } else { Basis::Upstream };
+                ObjectChange { basis, ..described(role, old, Effect::Deleted, None) }
+            }
+            (None, Some(new)) => described(role, new, Effect::Created, None),
+            (None, None) => continue,
+        };
+        changes.push(change);
+    }
+    changes
+}
+
+fn described(role: &str, object: &Value, effect: Effect, patch: Option<Value>) -> ObjectChange {
+    ObjectChange {
+        role: role.to_owned(),
+        kind: text(object, &["kind"]).to_owned(),
+        effect,
+        patch,
+        basis: Basis::Upstream,
+    }
+}
+
+fn compare(role: &str, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
+    let shown = |object: &Value| {
+        let mut object = object.clone();
+        for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {
+            remove(&mut object, path);
+        }
+        object
+    };
+    let patch = merge_patch(&shown(old), &shown(new));
+    let effect = if rotated {
+        Effect::Rotated
+    } else if patch.get("spec").is_some() {
+        Effect::Spec
+    } else if patch.as_object().is_some_and(serde_json::Map::is_empty) {
+        Effect::Same
+    } else {
+        Effect::Metadata
+    };
+    described(role, new, effect, (effect != Effect::Same).then_some(patch))
+}

@@ -1,0 +1,157 @@
+//! A class and a Cluster that do not exist yet: are they accepted, and what is made of them?
+
+use serde_json::{Value, json};
+
+use super::Settings;
+use crate::topology::admission;
+use crate::topology::class::{Blueprint, Catalog};
+use crate::topology::desired::state::Desired;
+use crate::topology::desired::{Generated, Input, generate};
+use crate::topology::fault::{By, Fault, Opaque, Stage};
+use crate::topology::names::Draw;
+use crate::topology::schemas::{apply_faults, schema_faults};
+use crate::topology::value::{get, set, text};
+use crate::topology::variables::definitions;
+
+/// A Cluster after admission.
+#[derive(Debug)]
+pub struct Admitted {
+    /// The Cluster: version spelled out, variables defaulted.
+    pub cluster: Value,
+    /// What was refused.
+    pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+}
+
+/// What becomes of a Cluster that does not exist yet.
+#[derive(Debug)]
+pub struct Created {
+    /// The Cluster after admission; none where it was refused.
+    pub cluster: Option<Value>,
+    /// The desired objects; none where they cannot be computed.
+    pub desired: Option<Desired>,
+    /// What was refused, in the order of the flow.
+    pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+}
+
+/// Writes classes and their templates; `before` is what was there.
+pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
+    for object in objects.iter().filter(|object| !is_class(object)) {
+        faults.extend(written(object, Stage::Template));
+    }
+    let mut there = before.clone();
+    there.apply(objects.iter().cloned());
+    let mut missing = Vec::new();
+    for class in objects.iter().filter(is_class) {
+        let own = written(class, Stage::Class);
+        if !own.is_empty() {
+            faults.extend(own);
+            continue;
+        }
+        let name = text(class, &["metadata", "name"]);
+        let errors = admission::class::validate(class, before.class(name), clusters);
+        if errors.is_empty()
+            && let Err(fault) = Blueprint::read(class, &there)
+        {
+            missing.push(Fault { stage: Stage::ClassReconcile, ..fault });
+        }
+        let object = format!("ClusterClass/{name}");
+        faults.extend(Fault::of(Stage::Class, By::WebhookValidate, &object, errors));
+    }
+    if faults.is_empty() { missing } else { faults }
+}
+
+/// What the API server and the kubeadm webhooks refuse when an object is written.
+fn written(object: &Value, stage: Stage) -> Vec<Fault> {
+    let mut faults = apply_faults(object, stage);
+    if faults.is_empty() {
+        faults = schema_faults(object, stage);
+    }
+    if faults.is_empty() {
+        let kind = text(object, &["kind"]);
+        let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
+        let errors = admission::kubeadm_config::validate(object);
+        faults = Fault::of(stage, By::WebhookValidate, &name, errors);
+    }
+    faults
+}
+
+/// Admission of a new Cluster.
+pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
+    let mut cluster = cluster.clone();
+    if text(&cluster, &["metadata", "namespace"]).is_empty() {
+        set(&mut cluster, &["metadata", "namespace"], json!("default"));
+    }
+    let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
+    let mut opaque = Vec::new();
+    let mut faults = apply_faults(&cluster, Stage::Cluster);
+    let class = catalog.class(text(&cluster, &["spec", "topology", "classRef", "name"])).cloned();
+    if faults.is_empty() {
+        let known = class.as_ref().map(definitions);
+        let judged = admission::cluster::default(
+            &mut cluster,
+            None,
+            known.as_ref().map(|(definitions, _)| definitions.as_slice()),
+        );
+        opaque.extend(judged.opaque);
+        faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
+    }
+    if faults.is_empty() {
+        faults = schema_faults(&cluster, Stage::Cluster);
+    }
+    if faults.is_empty() {
+        let errors = admission::cluster::validate(&cluster, None, class.as_ref());
+        faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
+    }
+    let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
+    Admitted { cluster, faults, opaque: opaque.into_iter().map(stain).collect() }
+}
+
+/// Admits a Cluster and computes what is made of it.
+pub fn create(cluster: &Value, catalog: &Catalog, settings: &Settings) -> Created {
+    let Admitted { cluster, mut faults, mut opaque } = admit(cluster, catalog);
+    if !faults.is_empty() {
+        return Created { cluster: None, desired: None, faults, opaque };
+    }
+    match desired(&cluster, catalog, None, Draw(1), settings) {
+        Ok(generated) => {
+            opaque.extend(generated.opaque);
+            let desired = Some(generated.desired);
+            Created { cluster: Some(cluster), desired, faults, opaque }
+        }
+        Err(fault) => {
+            faults.push(fault);
+            Created { cluster: Some(cluster), desired: None, faults, opaque }
+        }
+    }
+}
+
+/// The desired state of an admitted Cluster.
+pub fn desired(
+    cluster: &Value,
+    catalog: &Catalog,
+    current: Option<&Desired>,
+    draw: Draw,
+    settings: &Settings,
+) -> Result<Generated, Fault> {
+    let blueprint = blueprint(cluster, catalog)?;
+    generate(&Input { blueprint: &blueprint, cluster, current, draw, version: settings.patches() })
+}
+
+/// The class of a Cluster with everything that it refers to. Reading it takes far longer than
+/// using it: keep it for all Clusters of the class.
+pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Blueprint, Fault> {
+    let name = text(cluster, &["spec", "topology", "classRef", "name"]);
+    let class = catalog.class(name).ok_or_else(|| {
+        let namespace = get(cluster, &["metadata", "namespace"]);
+        let namespace = namespace.and_then(Value::as_str).unwrap_or("default");
+        let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
+        Fault::controller(Stage::Desired, detail)
+    })?;
+    Blueprint::read(class, catalog)
+}

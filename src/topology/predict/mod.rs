@@ -1,0 +1,35 @@
+//! The whole flow: what happens when classes and a Cluster are written, and when they change.
+
+pub mod apply;
+pub mod change;
+pub mod create;
+pub mod kubeadm;
+pub mod objects;
+pub mod provider;
+pub mod reconcile;
+pub mod rollout;
+pub mod running;
+pub mod verdict;
+
+use super::patches::engine::Version as PatchVersion;
+use super::upgrade::version::Version;
+
+/// What is known of the management cluster.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The version of Cluster API.
+    pub cluster_api: Version,
+}
+
+impl Settings {
+    /// Settings for a version of Cluster API, `1.14` or `v1.14.2`.
+    pub fn new(cluster_api: &str) -> Option<Self> {
+        Version::tolerant(cluster_api).map(|cluster_api| Self { cluster_api })
+    }
+
+    /// What the version decides about patches.
+    pub fn patches(&self) -> PatchVersion {
+        let at_least = (self.cluster_api.major, self.cluster_api.minor) >= (1, 14);
+        PatchVersion { metadata_patches: at_least }
+    }
+}

@@ -1,0 +1,69 @@
+//! What the API server and the webhooks refuse of the objects that the controller writes.
+
+use serde_json::Value;
+
+use super::kubeadm;
+use super::running::with_defaults;
+use crate::topology::admission::kubeadm_config;
+use crate::topology::desired::state::Desired;
+use crate::topology::fault::{By, Fault, FieldError, Stage};
+use crate::topology::schemas::{apply_faults, schema_faults};
+use crate::topology::value::text;
+
+/// Why the controller cannot create a desired state; it stops at the first refusal.
+pub fn refused(desired: &Desired) -> Vec<Fault> {
+    for (role, object) in desired.objects() {
+        let object = with_defaults(object, None);
+        if let Some(first) = refusals(&object, None).first() {
+            let detail = format!("error reconciling the Cluster topology: {role}: {first}");
+            return vec![Fault::controller(Stage::Apply, detail)];
+        }
+    }
+    Vec::new()
+}
+
+/// Why an object that runs cannot be changed.
+pub fn refused_update(object: &Value, running: &Value) -> Vec<Fault> {
+    refusals(object, Some(running))
+}
+
+fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {
+    let real = with_real_names(object);
+    let mut faults = apply_faults(&real, Stage::Apply);
+    if faults.is_empty() {
+        faults = schema_faults(&real, Stage::Apply);
+    }
+    if faults.is_empty() {
+        let kind = text(object, &["kind"]);
+        let mut errors: Vec<FieldError> = match kind {
+            "KubeadmControlPlane" => kubeadm::validate(object, running),
+            _ => Vec::new(),
+        };
+        errors.extend(kubeadm_config::validate(object));
+        let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
+        faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
+    }
+    faults
+}
+
+/// A copy whose symbolic names look like real ones.
+fn with_real_names(object: &Value) -> Value {
+    match object {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| {
+                let symbolic = value
+                    .as_str()
+                    .filter(|_| key == "name")
+                    .and_then(|name| name.strip_suffix("#1").or(name.strip_suffix("#2")));
+                let value = match symbolic {
+                    Some(base) => Value::String(format!("{base}xxxxx")),
+                    None => with_real_names(value),
+                };
+                (key.clone(), value)
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(with_real_names).collect(),
+        _ => object.clone(),
+    }
+}

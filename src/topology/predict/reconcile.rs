@@ -1,0 +1,219 @@
+//! One pass of the topology controller over what runs: templates that change are rotated,
+//! objects are changed in place, what is gone from the topology is deleted.
+//!
+//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::kubeadm;
+use super::objects;
+use super::running::with_defaults;
+use crate::topology::desired::Generated;
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::fault::{Fault, Stage};
+use crate::topology::names::{Draw, simple};
+use crate::topology::upgrade::tracker::Workers;
+use crate::topology::value::{get, same, set, text};
+
+/// What a pass did.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// Templates that were replaced by one of a new name.
+    pub rotated: BTreeSet<String>,
+    /// Why it stopped half-way.
+    pub faults: Vec<Fault>,
+}
+
+/// Brings what runs to what is desired, in the controller's order; stops at a refusal.
+pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw) -> Pass {
+    let mut pass = Pass::default();
+    let mut desired = generated.desired.clone();
+    let done = infrastructure(running, &desired, &mut pass)
+        && control_plane(running, &mut desired, draw, &mut pass)
+        && cluster(running, &desired)
+        && workers(running, &mut desired, generated, draw, &mut pass);
+    debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
+    pass
+}
+
+fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
+    write(&mut running.infrastructure, &desired.infrastructure, pass)
+}
+
+/// Writes one object in place.
+fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    let mut next = with_defaults(desired, Some(running));
+    for path in [&["status"][..], &["metadata", "ownerReferences"]] {
+        if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {
+            set(&mut next, path, kept);
+        }
+    }
+    let faults = objects::refused_update(&next, running);
+    if faults.is_empty() {
+        *running = next;
+        return true;
+    }
+    pass.faults.extend(faults);
+    false
+}
+
+fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass: &mut Pass) -> bool {
+    let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
+    if let (Some(current), Some(next)) = (&mut running.machine_template, &mut desired.machine_template) {
+        let name = simple(&format!("{cluster}-"), draw);
+        if template(current, next, &name) {
+            pass.rotated.insert("control-plane.machine-template".to_owned());
+            let contract = Contract::of(text(&desired.control_plane, &["apiVersion"]));
+            let mut path = contract.infrastructure_ref().to_vec();
+            path.push("name");
+            set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());
+        }
+    }
+    if !write(&mut running.control_plane, &desired.control_plane, pass) {
+        return false;
+    }
+    running.health_check.clone_from(&desired.health_check);
+    true
+}
+
+/// The controller writes labels, annotations and references of the Cluster; its topology stays
+/// as it was written, without what the controller defaults for itself.
+fn cluster(running: &mut Desired, desired: &Desired) -> bool {
+    let topology = get(&running.cluster, &["spec", "topology"]).cloned();
+    running.cluster.clone_from(&desired.cluster);
+    if let Some(topology) = topology {
+        set(&mut running.cluster, &["spec", "topology"], topology);
+    }
+    true
+}
+
+/// Brings a template to what is desired; says whether it was rotated. A change of metadata is
+/// made in place, and takes along a spec that differs only in what webhooks default.
+fn template(current: &mut Value, desired: &mut Value, name: &str) -> bool {
+    let spec = |template: &Value| kubeadm::comparable_spec(template);
+    if !same(&spec(current), &spec(desired)) {
+        set(desired, &["metadata", "name"], json!(name));
+        *current = desired.clone();
+        return true;
+    }
+    let metadata = |template: &Value, field: &str| get(template, &["metadata", field]).cloned();
+    let changed =
+        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(desired, field));
+    let version = text(current, &["apiVersion"]) != text(desired, &["apiVersion"]);
+    if changed || version {
+        *current = desired.clone();
+    }
+    false
+}
+
+fn workers(
+    running: &mut Desired,
+    desired: &mut Desired,
+    generated: &Generated,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
+    let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
+    let tracker = &generated.tracker;
+    let deployments = Side { kind: "md", tracker: &tracker.deployments, rotates: true };
+    let pools = Side { kind: "mp", tracker: &tracker.pools, rotates: false };
+    deployments.reconcile(&mut running.deployments, &mut desired.deployments, &cluster, draw, pass)
+        && pools.reconcile(&mut running.pools, &mut desired.pools, &cluster, draw, pass)
+}
+
+/// Machine deployments or machine pools.
+struct Side<'a> {
+    kind: &'static str,
+    tracker: &'a Workers,
+    rotates: bool,
+}
+
+impl Side<'_> {
+    fn reconcile(
+        &self,
+        running: &mut Vec<Worker>,
+        desired: &mut [Worker],
+        cluster: &str,
+        draw: Draw,
+        pass: &mut Pass,
+    ) -> bool {
+        for next in desired.iter() {
+            let known = running.iter().any(|one| one.name == next.name);
+            if !known && !self.tracker.pending_create.contains(&next.name) {
+                running.push(created(next));
+            }
+        }
+        for next in desired.iter_mut() {
+            if self.tracker.pending.contains(&next.name) {
+                continue;
+            }
+            let Some(current) = running.iter_mut().find(|one| one.name == next.name) else {
+                continue;
+            };
+            if !self.update(current, next, cluster, draw, pass) {
+                return false;
+            }
+        }
+        running.retain(|one| desired.iter().any(|next| next.name == one.name));
+        true
+    }
+
+    fn update(
+        &self,
+        current: &mut Worker,
+        next: &mut Worker,
+        cluster: &str,
+        draw: Draw,
+        pass: &mut Pass,
+    ) -> bool {
+        if !self.rotates {
+            return write(&mut current.bootstrap, &next.bootstrap, pass)
+                && write(&mut current.infrastructure, &next.infrastructure, pass)
+                && write(&mut current.object, &next.object, pass);
+        }
+        let name = simple(&format!("{cluster}-{}-", next.name), draw);
+        let role = |part: &str| format!("{}.{}.{part}", self.kind, next.name);
+        let parts = [
+            ("infrastructure", &["infrastructureRef", "name"][..]),
+            ("bootstrap", &["bootstrap", "configRef", "name"]),
+        ];
+        for (part, reference) in parts {
+            let (old, new) = match part {
+                "bootstrap" => (&mut current.bootstrap, &mut next.bootstrap),
+                _ => (&mut current.infrastructure, &mut next.infrastructure),
+            };
+            if text(old, &["kind"]) != text(new, &["kind"]) {
+                pass.faults.push(uid_mismatch(old));
+                return false;
+            }
+            if template(old, new, &name) {
+                pass.rotated.insert(role(part));
+                let mut path = vec!["spec", "template", "spec"];
+                path.extend(reference);
+                set(&mut next.object, &path, new["metadata"]["name"].clone());
+            }
+        }
+        if !write(&mut current.object, &next.object, pass) {
+            return false;
+        }
+        current.health_check.clone_from(&next.health_check);
+        true
+    }
+}
+
+/// A worker as it is created.
+pub fn created(worker: &Worker) -> Worker {
+    Worker { object: with_defaults(&worker.object, None), ..worker.clone() }
+}
+
+fn uid_mismatch(template: &Value) -> Fault {
+    let detail = format!(
+        "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
+         mismatch, because the kind of the template changed",
+        text(template, &["metadata", "name"])
+    );
+    Fault::controller(Stage::Apply, detail)
+}

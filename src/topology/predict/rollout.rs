@@ -1,0 +1,232 @@
+//! Whose machines are replaced by a change.
+//!
+//! Source: `controlplane/kubeadm/pkg/filters.go` and `core/reconcilers/machinedeployment/mdutil`.
+
+use serde_json::Value;
+
+use super::kubeadm::{self, Outdated};
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::value::{get, present, same, text};
+
+/// Where a verdict comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Cluster API's own code decides so.
+    Upstream,
+    /// No code of Cluster API decides it ahead of time.
+    Derived,
+}
+
+/// Whether machines are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// They stay.
+    No,
+    /// They are replaced.
+    Yes,
+    /// The provider decides.
+    Unknown,
+}
+
+/// What happens to the machines of a control plane, machine deployment or machine pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rollout {
+    /// The role of the object that owns the machines.
+    pub role: String,
+    /// Where the verdict comes from.
+    pub basis: Basis,
+    /// Whether machines are replaced.
+    pub replaced: Replaced,
+    /// How many machines there are.
+    pub replicas: Option<i64>,
+    /// Cluster API's reasons.
+    pub reasons: Vec<String>,
+    /// How many machines more there may be, and how many less, while they are replaced.
+    pub surge: Option<(i64, i64)>,
+    /// What else is to know.
+    pub note: Option<&'static str>,
+}
+
+/// The instants by which `rollout.after` is judged: now, and when the machines were made.
+#[derive(Debug, Clone, Copy)]
+pub struct Instants<'a> {
+    /// Now, as RFC 3339 in UTC.
+    pub now: &'a str,
+    /// When the machines were made, as RFC 3339 in UTC.
+    pub machines: &'a str,
+}
+
+impl Rollout {
+    fn new(role: String, basis: Basis) -> Self {
+        Self {
+            role,
+            basis,
+            replaced: Replaced::No,
+            replicas: None,
+            reasons: Vec::new(),
+            surge: None,
+            note: None,
+        }
+    }
+}
+
+/// The rollouts that lead from one state to another.
+pub fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
+    let mut all = vec![control_plane(before, after, instants)];
+    for (kind, old, new) in
+        [("md", &before.deployments, &after.deployments), ("mp", &before.pools, &after.pools)]
+    {
+        let mut names: Vec<&str> = old.iter().chain(new).map(|one| one.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        for name in names {
+            let find = |all: &[Worker]| all.iter().position(|one| one.name == name);
+            let role = format!("{kind}.{name}");
+            all.push(match (find(old).map(|at| &old[at]), find(new).map(|at| &new[at])) {
+                (Some(old), Some(new)) if kind == "md" => deployment(role, old, new, instants),
+                (Some(old), Some(new)) => pool(role, old, new),
+                (Some(_), None) => noted(role, "deleted with its machines"),
+                _ => noted(role, "created with its machines"),
+            });
+        }
+    }
+    all
+}
+
+fn noted(role: String, note: &'static str) -> Rollout {
+    Rollout { note: Some(note), ..Rollout::new(role, Basis::Derived) }
+}
+
+fn version_reason(old: &str, new: &str) -> Option<String> {
+    (old != new).then(|| format!("Version {old}, {new} required"))
+}
+
+fn machine_kind(reference: &Value) -> String {
+    let kind = text(reference, &["kind"]);
+    format!("{} is not up-to-date", kind.strip_suffix("Template").unwrap_or(kind))
+}
+
+/// Whether `rollout.after` lies between the making of the machines and now.
+fn is_due(object: &Value, instants: Instants<'_>) -> bool {
+    let after = text(object, &["spec", "rollout", "after"]);
+    !after.is_empty() && after < instants.now && instants.machines < after
+}
+
+fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
+    let (old, new) = (&before.control_plane, &after.control_plane);
+    let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
+    let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
+    let mut rollout = Rollout::new("control-plane".to_owned(), basis);
+    rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
+    if is_due(new, instants) {
+        rollout.reasons.push("KubeadmControlPlane spec.rolloutAfter expired".to_owned());
+    }
+    let versions = [old, new].map(|object| text(object, Contract::VERSION));
+    rollout.reasons.extend(version_reason(versions[0], versions[1]));
+    let mut outdated = Outdated { init: false, joined: false };
+    if is_kubeadm {
+        outdated = kubeadm::outdated(old, new);
+        if outdated.joined && rollout.replicas == Some(1) {
+            outdated.joined = false;
+        }
+        if outdated.init || outdated.joined {
+            rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
+        }
+    }
+    let path = Contract::of(text(new, &["apiVersion"])).infrastructure_ref();
+    let references = [old, new].map(|object| get(object, path).unwrap_or(&Value::Null));
+    if !same(references[0], references[1]) {
+        rollout.reasons.push(machine_kind(references[0]));
+    }
+    if !is_kubeadm {
+        let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
+        if !rollout.reasons.is_empty() || !same(&spec(old), &spec(new)) {
+            rollout.replaced = Replaced::Unknown;
+        }
+        return rollout;
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Yes;
+    }
+    let only_config = rollout.reasons.len() == 1 && outdated.joined && !outdated.init;
+    if only_config {
+        rollout.note = Some("only the joined machine");
+    }
+    rollout
+}
+
+fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
+    let mut rollout = Rollout::new(role, Basis::Upstream);
+    let (old, new) = (&old.object, &new.object);
+    let of = |object, field: &[&str]| {
+        let mut path = vec!["spec", "template", "spec"];
+        path.extend(field);
+        get(object, &path).cloned().unwrap_or_default()
+    };
+    rollout.replicas = get(new, &["spec", "replicas"]).and_then(Value::as_i64);
+    if is_due(new, instants) {
+        rollout.reasons.push("MachineDeployment spec.rolloutAfter expired".to_owned());
+    }
+    let words = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let versions = [old, new].map(|object| words(of(object, &["version"])));
+    rollout.reasons.extend(version_reason(&versions[0], &versions[1]));
+    for field in [&["bootstrap", "configRef"][..], &["infrastructureRef"]] {
+        let before = of(old, field);
+        if !same(&before, &of(new, field)) {
+            rollout.reasons.push(machine_kind(&before));
+        }
+    }
+    let domains = [old, new].map(|object| words(of(object, &["failureDomain"])));
+    if domains[0] != domains[1] {
+        let [before, after] = domains;
+        rollout.reasons.push(format!("Failure domain {before}, {after} required"));
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Yes;
+        rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
+        if text(new, &["spec", "rollout", "strategy", "type"]) == "OnDelete" {
+            rollout.note = Some("machines are replaced when they are deleted");
+        }
+    }
+    rollout
+}
+
+/// Surge is rounded up, unavailable down; both zero means one unavailable.
+fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
+    let update = get(deployment, &["spec", "rollout", "strategy", "rollingUpdate"])?;
+    let resolve = |field: &str, up: bool| {
+        let value = present(update, &[field])?;
+        match value.as_str() {
+            None => value.as_i64(),
+            Some(text) => {
+                let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
+                let hundredths = percent.checked_mul(replicas)?;
+                Some(if up { (hundredths + 99).div_euclid(100) } else { hundredths.div_euclid(100) })
+            }
+        }
+    };
+    let surge = resolve("maxSurge", true)?;
+    let unavailable = resolve("maxUnavailable", false)?;
+    Some(if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) })
+}
+
+fn pool(role: String, old: &Worker, new: &Worker) -> Rollout {
+    let mut rollout = Rollout::new(role, Basis::Derived);
+    let template =
+        |worker: &Worker| get(&worker.object, &["spec", "template", "spec"]).cloned().unwrap_or_default();
+    let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
+    let changes = [
+        ("machine template changed", !same(&template(old), &template(new))),
+        ("bootstrap config changed", !same(&spec(&old.bootstrap), &spec(&new.bootstrap))),
+        ("infrastructure changed", !same(&spec(&old.infrastructure), &spec(&new.infrastructure))),
+    ];
+    for (reason, _) in changes.iter().filter(|(_, changed)| *changed) {
+        rollout.reasons.push((*reason).to_owned());
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Unknown;
+        rollout.note = Some("decided by the infrastructure provider");
+    }
+    rollout
+}

@@ -1,0 +1,75 @@
+//! Objects as they run: what the webhooks of Cluster API's own kinds fill in.
+//!
+//! Source: the `Default` functions of `core/webhooks/admission` and
+//! `controlplane/kubeadm/webhooks/admission`.
+
+use serde_json::{Value, json};
+
+use crate::topology::value::{get, present, set, text};
+
+/// The state that is judged: an object after its kind's defaulting webhook.
+pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
+    let mut object = object.clone();
+    match text(&object, &["kind"]) {
+        "KubeadmControlPlane" => control_plane(&mut object),
+        "MachineDeployment" => deployment(&mut object, running),
+        "MachinePool" => {
+            replicas(&mut object, running);
+            let timeout = ["spec", "template", "spec", "deletion", "nodeDeletionTimeoutSeconds"];
+            default(&mut object, &timeout, json!(10));
+        }
+        _ => {}
+    }
+    object
+}
+
+fn default(object: &mut Value, path: &[&str], value: Value) {
+    if present(object, path).is_none() {
+        set(object, path, value);
+    }
+}
+
+fn control_plane(object: &mut Value) {
+    default(object, &["spec", "replicas"], json!(1));
+    set(object, &["spec", "rollout", "strategy", "type"], json!("RollingUpdate"));
+    let surge = ["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"];
+    default(object, &surge, json!(1));
+}
+
+fn deployment(object: &mut Value, running: Option<&Value>) {
+    replicas(object, running);
+    let strategy = ["spec", "rollout", "strategy", "type"];
+    default(object, &strategy, json!("RollingUpdate"));
+    if text(object, &strategy) == "RollingUpdate" {
+        let update = ["spec", "rollout", "strategy", "rollingUpdate"];
+        for (field, value) in [("maxSurge", 1), ("maxUnavailable", 0)] {
+            let mut path = update.to_vec();
+            path.push(field);
+            default(object, &path, json!(value));
+        }
+    }
+}
+
+/// Replicas that nobody sets: within the autoscaler's range, or one.
+fn replicas(object: &mut Value, running: Option<&Value>) {
+    if present(object, &["spec", "replicas"]).is_some() {
+        return;
+    }
+    let bound = |end: &str| {
+        let key = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size");
+        text(object, &["metadata", "annotations", &key]).parse::<i64>().ok()
+    };
+    let count = match (bound("min"), bound("max")) {
+        (Some(least), Some(most)) => {
+            let before =
+                running.and_then(|running| get(running, &["spec", "replicas"])).and_then(Value::as_i64);
+            match before {
+                Some(before) if before > most => most,
+                Some(before) if before >= least => before,
+                _ => least,
+            }
+        }
+        _ => 1,
+    };
+    set(object, &["spec", "replicas"], json!(count));
+}

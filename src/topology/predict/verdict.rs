@@ -1,0 +1,281 @@
+//! What a change means for the cluster's infrastructure, its control plane and each pool, in
+//! one word, with the fields that cause it and the rule behind it.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::change::{Change, Effect, ObjectChange, Step};
+use super::kubeadm::leaves;
+use super::provider::{Taken, takes};
+use super::rollout::{Replaced, Rollout};
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::state::Desired;
+use crate::topology::fault::Opaque;
+use crate::topology::value::{get, text};
+
+/// What a change means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meaning {
+    /// Nothing changes.
+    NoChange,
+    /// Labels and annotations change; no machine is touched.
+    MetadataOnly,
+    /// Objects change in place; no machine is replaced.
+    InPlace,
+    /// The number of machines changes.
+    Scale {
+        /// Before.
+        from: i64,
+        /// After.
+        to: i64,
+    },
+    /// Machines are replaced.
+    Rollout {
+        /// How many.
+        machines: i64,
+        /// How many more there may be meanwhile, and how many less.
+        surge: Option<(i64, i64)>,
+        /// What rolls at the same time.
+        together_with: Vec<String>,
+    },
+    /// Machines are replaced by ones of another Kubernetes version.
+    Upgrade {
+        /// Before.
+        from: String,
+        /// After.
+        to: String,
+    },
+    /// It is created.
+    Create,
+    /// It is deleted with its machines.
+    Delete,
+    /// The API server or a webhook refuses the change; nothing happens.
+    Rejected,
+    /// The change is accepted, and the controller is stuck half-way.
+    Wedged,
+    /// The provider decides.
+    ProviderDependent,
+    /// It cannot be known offline.
+    Opaque,
+}
+
+/// A verdict on one part of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Its role: `infrastructure-cluster`, `control-plane`, `md.<name>`, `mp.<name>`; `cluster`
+    /// for what concerns all of it.
+    pub subject: String,
+    /// What the change means for it.
+    pub meaning: Meaning,
+    /// The fields that cause it, as `role: path`.
+    pub fields: Vec<String>,
+    /// Reasons in words: Cluster API's own, refusals, or what is not known.
+    pub reasons: Vec<String>,
+    /// Where the rule is written.
+    pub source: &'static str,
+}
+
+const ADMISSION: &str = "core/webhooks/admission";
+const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
+const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
+const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
+const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
+const PROVIDER: &str = "the infrastructure provider";
+
+/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it.
+pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Verdict> {
+    if !change.accepted {
+        return vec![refused(change, Meaning::Rejected, "cluster", ADMISSION)];
+    }
+    let mut all = Vec::new();
+    if !change.faults.is_empty() {
+        all.push(refused(change, Meaning::Wedged, "cluster", RECONCILE));
+    }
+    let subjects: BTreeSet<String> = change.objects.iter().filter_map(|one| subject(&one.role)).collect();
+    for subject in subjects {
+        let opaque: Vec<String> = unknown
+            .iter()
+            .chain(&change.opaque)
+            .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
+            .map(|one| one.reason.clone())
+            .collect();
+        all.push(judge(before, change, &subject, opaque));
+    }
+    all
+}
+
+fn refused(change: &Change, meaning: Meaning, subject: &str, source: &'static str) -> Verdict {
+    let fields = change.faults.iter().map(|fault| fault.error.field.clone());
+    Verdict {
+        subject: subject.to_owned(),
+        meaning,
+        fields: fields.filter(|field| !field.is_empty()).collect(),
+        reasons: change.faults.iter().map(ToString::to_string).collect(),
+        source,
+    }
+}
+
+/// The part of a cluster that a role belongs to; none for the Cluster itself.
+fn subject(role: &str) -> Option<String> {
+    let mut parts = role.split('.');
+    match (parts.next()?, parts.next()) {
+        ("cluster", _) => None,
+        (kind @ ("md" | "mp"), Some(name)) => Some(format!("{kind}.{name}")),
+        (own, _) => Some(own.to_owned()),
+    }
+}
+
+fn belongs(role: &str, subject: &str) -> bool {
+    role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) -> Verdict {
+    let objects: Vec<&ObjectChange> =
+        change.objects.iter().filter(|one| belongs(&one.role, subject)).collect();
+    let own = objects.iter().find(|one| one.role == subject);
+    let rollout = change.rollouts.iter().find(|one| one.role == subject);
+    let (fields, effect) = fields(&objects);
+    let mut verdict = Verdict {
+        subject: subject.to_owned(),
+        meaning: Meaning::NoChange,
+        fields,
+        reasons: rollout.map(|one| one.reasons.clone()).unwrap_or_default(),
+        source: RECONCILE,
+    };
+    match own.map(|one| one.effect) {
+        Some(Effect::Created) => verdict.meaning = Meaning::Create,
+        Some(Effect::Deleted) => verdict.meaning = Meaning::Delete,
+        _ if !opaque.is_empty() => {
+            verdict.meaning = Meaning::Opaque;
+            verdict.reasons = opaque;
+        }
+        _ => match rollout.map(|one| one.replaced) {
+            Some(Replaced::Yes) => machines(&mut verdict, before, change, rollout),
+            Some(Replaced::Unknown) => {
+                verdict.meaning = Meaning::ProviderDependent;
+                verdict.source = PROVIDER;
+            }
+            _ => in_place(&mut verdict, change, &objects, effect),
+        },
+    }
+    verdict
+}
+
+/// The fields that change, and the strongest effect.
+fn fields(objects: &[&ObjectChange]) -> (Vec<String>, Effect) {
+    let mut fields = Vec::new();
+    let mut effect = Effect::Same;
+    for one in objects {
+        let strong = !matches!(one.effect, Effect::Same | Effect::Metadata);
+        if one.effect != Effect::Same && (strong || effect == Effect::Same) {
+            effect = one.effect;
+        }
+        let mut paths = Vec::new();
+        if let Some(patch) = &one.patch {
+            leaves(patch, &mut Vec::new(), &mut paths);
+        }
+        paths.sort();
+        fields.extend(paths.iter().map(|path| format!("{}: {}", one.role, path.join("."))));
+    }
+    (fields, effect)
+}
+
+fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: Option<&Rollout>) {
+    let version = |state: &Desired| {
+        let objects = state.objects();
+        let object = objects.get(&verdict.subject).copied().unwrap_or(&Value::Null);
+        match verdict.subject.as_str() {
+            "control-plane" => text(object, Contract::VERSION).to_owned(),
+            _ => text(object, &["spec", "template", "spec", "version"]).to_owned(),
+        }
+    };
+    let from = version(before);
+    let to = change.running.as_ref().map(version).unwrap_or_default();
+    if from != to {
+        verdict.meaning = Meaning::Upgrade { from, to };
+        verdict.source = PLAN;
+        return;
+    }
+    let others =
+        change.rollouts.iter().filter(|one| one.replaced == Replaced::Yes && one.role != verdict.subject);
+    verdict.source = if verdict.subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
+    verdict.meaning = Meaning::Rollout {
+        machines: rollout.and_then(|one| one.replicas).unwrap_or(1),
+        surge: rollout.and_then(|one| one.surge),
+        together_with: others.map(|one| one.role.clone()).collect(),
+    };
+    if let Some(note) = rollout.and_then(|one| one.note) {
+        verdict.reasons.push(note.to_owned());
+    }
+}
+
+fn in_place(verdict: &mut Verdict, change: &Change, objects: &[&ObjectChange], effect: Effect) {
+    verdict.meaning = match effect {
+        Effect::Same => Meaning::NoChange,
+        Effect::Metadata => Meaning::MetadataOnly,
+        _ => Meaning::InPlace,
+    };
+    let replicas = format!("{}: spec.replicas", verdict.subject);
+    if verdict.meaning == Meaning::InPlace && verdict.fields == [replicas] {
+        let count = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or(1);
+        let own = objects.iter().find(|one| one.role == verdict.subject);
+        let to = own.and_then(|one| get(one.patch.as_ref()?, &["spec", "replicas"]));
+        let before = change.replicas_before.get(&verdict.subject).copied();
+        verdict.meaning = Meaning::Scale { from: before.unwrap_or(1), to: count(to) };
+    }
+    if verdict.subject == "infrastructure-cluster" && verdict.meaning == Meaning::InPlace {
+        infrastructure(verdict, change);
+    }
+}
+
+/// A provider may refuse a change of the infrastructure cluster.
+fn infrastructure(verdict: &mut Verdict, change: &Change) {
+    let Some(object) = change.running.as_ref().map(|state| &state.infrastructure) else {
+        return;
+    };
+    let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
+    let mut worst = Taken::Yes;
+    for field in &verdict.fields {
+        let path: Vec<String> = match field.split_once(": spec.") {
+            Some((_, path)) => path.split('.').map(str::to_owned).collect(),
+            None => continue,
+        };
+        let (taken, source) = takes(api_version, kind, &path);
+        if let Some(source) = source {
+            verdict.source = source;
+        }
+        match taken {
+            Taken::No => {
+                worst = Taken::No;
+                verdict.reasons.push(format!("spec.{} is immutable", path.join(".")));
+            }
+            Taken::Unknown if worst == Taken::Yes => worst = Taken::Unknown,
+            _ => {}
+        }
+    }
+    match worst {
+        Taken::Yes => {}
+        Taken::No => verdict.meaning = Meaning::Wedged,
+        Taken::Unknown => {
+            verdict.meaning = Meaning::ProviderDependent;
+            verdict.reasons.push(format!("whether {kind} takes the change is not known"));
+        }
+    }
+}
+
+/// The steps of an upgrade in one line each, for people.
+pub fn steps(change: &Change) -> Vec<String> {
+    let line = |step: &Step| {
+        let workers = step.deployments.iter().chain(&step.pools);
+        let mut words = format!("control plane {}", step.control_plane);
+        for (name, version) in workers {
+            words.push_str(", ");
+            words.push_str(name);
+            words.push(' ');
+            words.push_str(version);
+        }
+        words
+    };
+    change.steps.iter().map(line).collect()
+}

@@ -1,0 +1,139 @@
+//! The API server's own checks of Cluster API's kinds: fields that server-side apply does not
+//! know, and the schemas of the kinds.
+//!
+//! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository,
+//! Apache-2.0), without descriptions and status.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::fault::{By, ErrorType, Fault, FieldError, Stage};
+use super::value::{get, group, list, text, version};
+use super::variables::defaulting::fill;
+use super::variables::rules::Rules;
+use super::variables::schema::Schema;
+use super::variables::value_validation::validate;
+
+struct Kind {
+    group: String,
+    source: Value,
+    schema: Schema,
+    rules: Rules,
+}
+
+static KINDS: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
+    let all: Value = serde_json::from_str(include_str!("data/schemas-v1.14.json"))
+        .expect("the file is part of the program");
+    let read = |(name, kind): (&String, &Value)| {
+        let source = get(kind, &["schema"])?.clone();
+        let kind = Kind {
+            group: text(kind, &["group"]).to_owned(),
+            schema: Schema::read(&source)?,
+            rules: Rules::read(&source),
+            source,
+        };
+        Some((name.clone(), kind))
+    };
+    all.as_object().into_iter().flatten().filter_map(read).collect()
+});
+
+fn kind_of(object: &Value) -> Option<&'static Kind> {
+    let api_version = text(object, &["apiVersion"]);
+    let kind = KINDS.get(text(object, &["kind"]))?;
+    (kind.group == group(api_version) && version(api_version) == "v1beta2").then_some(kind)
+}
+
+/// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
+/// It stops at the first kind of fault.
+pub fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+    let Some(kind) = kind_of(object) else { return Vec::new() };
+    let mut problems = Vec::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        if matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
+            continue;
+        }
+        let schema = get(&kind.source, &["properties", name]);
+        typed(value, schema, &format!(".{name}"), &mut problems);
+    }
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let error = FieldError::new(ErrorType::Controller, "", problems.join(", "));
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    Fault::of(stage, By::ServerSideApply, &name, vec![error])
+}
+
+/// What the schema of a kind refuses.
+pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+    let Some(kind) = kind_of(object) else { return Vec::new() };
+    let mut filled = object.clone();
+    fill(&mut filled, &kind.schema);
+    let strip = |mut error: FieldError| {
+        error.field = error.field.trim_start_matches('.').to_owned();
+        error
+    };
+    let mut errors: Vec<FieldError> = validate(&filled, &kind.schema, "").into_iter().map(strip).collect();
+    if errors.is_empty() {
+        errors.extend(kind.rules.judge(&filled, None, "").errors.into_iter().map(strip));
+    }
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    Fault::of(stage, By::Schema, &name, errors)
+}
+
+fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<String>) {
+    let Some(schema) = schema else {
+        problems.push(format!("{path}: field not declared in schema"));
+        return;
+    };
+    let flag = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
+    let keeps = flag("x-kubernetes-preserve-unknown-fields");
+    let mut wrong = |expected: &str| problems.push(format!("{path}: expected {expected}"));
+    match (value, text(schema, &["type"])) {
+        (Value::Null, _) | (_, "") => {}
+        (Value::Object(fields), "object") => {
+            for (name, child) in fields {
+                let known = get(schema, &["properties", name])
+                    .or_else(|| schema.get("additionalProperties").filter(|s| s.is_object()));
+                if !(known.is_none() && keeps) {
+                    typed(child, known, &format!("{path}.{name}"), problems);
+                }
+            }
+        }
+        (_, "object") => wrong("map"),
+        (Value::Array(items), "array") => typed_list(items, schema, path, problems),
+        (_, "array") => wrong("list"),
+        (Value::Array(_) | Value::Object(_), _) if !flag("x-kubernetes-int-or-string") => {
+            wrong("a scalar");
+        }
+        (Value::Bool(_) | Value::Number(_), "string") => wrong("string"),
+        (Value::String(_) | Value::Number(_), "boolean") => wrong("boolean"),
+        (Value::String(_) | Value::Bool(_), "integer" | "number") => wrong("numeric"),
+        _ => {}
+    }
+}
+
+fn typed_list(items: &[Value], schema: &Value, path: &str, problems: &mut Vec<String>) {
+    let keys: Vec<&str> =
+        list(schema, &["x-kubernetes-list-map-keys"]).iter().filter_map(Value::as_str).collect();
+    let key = |item: &Value| -> Vec<Value> {
+        keys.iter().map(|key| item.get(*key).cloned().unwrap_or_default()).collect()
+    };
+    for (at, item) in items.iter().enumerate() {
+        let twice = match text(schema, &["x-kubernetes-list-type"]) {
+            "map" => items.iter().take(at).any(|earlier| key(earlier) == key(item)),
+            "set" => items.iter().take(at).any(|earlier| earlier == item),
+            _ => false,
+        };
+        if twice {
+            problems.push(format!("{path}: duplicate entries for key {:?}", key(item)));
+        }
+        typed(item, schema.get("items"), &format!("{path}[{at}]"), problems);
+    }
+}
+
+/// The schema of a kind as the API server publishes it.
+pub fn source_schema(kind: &str) -> Option<&'static Value> {
+    KINDS.get(kind).map(|kind| &kind.source)
+}

@@ -1,0 +1,144 @@
+//! Reading and writing inside objects, which are plain `serde_json::Value`s as they would
+//! travel between Cluster API and the API server.
+
+use serde_json::{Map, Value};
+
+/// The value at a path of keys, if every key on the way exists.
+pub fn get<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(object, |value, key| value.as_object()?.get(*key))
+}
+
+/// As [`get`], but an explicit null counts as absent.
+pub fn present<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
+    get(object, path).filter(|value| !value.is_null())
+}
+
+/// The text at a path, empty where there is none (as Go's zero value).
+pub fn text<'a>(object: &'a Value, path: &[&str]) -> &'a str {
+    get(object, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The list at a path, empty where there is none.
+pub fn list<'a>(object: &'a Value, path: &[&str]) -> &'a [Value] {
+    get(object, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+/// The map at a path, if there is one.
+pub fn map<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Map<String, Value>> {
+    get(object, path).and_then(Value::as_object)
+}
+
+/// Sets a value at a path and creates the maps on the way. False when something on the way
+/// is no map.
+pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {
+    let Some((last, parents)) = path.split_last() else {
+        *object = value;
+        return true;
+    };
+    let mut current = object;
+    for key in parents {
+        let Some(fields) = current.as_object_mut() else { return false };
+        current = fields.entry((*key).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+    }
+    let Some(fields) = current.as_object_mut() else { return false };
+    fields.insert((*last).to_owned(), value);
+    true
+}
+
+/// Removes what is at a path; says whether something was there.
+pub fn remove(object: &mut Value, path: &[&str]) -> bool {
+    let Some((last, parents)) = path.split_last() else { return false };
+    let mut current = object;
+    for key in parents {
+        match current.get_mut(*key) {
+            Some(next) => current = next,
+            None => return false,
+        }
+    }
+    current.as_object_mut().is_some_and(|fields| fields.shift_remove(*last).is_some())
+}
+
+/// Copies a value that is set from one object to another.
+pub fn copy(from: &Value, source: &[&str], to: &mut Value, destination: &[&str]) {
+    if let Some(value) = present(from, source) {
+        set(to, destination, value.clone());
+    }
+}
+
+/// The JSON merge patch (RFC 7386) that leads from one value to another; an empty object
+/// when they are equal.
+pub fn merge_patch(before: &Value, after: &Value) -> Value {
+    let (Value::Object(old), Value::Object(new)) = (before, after) else {
+        return after.clone();
+    };
+    let mut patch = Map::new();
+    for (key, value) in new {
+        match old.get(key) {
+            Some(previous) if same(previous, value) => {}
+            Some(previous @ Value::Object(_)) if value.is_object() => {
+                patch.insert(key.clone(), merge_patch(previous, value));
+            }
+            _ => {
+                patch.insert(key.clone(), value.clone());
+            }
+        }
+    }
+    for key in old.keys().filter(|key| !new.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    Value::Object(patch)
+}
+
+/// Equality as JSON means it: the order of keys and the spelling of a number do not count.
+pub fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || (a.is_f64() != b.is_f64() && a.as_f64() == b.as_f64())
+        }
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => left == right,
+    }
+}
+
+/// Two maps of labels or annotations as one; the first wins.
+pub fn merged(first: Option<&Map<String, Value>>, second: Option<&Map<String, Value>>) -> Map<String, Value> {
+    let mut all = second.cloned().unwrap_or_default();
+    for (key, value) in first.into_iter().flatten() {
+        all.insert(key.clone(), value.clone());
+    }
+    all
+}
+
+/// Keys in a fixed order, whatever order the file had.
+pub fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut entries: Vec<_> = fields.iter().collect();
+    entries.sort_by_key(|(key, _)| *key);
+    entries
+}
+
+/// The group of an `apiVersion`; empty for the core group.
+pub fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The version of an `apiVersion`.
+pub fn version(api_version: &str) -> &str {
+    api_version.split_once('/').map_or(api_version, |(_, version)| version)
+}
+
+/// A value as Go's `encoding/json` prints it: sorted keys, no spaces.
+pub fn compact(value: &Value) -> String {
+    fn ordered(value: &Value) -> Value {
+        match value {
+            Value::Object(fields) => Value::Object(
+                sorted(fields).into_iter().map(|(key, value)| (key.clone(), ordered(value))).collect(),
+            ),
+            Value::Array(items) => items.iter().map(ordered).collect(),
+            _ => value.clone(),
+        }
+    }
+    ordered(value).to_string()
+}

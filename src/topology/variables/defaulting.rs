@@ -1,0 +1,151 @@
+//! Variable defaulting: first the defaults of the class, so that everything after sees the
+//! values that the live Cluster would carry.
+//!
+//! Source: `internal/topology/variables/cluster_variable_defaulting.go` and the structural
+//! defaulting of apiextensions-apiserver.
+
+use serde_json::{Value, json};
+
+use super::Definition;
+use super::schema::Schema;
+use crate::topology::fault::FieldError;
+use crate::topology::value::compact;
+
+/// Fills defaults into a value: properties that are absent or null, then everything in it,
+/// what was just inserted included.
+pub fn fill(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            for (name, property) in &schema.properties {
+                let Some(default) = &property.default else { continue };
+                match fields.get_mut(name) {
+                    None => {
+                        fields.insert(name.clone(), default.clone());
+                    }
+                    Some(given) if given.is_null() && !property.nullable => {
+                        *given = default.clone();
+                    }
+                    Some(_) => {}
+                }
+            }
+            for (name, child) in fields.iter_mut() {
+                if let Some(property) = schema.properties.get(name) {
+                    fill(child, property);
+                } else if let Some(additional) = &schema.additional {
+                    replace_null(child, additional);
+                    fill(child, additional);
+                }
+            }
+        }
+        Value::Array(list) => {
+            let Some(items) = &schema.items else { return };
+            for child in list {
+                replace_null(child, items);
+                fill(child, items);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn replace_null(value: &mut Value, schema: &Schema) {
+    if value.is_null()
+        && !schema.nullable
+        && let Some(default) = &schema.default
+    {
+        *value = default.clone();
+    }
+}
+
+/// Whether a list of variables may gain entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// `spec.topology.variables`: missing variables with a default are added.
+    Cluster,
+    /// Overrides of a control plane or of workers: only what is given is completed.
+    Override,
+}
+
+/// Defaults a list of variables: given ones keep their order, added ones follow by name.
+pub fn default_variables(
+    values: &[Value],
+    definitions: &[Definition],
+    scope: Scope,
+    path: &str,
+) -> Result<Vec<Value>, Vec<FieldError>> {
+    let mut errors = unique(values, path);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut defaulted = Vec::with_capacity(definitions.len());
+    for variable in values {
+        let name = super::name(variable);
+        match super::find(definitions, name) {
+            Some(definition) => defaulted.push(complete(variable, definition)),
+            None => errors.push(not_defined(variable, path)),
+        }
+    }
+    if scope == Scope::Cluster {
+        for definition in definitions {
+            let given = values.iter().any(|value| super::name(value) == definition.name);
+            if let (false, Some(default)) = (given, &definition.schema.default) {
+                let mut value = default.clone();
+                fill(&mut value, &definition.schema);
+                as_go_floats(&mut value);
+                defaulted.push(json!({ "name": definition.name, "value": value }));
+            }
+        }
+    }
+    if errors.is_empty() { Ok(defaulted) } else { Err(errors) }
+}
+
+/// Upstream reads values as Go's `float64`s and writes them again: whole numbers lose what a
+/// float cannot hold, and `2.0` becomes `2`.
+fn as_go_floats(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let Some(float) = number.as_f64() else { return };
+            #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+            if float.fract() == 0.0 && float.abs() < 9.0e18 {
+                *value = Value::from(float as i64);
+            } else {
+                *value = Value::from(float);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_go_floats),
+        Value::Object(fields) => fields.values_mut().for_each(as_go_floats),
+        _ => {}
+    }
+}
+
+fn complete(variable: &Value, definition: &Definition) -> Value {
+    let mut value = variable.get("value").cloned().unwrap_or(Value::Null);
+    replace_null(&mut value, &definition.schema);
+    fill(&mut value, &definition.schema);
+    as_go_floats(&mut value);
+    json!({ "name": definition.name, "value": value })
+}
+
+/// The error for a variable that the class does not define.
+pub fn not_defined(variable: &Value, path: &str) -> FieldError {
+    let value = variable.get("value").map(compact).unwrap_or_default();
+    FieldError::invalid(
+        format!("{path}[{}]", super::name(variable)),
+        format!("Invalid value: {value:?}: variable is not defined"),
+    )
+}
+
+/// Errors for names that are there twice.
+pub fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for (at, variable) in values.iter().enumerate() {
+        let name = super::name(variable);
+        if values.iter().take(at).any(|earlier| super::name(earlier) == name) {
+            errors.push(FieldError::invalid(
+                format!("{path}[{name}]"),
+                format!("variable {name:?} is set more than once"),
+            ));
+        }
+    }
+    errors
+}

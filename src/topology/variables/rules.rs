@@ -1,0 +1,265 @@
+//! CEL rules of a schema (`x-kubernetes-validations`) over a value.
+//!
+//! Parser and evaluator are those of `cel`, Kubernetes' functions those of `kube-cel`. The walk
+//! over the value and the types of values are ours: `kube-cel` takes a whole number for an
+//! integer where the schema says `number`, spells `a_b` as `a__b`, and lacks optional syntax.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use kube_cel::KubeCelExt as _;
+use kube_cel::cel::parser::Parser;
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value as CelValue};
+use serde_json::Value;
+
+use super::cel_value::Shape;
+use super::schema::MAX_DEPTH;
+use crate::topology::cel;
+use crate::topology::fault::{ErrorType, FieldError};
+use crate::topology::value::{list, text};
+
+/// The rules of a schema and of everything in it, compiled.
+#[derive(Debug, Default)]
+pub struct Rules {
+    own: Vec<Rule>,
+    shape: Shape,
+    properties: BTreeMap<String, Rules>,
+    additional: Option<Box<Rules>>,
+    items: Option<Box<Rules>>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    source: String,
+    expression: Result<IdedExpr, String>,
+    uses_old: bool,
+    message: String,
+    message_expression: Option<IdedExpr>,
+    reason: ErrorType,
+    field_path: String,
+}
+
+/// What the rules say of a value.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// Rules that the value breaks.
+    pub errors: Vec<FieldError>,
+    /// Rules that cannot be run here, with the reason.
+    pub opaque: Vec<String>,
+}
+
+thread_local! {
+    /// Registering the functions takes longer than running most rules.
+    static FUNCTIONS: Context<'static> = functions();
+}
+
+/// CEL's functions, Kubernetes' functions, and what `cel` lacks: `type()` and names of types.
+fn functions() -> Context<'static> {
+    let mut context = Context::default().with_all();
+    context.add_function("type", type_of);
+    for name in TYPES {
+        context.add_variable_from_value(name, CelValue::String(Arc::new(marker(name))));
+    }
+    context
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the form that functions must have")]
+#[expect(clippy::unnecessary_wraps, reason = "the form that functions must have")]
+fn type_of(value: CelValue) -> Result<CelValue, ExecutionError> {
+    Ok(CelValue::String(Arc::new(type_name(&value))))
+}
+
+const TYPES: [&str; 9] = ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"];
+
+/// Stands for a type where types are compared; no text of a value looks like it.
+fn marker(name: &str) -> String {
+    format!("\u{0}type {name}")
+}
+
+fn type_name(value: &CelValue) -> String {
+    marker(match value {
+        CelValue::Int(_) => "int",
+        CelValue::UInt(_) => "uint",
+        CelValue::Float(_) => "double",
+        CelValue::String(_) => "string",
+        CelValue::Bytes(_) => "bytes",
+        CelValue::Bool(_) => "bool",
+        CelValue::List(_) => "list",
+        CelValue::Map(_) => "map",
+        CelValue::Null => "null_type",
+        _ => "other",
+    })
+}
+
+/// Parses an expression as Kubernetes does, with optional syntax.
+pub fn parse(expression: &str) -> Result<IdedExpr, String> {
+    let parser = Parser::new().enable_optional_syntax(true);
+    parser.parse(expression).map_err(|error| error.to_string())
+}
+
+impl Rules {
+    /// Compiles the rules of a schema; empty where there are none.
+    pub fn read(schema: &Value) -> Self {
+        Self::at(schema, 0)
+    }
+
+    fn at(schema: &Value, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::default();
+        }
+        let child = |key: &str| {
+            schema
+                .get(key)
+                .filter(|child| child.is_object())
+                .map(|child| Self::at(child, depth + 1))
+                .filter(|rules| !rules.is_empty())
+                .map(Box::new)
+        };
+        let named = schema.get("properties").and_then(Value::as_object);
+        let properties = named
+            .into_iter()
+            .flatten()
+            .map(|(name, property)| (name.clone(), Self::at(property, depth + 1)))
+            .filter(|(_, rules)| !rules.is_empty())
+            .collect();
+        let own: Vec<Rule> =
+            list(schema, &["x-kubernetes-validations"]).iter().map(|rule| Rule::read(rule, schema)).collect();
+        Self {
+            shape: if own.is_empty() { Shape::default() } else { Shape::read(schema, depth) },
+            own,
+            properties,
+            additional: child("additionalProperties"),
+            items: child("items"),
+        }
+    }
+
+    /// Whether there is no rule anywhere.
+    pub fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
+    }
+
+    /// Runs all rules. Without an old value, transition rules do not run.
+    pub fn judge(&self, value: &Value, old: Option<&Value>, field: &str) -> Judgement {
+        let mut judgement = Judgement::default();
+        if !self.is_empty() {
+            FUNCTIONS.with(|base| self.walk(value, old, field, base, &mut judgement));
+        }
+        judgement
+    }
+
+    fn walk(&self, value: &Value, old: Option<&Value>, field: &str, base: &Context<'_>, all: &mut Judgement) {
+        if value.is_null() {
+            return;
+        }
+        if !self.own.is_empty() {
+            let mut context = base.new_inner_scope();
+            context.add_variable_from_value("self", self.shape.value(value, base));
+            if let Some(old) = old {
+                context.add_variable_from_value("oldSelf", self.shape.value(old, base));
+            }
+            for rule in &self.own {
+                rule.judge(&context, old.is_some(), field, all);
+            }
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, child) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    if let Some(rules) = self.properties.get(name) {
+                        rules.walk(child, old, &format!("{field}.{name}"), base, all);
+                    } else if let Some(rules) = &self.additional {
+                        rules.walk(child, old, &format!("{field}[{name}]"), base, all);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(rules) = &self.items else { return };
+                for (at, child) in items.iter().enumerate() {
+                    rules.walk(child, None, &format!("{field}[{at}]"), base, all);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Rules that no `ClusterClass` could have, because they may take too long, are not run.
+fn affordable(rule: &Value, schema: &Value) -> Result<(), String> {
+    let costs = cel::check(rule, &cel::Context::root(schema)).costs;
+    match costs.iter().find(|(_, cost)| *cost > cel::RULE_LIMIT) {
+        Some((part, _)) => Err(format!("its {part} may take too long")),
+        None => Ok(()),
+    }
+}
+
+impl Rule {
+    fn read(rule: &Value, schema: &Value) -> Self {
+        let source = text(rule, &["rule"]);
+        let expression = affordable(rule, schema).and_then(|()| parse(source));
+        let uses_old =
+            expression.as_ref().is_ok_and(|expression| expression.references().has_variable("oldSelf"));
+        let message_expression = text(rule, &["messageExpression"]);
+        Self {
+            uses_old,
+            expression,
+            message: text(rule, &["message"]).to_owned(),
+            message_expression: Some(message_expression)
+                .filter(|source| !source.is_empty())
+                .and_then(|source| parse(source).ok()),
+            reason: match text(rule, &["reason"]) {
+                "FieldValueForbidden" => ErrorType::Forbidden,
+                "FieldValueRequired" => ErrorType::Required,
+                "FieldValueDuplicate" => ErrorType::Duplicate,
+                _ => ErrorType::Invalid,
+            },
+            field_path: text(rule, &["fieldPath"]).to_owned(),
+            source: source.to_owned(),
+        }
+    }
+
+    fn judge(&self, context: &Context<'_>, has_old: bool, field: &str, all: &mut Judgement) {
+        if self.uses_old && !has_old {
+            return;
+        }
+        let place = format!("{field}{}", self.field_path);
+        let expression = match &self.expression {
+            Ok(expression) => expression,
+            Err(error) => {
+                all.opaque.push(format!("rule `{}` is not understood: {error}", self.source));
+                return;
+            }
+        };
+        match CelValue::resolve(expression, context) {
+            Ok(CelValue::Bool(true)) => {}
+            Ok(CelValue::Bool(false)) => {
+                all.errors.push(FieldError::new(self.reason, place, self.words(context)));
+            }
+            Ok(_) => {
+                let detail = format!("rule `{}` gives no boolean", self.source);
+                all.errors.push(FieldError::invalid(place, detail));
+            }
+            Err(ExecutionError::UndeclaredReference(name)) => {
+                let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
+                all.opaque.push(reason);
+            }
+            Err(error) => {
+                let detail = format!("rule `{}` failed: {error}", self.source);
+                all.errors.push(FieldError::invalid(place, detail));
+            }
+        }
+    }
+
+    fn words(&self, context: &Context<'_>) -> String {
+        let made = self.message_expression.as_ref().and_then(|expression| {
+            match CelValue::resolve(expression, context) {
+                Ok(CelValue::String(text)) => Some(text.trim().to_owned()),
+                _ => None,
+            }
+        });
+        let fits = |text: &String| !text.is_empty() && !text.contains(['\n', '\r']);
+        made.filter(fits).unwrap_or_else(|| match self.message.trim() {
+            "" => format!("failed rule: {}", self.source.trim()),
+            message => message.to_owned(),
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! The `OpenAPI` subset of a `ClusterClass` variable, read once so that values are checked and
+//! defaulted without looking at the source again.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::Value;
+
+/// How deep schemas may nest: far deeper than any real one, and safe for recursion.
+pub const MAX_DEPTH: usize = 64;
+
+/// A schema that has been read.
+#[derive(Debug, Default)]
+pub struct Schema {
+    /// Accepted types; two for `x-kubernetes-int-or-string`, none for any.
+    pub types: Vec<String>,
+    /// Format, known or not.
+    pub format: String,
+    /// Whether null is a value. Variables' schemas cannot say so; those of CRDs can.
+    pub nullable: bool,
+    /// Named properties.
+    pub properties: BTreeMap<String, Schema>,
+    /// Schema of every other property.
+    pub additional: Option<Box<Schema>>,
+    /// Whether any other property is taken (`additionalProperties: true`).
+    pub additional_allowed: bool,
+    /// Schema of the items of a list.
+    pub items: Option<Box<Schema>>,
+    /// Properties that must be there.
+    pub required: Vec<String>,
+    /// The values that are accepted.
+    pub accepted: Vec<Value>,
+    /// What stands in for a missing value.
+    pub default: Option<Value>,
+    /// Bounds of text, numbers, lists and maps.
+    pub limits: Limits,
+    /// Composition.
+    pub all_of: Vec<Schema>,
+    /// Composition.
+    pub any_of: Vec<Schema>,
+    /// Composition.
+    pub one_of: Vec<Schema>,
+    /// Composition.
+    pub not: Option<Box<Schema>>,
+    /// Whether unknown properties are kept.
+    pub preserve_unknown: bool,
+}
+
+/// The bounds of a schema.
+#[derive(Debug, Default)]
+pub struct Limits {
+    /// `maximum`, and whether it is excluded.
+    pub maximum: Option<(f64, bool)>,
+    /// `minimum`, and whether it is excluded.
+    pub minimum: Option<(f64, bool)>,
+    /// `multipleOf`.
+    pub multiple_of: Option<f64>,
+    /// `maxLength`, in characters.
+    pub max_length: Option<u64>,
+    /// `minLength`, in characters.
+    pub min_length: Option<u64>,
+    /// `maxItems`.
+    pub max_items: Option<u64>,
+    /// `minItems`.
+    pub min_items: Option<u64>,
+    /// `maxProperties`.
+    pub max_properties: Option<u64>,
+    /// `minProperties`.
+    pub min_properties: Option<u64>,
+    /// `uniqueItems`.
+    pub unique_items: bool,
+    /// `pattern`: the text, and the compiled form if it compiles.
+    pub pattern: Option<(String, Option<Regex>)>,
+}
+
+impl Schema {
+    /// Reads a schema. None when it nests deeper than [`MAX_DEPTH`].
+    pub fn read(source: &Value) -> Option<Self> {
+        Self::at(source, 0)
+    }
+
+    fn at(source: &Value, depth: usize) -> Option<Self> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        let child = |key: &str| match source.get(key) {
+            Some(schema @ Value::Object(_)) => Self::at(schema, depth + 1).map(Box::new).map(Some),
+            _ => Some(None),
+        };
+        let children = |key: &str| -> Option<Vec<Self>> {
+            let list = source.get(key).and_then(Value::as_array);
+            list.into_iter().flatten().map(|schema| Self::at(schema, depth + 1)).collect()
+        };
+        let mut properties = BTreeMap::new();
+        for (name, schema) in source.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            properties.insert(name.clone(), Self::at(schema, depth + 1)?);
+        }
+        let flag = |key: &str| source.get(key).and_then(Value::as_bool) == Some(true);
+        Some(Self {
+            types: types(source, flag("x-kubernetes-int-or-string")),
+            format: word(source, "format"),
+            nullable: flag("nullable"),
+            properties,
+            additional: child("additionalProperties")?,
+            additional_allowed: flag("additionalProperties"),
+            items: child("items")?,
+            required: words(source, "required"),
+            accepted: source.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+            default: source.get("default").filter(|value| !value.is_null()).cloned(),
+            limits: Limits::read(source),
+            all_of: children("allOf")?,
+            any_of: children("anyOf")?,
+            one_of: children("oneOf")?,
+            not: child("not")?,
+            preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
+        })
+    }
+
+    /// Whether a type is accepted by name.
+    pub fn accepts(&self, name: &str) -> bool {
+        self.types.iter().any(|accepted| accepted == name)
+    }
+}
+
+impl Limits {
+    fn read(source: &Value) -> Self {
+        let count = |key: &str| source.get(key).and_then(Value::as_u64);
+        let number = |key: &str| source.get(key).and_then(Value::as_f64);
+        let flag = |key: &str| source.get(key).and_then(Value::as_bool) == Some(true);
+        Self {
+            maximum: number("maximum").map(|limit| (limit, flag("exclusiveMaximum"))),
+            minimum: number("minimum").map(|limit| (limit, flag("exclusiveMinimum"))),
+            multiple_of: number("multipleOf"),
+            max_length: count("maxLength"),
+            min_length: count("minLength"),
+            max_items: count("maxItems"),
+            min_items: count("minItems"),
+            max_properties: count("maxProperties"),
+            min_properties: count("minProperties"),
+            unique_items: flag("uniqueItems"),
+            pattern: Some(word(source, "pattern"))
+                .filter(|pattern| !pattern.is_empty())
+                .map(|pattern| (pattern.clone(), compile(&pattern))),
+        }
+    }
+}
+
+/// Compiles a pattern with bounds on time and memory, as a pattern may come from anyone.
+fn compile(pattern: &str) -> Option<Regex> {
+    regex::RegexBuilder::new(&go_pattern(pattern)).size_limit(1 << 20).build().ok()
+}
+
+/// Go's `$` is the end of the text; the `regex` crate agrees. Its `\d`, `\w` and `\s` are
+/// ASCII, where the crate's are Unicode.
+fn go_pattern(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            out.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('d') => out.push_str("[0-9]"),
+            Some('D') => out.push_str("[^0-9]"),
+            Some('w') => out.push_str("[0-9A-Za-z_]"),
+            Some('W') => out.push_str("[^0-9A-Za-z_]"),
+            Some('s') => out.push_str("[\\t\\n\\f\\r ]"),
+            Some('S') => out.push_str("[^\\t\\n\\f\\r ]"),
+            Some('b') => out.push_str("(?-u:\\b)"),
+            Some('z') => out.push_str("\\z"),
+            Some(other) => {
+                out.push('\\');
+                out.push(other);
+            }
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+fn types(source: &Value, int_or_string: bool) -> Vec<String> {
+    if int_or_string {
+        return vec!["integer".to_owned(), "string".to_owned()];
+    }
+    let name = word(source, "type");
+    if name.is_empty() { Vec::new() } else { vec![name] }
+}
+
+fn word(source: &Value, key: &str) -> String {
+    source.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn words(source: &Value, key: &str) -> Vec<String> {
+    let list = source.get(key).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}

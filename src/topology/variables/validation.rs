@@ -1,0 +1,78 @@
+//! Variable validation, after defaulting: required variables, then each value by schema, by
+//! unknown fields and by rules.
+//!
+//! Source: `internal/topology/variables/cluster_variable_validation.go`.
+
+use serde_json::Value;
+
+use super::defaulting::{Scope, not_defined, unique};
+use super::rules::Judgement;
+use super::unknown::unknown_fields;
+use super::value_validation::validate;
+use super::{Definition, find, name};
+use crate::topology::fault::FieldError;
+
+/// Validates a list of variables; `old` are the values before an update.
+pub fn validate_variables(
+    values: &[Value],
+    old: &[Value],
+    definitions: &[Definition],
+    scope: Scope,
+    path: &str,
+) -> Judgement {
+    let mut all = Judgement { errors: unique(values, path), opaque: Vec::new() };
+    if !all.errors.is_empty() {
+        return all;
+    }
+    if scope == Scope::Cluster {
+        for definition in definitions.iter().filter(|definition| definition.required) {
+            if !values.iter().any(|value| name(value) == definition.name) {
+                let detail = format!("Required value: required variable {:?} must be set", definition.name);
+                all.errors.push(FieldError::required(path, detail));
+            }
+        }
+    }
+    for variable in values {
+        let variable_name = name(variable);
+        let Some(definition) = find(definitions, variable_name) else {
+            all.errors.push(not_defined(variable, path));
+            continue;
+        };
+        let before = old.iter().find(|one| name(one) == variable_name);
+        let field = format!("{path}[{variable_name}]");
+        let judged = validate_variable(
+            variable.get("value").unwrap_or(&Value::Null),
+            before.and_then(|before| before.get("value")),
+            definition,
+            &field,
+        );
+        all.errors.extend(judged.errors);
+        all.opaque.extend(judged.opaque);
+    }
+    all
+}
+
+/// Validates one value. Later steps run only when the earlier ones found nothing.
+fn validate_variable(value: &Value, old: Option<&Value>, definition: &Definition, field: &str) -> Judgement {
+    let value_field = format!("{field}.value");
+    let errors = validate(value, &definition.schema, &value_field);
+    if !errors.is_empty() {
+        return Judgement { errors, opaque: Vec::new() };
+    }
+    let unknown = unknown_fields(value, &definition.schema, "");
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().map(|path| path.trim_start_matches('.')).collect();
+        let detail = format!(
+            "failed validation: {:?} field(s) are not specified in the variable schema of \
+             variable {:?}",
+            names.join(","),
+            definition.name
+        );
+        let errors = vec![FieldError::invalid(field, detail)];
+        return Judgement { errors, opaque: Vec::new() };
+    }
+    if definition.rules.is_empty() {
+        return Judgement::default();
+    }
+    definition.rules.judge(value, old, &value_field)
+}

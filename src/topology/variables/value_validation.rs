@@ -1,0 +1,340 @@
+//! Validation of one value against its schema, in the order and with the errors of the API
+//! server.
+//!
+//! Source: `pkg/validation/validate` of kube-openapi.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::formats;
+use super::schema::Schema;
+use crate::topology::fault::{ErrorType, FieldError};
+use crate::topology::value::{compact, same};
+
+/// What checking one value gave: its errors, and how many checks were made, by which the best
+/// of several alternatives is chosen.
+#[derive(Debug, Default)]
+struct Outcome {
+    errors: Vec<FieldError>,
+    checks: usize,
+}
+
+impl Outcome {
+    fn add(&mut self, error: FieldError) {
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.checks += other.checks;
+        for error in other.errors {
+            self.add(error);
+        }
+    }
+
+    fn one(error: FieldError) -> Self {
+        Self { errors: vec![error], checks: 0 }
+    }
+}
+
+/// Where a value is: the path inside it, and the field that holds the whole.
+struct Place<'a> {
+    field: &'a str,
+}
+
+/// All errors of a value; `field` is the path of the value.
+pub fn validate(value: &Value, schema: &Schema, field: &str) -> Vec<FieldError> {
+    Place { field }.check(value, schema, "").errors
+}
+
+impl Place<'_> {
+    fn at(&self, path: &str) -> String {
+        let path = path.strip_prefix('.').unwrap_or(path);
+        if path.is_empty() { self.field.to_owned() } else { format!("{}.{path}", self.field) }
+    }
+
+    fn fail(&self, kind: ErrorType, path: &str, detail: &str) -> Outcome {
+        Outcome::one(FieldError::new(kind, self.at(path), detail))
+    }
+
+    fn check(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome::default();
+        if value.is_null() {
+            all.merge(self.check_type(value, schema, path));
+            all.merge(self.check_enum(value, schema, path));
+            return all;
+        }
+        if !schema.types.is_empty() || !schema.format.is_empty() {
+            all.merge(self.check_type(value, schema, path));
+            all.checks += 1;
+        }
+        all.merge(self.check_composition(value, schema, path));
+        all.checks += 1;
+        match value {
+            Value::String(text) => all.merge(self.check_text(text, schema, path)),
+            Value::Number(number) => {
+                all.merge(self.check_number(number.as_f64(), schema, path));
+            }
+            Value::Array(items) => all.merge(self.check_list(items, schema, path)),
+            _ => {}
+        }
+        all.merge(self.check_enum(value, schema, path));
+        all.checks += 2;
+        if let Value::Object(fields) = value {
+            all.merge(self.check_map(fields, schema, path));
+            all.checks += 1;
+        }
+        all
+    }
+
+    fn check_type(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+        let passed = Outcome { errors: Vec::new(), checks: 1 };
+        let fail = |expected: &str, found: &str| {
+            let detail = format!("{path} in body must be of type {expected}: {found:?}");
+            self.fail(ErrorType::TypeInvalid, path, &detail)
+        };
+        let expected = schema.types.join(",");
+        if value.is_null() {
+            let refused = !schema.types.is_empty() && !schema.nullable;
+            return if refused { fail(&expected, "null") } else { passed };
+        }
+        let actual = type_name(value);
+        let whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
+        let fits = schema.accepts(actual)
+            || (actual == "number" && whole && schema.accepts("integer"))
+            || (actual == "integer" && schema.accepts("number"));
+        let text_or_list = matches!(value, Value::String(_) | Value::Array(_));
+        if !schema.format.is_empty() {
+            if !text_or_list && !fits {
+                return fail(&schema.format, actual);
+            }
+            let numeric = schema.accepts("number") || schema.accepts("integer");
+            if text_or_list && !numeric {
+                return passed;
+            }
+        }
+        if fits || schema.types.is_empty() { passed } else { fail(&expected, actual) }
+    }
+
+    fn check_enum(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+        if schema.accepted.is_empty() || schema.accepted.iter().any(|one| equals(value, one)) {
+            return Outcome::default();
+        }
+        let mut detail = "Unsupported value, supported values: ".to_owned();
+        for (at, accepted) in schema.accepted.iter().enumerate() {
+            let comma = if at == 0 { "" } else { ", " };
+            // Writing to a String cannot fail.
+            let _ = write!(detail, "{comma}{}", compact(accepted));
+        }
+        self.fail(ErrorType::NotSupported, path, &detail)
+    }
+
+    fn check_text(&self, text: &str, schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome { errors: Vec::new(), checks: 1 };
+        let limits = &schema.limits;
+        let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
+        if let Some(most) = limits.max_length.filter(|most| length > *most) {
+            let detail = format!("Too long: may not be more than {most} bytes");
+            all.merge(self.fail(ErrorType::TooLong, path, &detail));
+        } else if let Some(least) = limits.min_length.filter(|least| length < *least) {
+            let detail = format!("{path} in body should be at least {least} chars long");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        } else if let Some((pattern, compiled)) = &limits.pattern
+            && compiled.as_ref().is_none_or(|compiled| !compiled.is_match(text))
+        {
+            let detail = format!("{path} in body should match '{pattern}'");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        }
+        if !schema.format.is_empty() && !formats::matches(&schema.format, text) {
+            let detail = format!("{path} in body must be of type {}: {text:?}", schema.format);
+            all.merge(self.fail(ErrorType::TypeInvalid, path, &detail));
+        }
+        all
+    }
+
+    fn check_number(&self, number: Option<f64>, schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome { errors: Vec::new(), checks: 2 };
+        let Some(number) = number else { return all };
+        let limits = &schema.limits;
+        let mut fail = |words: &str, limit: f64| {
+            let detail = format!("{path} in body should be {words} {limit}");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        };
+        if let Some(factor) = limits.multiple_of {
+            let quotient = number / factor;
+            if quotient.fract() != 0.0 {
+                fail("a multiple of", factor);
+            }
+        }
+        match limits.minimum {
+            Some((limit, true)) if number <= limit => fail("greater than", limit),
+            Some((limit, false)) if number < limit => {
+                fail("greater than or equal to", limit);
+            }
+            _ => {}
+        }
+        match limits.maximum {
+            Some((limit, true)) if number >= limit => fail("less than", limit),
+            Some((limit, false)) if number > limit => {
+                fail("less than or equal to", limit);
+            }
+            _ => {}
+        }
+        all
+    }
+
+    fn check_list(&self, items: &[Value], schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome { errors: Vec::new(), checks: 2 };
+        if let Some(item_schema) = &schema.items {
+            for (at, item) in items.iter().enumerate() {
+                all.merge(self.check(item, item_schema, &format!("{path}[{at}]")));
+            }
+        }
+        let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let limits = &schema.limits;
+        if let Some(least) = limits.min_items.filter(|least| count < *least) {
+            let detail = format!("{path} in body should have at least {least} items");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        }
+        if let Some(most) = limits.max_items.filter(|most| count > *most) {
+            let detail = format!("Too many: {count}: must have at most {most} items");
+            all.merge(self.fail(ErrorType::TooMany, path, &detail));
+        }
+        let twice = |(at, item): (usize, &Value)| items.iter().take(at).any(|earlier| same(earlier, item));
+        if limits.unique_items && items.iter().enumerate().any(twice) {
+            let detail = format!("{path} in body shouldn't contain duplicates");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        }
+        all
+    }
+
+    fn check_map(&self, fields: &serde_json::Map<String, Value>, schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome::default();
+        let count = u64::try_from(fields.len()).unwrap_or(u64::MAX);
+        if let Some(least) = schema.limits.min_properties.filter(|least| count < *least) {
+            let detail = format!("{path} in body should have at least {least} properties");
+            all.merge(self.fail(ErrorType::Invalid, path, &detail));
+        }
+        if let Some(most) = schema.limits.max_properties.filter(|most| count > *most) {
+            let detail = format!("Too many: {count}: must have at most {most} items");
+            all.merge(self.fail(ErrorType::TooMany, path, &detail));
+        }
+        if let Some(additional) = &schema.additional {
+            for (name, value) in fields {
+                if !schema.properties.contains_key(name) {
+                    all.merge(self.check(value, additional, &format!("{path}.{name}")));
+                }
+            }
+        }
+        for (name, property) in &schema.properties {
+            if let Some(value) = fields.get(name) {
+                let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                all.merge(self.check(value, property, &inner));
+            }
+        }
+        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
+            let missing = format!("{path}.{name}");
+            all.merge(self.fail(ErrorType::Required, &missing, "Required value"));
+        }
+        all
+    }
+
+    fn check_composition(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+        let mut all = Outcome { errors: Vec::new(), checks: 1 };
+        let whole = |words: &str| {
+            let detail = format!("\"{path}\" {words}");
+            FieldError::invalid(self.field, detail)
+        };
+        if !schema.any_of.is_empty() {
+            self.check_any_of(value, schema, path, &mut all);
+        }
+        if !schema.one_of.is_empty() {
+            self.check_one_of(value, schema, path, &mut all);
+        }
+        let mut passed = 0;
+        for part in &schema.all_of {
+            let outcome = self.check(value, part, path);
+            passed += usize::from(outcome.errors.is_empty());
+            all.merge(outcome);
+        }
+        if passed != schema.all_of.len() {
+            let none = if passed == 0 { ". None validated" } else { "" };
+            all.add(whole(&format!("must validate all the schemas (allOf){none}")));
+        }
+        if let Some(not) = &schema.not
+            && self.check(value, not, path).errors.is_empty()
+        {
+            all.add(whole("must not validate the schema (not)"));
+        }
+        all
+    }
+
+    fn check_any_of(&self, value: &Value, schema: &Schema, path: &str, all: &mut Outcome) {
+        let mut best: Option<Outcome> = None;
+        for part in &schema.any_of {
+            let outcome = self.check(value, part, path);
+            if outcome.errors.is_empty() {
+                all.merge(outcome);
+                return;
+            }
+            if best.as_ref().is_none_or(|best| outcome.checks > best.checks) {
+                best = Some(outcome);
+            }
+        }
+        let detail = format!("\"{path}\" must validate at least one schema (anyOf)");
+        all.add(FieldError::invalid(self.field, detail));
+        all.merge(best.unwrap_or_default());
+    }
+
+    fn check_one_of(&self, value: &Value, schema: &Schema, path: &str, all: &mut Outcome) {
+        let mut best: Option<Outcome> = None;
+        let mut first: Option<Outcome> = None;
+        let mut passed = 0_usize;
+        for part in &schema.one_of {
+            let outcome = self.check(value, part, path);
+            if outcome.errors.is_empty() {
+                passed += 1;
+                best = None;
+                first.get_or_insert(outcome);
+            } else if passed == 0 && best.as_ref().is_none_or(|best| outcome.checks > best.checks) {
+                best = Some(outcome);
+            }
+        }
+        if passed == 1 {
+            all.merge(first.unwrap_or_default());
+            return;
+        }
+        let found = match passed {
+            0 => "Found none valid".to_owned(),
+            many => format!("Found {many} valid alternatives"),
+        };
+        let words = "must validate one and only one schema (oneOf).";
+        all.add(FieldError::invalid(self.field, format!("\"{path}\" {words} {found}")));
+        all.merge(best.unwrap_or_default());
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Whether a value equals one of an enum. Upstream converts the value to the type of the
+/// enum's entry, so that a fraction is cut where the entry is an integer.
+fn equals(value: &Value, accepted: &Value) -> bool {
+    match (value, accepted) {
+        (Value::Number(given), Value::Number(entry)) if given.is_f64() && !entry.is_f64() => {
+            given.as_f64().map(f64::trunc) == entry.as_f64()
+        }
+        _ => same(value, accepted),
+    }
+}

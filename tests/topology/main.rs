@@ -1,0 +1,407 @@
+//! Worked examples computed with Cluster API's own code, held against the topology library.
+//!
+//! `STACKLOOM_TOPOLOGY_CASES` names another folder of cases, in folders or archives; with `UPDATE=1` they are also
+//! written as archives into the project's own folder, to take them over. `ONLY` runs those whose name contains it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::format_push_string,
+    reason = "tests own their sandbox and may panic"
+)]
+
+mod case;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use case::{Case, cases, pack};
+use serde_json::{Value, json};
+use stackloom::topology::class::Catalog;
+use stackloom::topology::desired::state::Desired;
+use stackloom::topology::fault::{Fault, Opaque};
+use stackloom::topology::predict::Settings;
+use stackloom::topology::predict::change::{self, After, Before, Change, Writing};
+use stackloom::topology::predict::rollout::{Basis, Instants, Replaced, Rollout};
+use stackloom::topology::predict::{create, objects};
+use stackloom::topology::value::same;
+
+fn own_cases() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/topology/cases")
+}
+
+fn root() -> PathBuf {
+    std::env::var("STACKLOOM_TOPOLOGY_CASES").map_or_else(|_| own_cases(), PathBuf::from)
+}
+
+/// What comes out of a case, file by file as the expectations are laid out.
+type Outcome = BTreeMap<String, Value>;
+
+#[test]
+fn cases_come_out_as_cluster_api_computes_them() {
+    let cases = cases(&root());
+    assert!(!cases.is_empty(), "no case under {}", root().display());
+    if std::env::var("UPDATE").is_ok_and(|value| value == "1") {
+        take_over(&cases);
+    }
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let mut groups: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut report = String::new();
+    for case in cases.iter().filter(|case| case.name.contains(&only)) {
+        let differences = differences(case);
+        let group = case.name.split('/').next().unwrap_or_default().to_owned();
+        let (passed, all) = groups.entry(group).or_default();
+        *all += 1;
+        *passed += usize::from(differences.is_empty());
+        if !differences.is_empty() {
+            report += &format!("{}\n{}", case.name, differences.join(""));
+        }
+    }
+    let total = groups.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    assert!(total.1 > 0, "no case has {only} in its name");
+    for (group, (passed, all)) in groups {
+        println!("{passed:4} of {all:4} {group}");
+    }
+    println!("{:4} of {:4} in all", total.0, total.1);
+    assert!(report.is_empty(), "cases that differ:\n{report}");
+}
+
+/// Writes cases as archives into the project's own folder.
+fn take_over(cases: &[Case]) {
+    for case in cases {
+        let path = own_cases().join(format!("{}.txt", case.name));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, pack(&case.files)).unwrap();
+    }
+}
+
+fn differences(case: &Case) -> Vec<String> {
+    let outcome = outcome(case);
+    let mut differences = Vec::new();
+    let kind = kind(case);
+    let counts = |path: &str| {
+        let only = ["expected/cluster.yaml", "expected/errors.yaml"];
+        !matches!(kind.as_str(), "defaulting" | "validation") || only.contains(&path)
+    };
+    for path in case.files.keys().filter(|path| path.starts_with("expected/")) {
+        let expected = case.document(path).unwrap_or(json!([]));
+        match outcome.get(path) {
+            None => differences.push(format!("  {path}: nothing came out\n")),
+            Some(actual) => compare(path, &expected, actual, &mut differences),
+        }
+    }
+    for path in outcome.keys().filter(|path| counts(path)) {
+        if !case.files.contains_key(path) {
+            differences.push(format!("  {path}: came out, but is not expected\n"));
+        }
+    }
+    differences
+}
+
+fn kind(case: &Case) -> String {
+    case.document("case.yaml").unwrap()["kind"].as_str().unwrap().to_owned()
+}
+
+fn compare(path: &str, expected: &Value, actual: &Value, differences: &mut Vec<String>) {
+    if path == "expected/errors.yaml" {
+        let details = actual.clone();
+        let (expected, actual) = (kinds(expected), kinds(actual));
+        if expected != actual {
+            let lines = |all: &[String]| all.join("\n      ");
+            differences.push(format!(
+                "  {path}:\n    expected\n      {}\n    actual\n      {}\n",
+                lines(&expected),
+                lines(&actual)
+            ));
+            for error in details.as_array().into_iter().flatten() {
+                differences.push(format!("    in words: {}\n", show(error.get("detail"))));
+            }
+        }
+    } else if path == "expected/change.yaml" {
+        let mut actual = actual.clone();
+        let mut expected = expected.clone();
+        for side in [&mut actual, &mut expected] {
+            let errors = kinds(&side["errors"]);
+            side["errors"] = json!(errors);
+        }
+        walk(path, "", &expected, &actual, differences);
+    } else {
+        walk(path, "", expected, actual, differences);
+    }
+}
+
+/// The errors as what counts of them, in a fixed order.
+fn kinds(errors: &Value) -> Vec<String> {
+    let word = |error: &Value, name: &str| error[name].as_str().unwrap_or("-").to_owned();
+    let mut all: Vec<String> = errors
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|error| ["stage", "by", "object", "field", "type"].map(|name| word(error, name)).join(" "))
+        .collect();
+    all.sort();
+    all
+}
+
+fn walk(path: &str, at: &str, expected: &Value, actual: &Value, all: &mut Vec<String>) {
+    match (expected, actual) {
+        (Value::Object(one), Value::Object(other)) => {
+            let keys: std::collections::BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+            for key in keys {
+                match (one.get(key), other.get(key)) {
+                    (Some(one), Some(other)) => {
+                        walk(path, &format!("{at}.{key}"), one, other, all);
+                    }
+                    (one, other) => all.push(format!(
+                        "  {path}{at}.{key}: expected {}, actual {}\n",
+                        show(one),
+                        show(other)
+                    )),
+                }
+            }
+        }
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => {
+            for (number, (one, other)) in one.iter().zip(other).enumerate() {
+                walk(path, &format!("{at}[{number}]"), one, other, all);
+            }
+        }
+        _ if same(expected, actual) => {}
+        _ => all.push(format!(
+            "  {path}{at}: expected {}, actual {}\n",
+            show(Some(expected)),
+            show(Some(actual))
+        )),
+    }
+}
+
+fn show(value: Option<&Value>) -> String {
+    let text = value.map_or_else(|| "nothing".to_owned(), Value::to_string);
+    text.chars().take(400).collect()
+}
+
+fn outcome(case: &Case) -> Outcome {
+    let about = case.document("case.yaml").unwrap();
+    let settings = Settings::new(about["capiVersion"].as_str().unwrap()).unwrap();
+    let mut out = Outcome::new();
+    let class = case.documents("input/class.yaml").unwrap_or_default();
+    let mut faults = create::apply_classes(&class, &Catalog::default(), &[]);
+    let catalog = Catalog::new(class);
+    let cluster = case.document("input/cluster.yaml");
+    let mut state = None;
+    if let (true, Some(cluster)) = (faults.is_empty(), &cluster) {
+        let created = create::create(cluster, &catalog, &settings);
+        unknown(&mut out, &created.opaque);
+        faults.extend(created.faults);
+        if let Some(cluster) = &created.cluster {
+            out.insert("expected/cluster.yaml".to_owned(), cluster.clone());
+        }
+        if let Some(desired) = &created.desired {
+            put_desired(&mut out, "desired", desired);
+        }
+        state = created.cluster.zip(created.desired);
+        if let Some((_, desired)) = &state {
+            faults.extend(objects::refused(desired));
+        }
+    }
+    out.insert("expected/errors.yaml".to_owned(), errors(&faults));
+    let changes = ["input/class-after.yaml", "input/cluster-after.yaml"]
+        .iter()
+        .any(|path| case.files.contains_key(*path));
+    if changes && faults.is_empty() {
+        changed(case, &about, &catalog, state, &settings, &mut out);
+    }
+    out
+}
+
+fn put_desired(out: &mut Outcome, folder: &str, desired: &Desired) {
+    for (role, object) in desired.objects() {
+        out.insert(format!("expected/{folder}/{role}.yaml"), object.clone());
+    }
+}
+
+fn errors(faults: &[Fault]) -> Value {
+    faults
+        .iter()
+        .map(|fault| {
+            let mut error = json!({
+                "stage": fault.stage.as_str(),
+                "by": fault.by.as_str(),
+                "field": fault.error.field,
+                "type": fault.error.kind.as_str(),
+                "detail": fault.error.detail,
+            });
+            if !fault.object.is_empty() {
+                error["object"] = json!(fault.object);
+            }
+            error
+        })
+        .collect()
+}
+
+fn changed(
+    case: &Case,
+    about: &Value,
+    catalog: &Catalog,
+    state: Option<(Value, Desired)>,
+    settings: &Settings,
+    out: &mut Outcome,
+) {
+    let classes = case.documents("input/class-after.yaml").unwrap_or_default();
+    let cluster = case.document("input/cluster-after.yaml");
+    let Some((_, desired)) = state else {
+        let faults = create::apply_classes(&classes, catalog, &[]);
+        let admission = if faults.is_empty() { "accepted" } else { "rejected" };
+        let change = json!({ "admission": admission, "errors": errors(&faults) });
+        out.insert("expected/change.yaml".to_owned(), change);
+        return;
+    };
+    let before = before(case, about, catalog, &desired);
+    let writing = match about["apply"].as_str() {
+        Some("replace") => Writing::Replace,
+        _ => Writing::Apply,
+    };
+    let after = After { classes: &classes, cluster: cluster.as_ref(), writing };
+    let instants = Instants { now: "2026-06-01T00:00:00Z", machines: "2026-01-01T00:00:00Z" };
+    let change = change::change(&before, after, settings, instants);
+    out.insert("expected/change.yaml".to_owned(), report(&change));
+    unknown(out, &change.opaque);
+    if !change.accepted {
+        return;
+    }
+    if let (Some(running), Some(_)) = (&change.running, &cluster) {
+        out.insert("expected/cluster-after.yaml".to_owned(), running.cluster.clone());
+    }
+    if let Some(desired) = &change.desired {
+        put_desired(out, "desired-after", desired);
+    }
+    if let Some(plan) = plan(&change) {
+        out.insert("expected/plan.yaml".to_owned(), plan);
+    }
+}
+
+/// Nothing in a case may stay unknown.
+fn unknown(out: &mut Outcome, opaque: &[Opaque]) {
+    for one in opaque {
+        out.insert(format!("unknown: {}: {}", one.role, one.reason), Value::Null);
+    }
+}
+
+fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> Before {
+    let mut catalog = catalog.clone();
+    for object in about["remove"].as_array().into_iter().flatten() {
+        let (kind, name) = object.as_str().unwrap().split_once('/').unwrap();
+        catalog.remove(kind, name);
+    }
+    let mut running = change::run(desired);
+    let patches = case.document("input/current.yaml").unwrap_or_default();
+    for patch in patches.as_array().into_iter().flatten() {
+        let object = running.object_mut(patch["object"].as_str().unwrap()).unwrap();
+        merge(object, &patch["patch"]);
+    }
+    Before { catalog, written: case.document("input/cluster.yaml").unwrap(), running }
+}
+
+fn merge(object: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else {
+        *object = patch.clone();
+        return;
+    };
+    for (key, value) in fields {
+        if value.is_null() {
+            if let Some(object) = object.as_object_mut() {
+                object.remove(key);
+            }
+        } else {
+            merge(&mut object[key.as_str()], value);
+        }
+    }
+}
+
+fn basis(basis: Basis) -> &'static str {
+    match basis {
+        Basis::Upstream => "upstream",
+        Basis::Derived => "derived",
+    }
+}
+
+fn report(change: &Change) -> Value {
+    if !change.accepted {
+        return json!({ "admission": "rejected", "errors": errors(&change.faults) });
+    }
+    let objects: Vec<Value> = change
+        .objects
+        .iter()
+        .map(|one| {
+            let mut object = json!({
+                "object": one.role,
+                "kind": one.kind,
+                "change": one.effect.as_str(),
+                "basis": basis(one.basis),
+            });
+            if let Some(patch) = &one.patch {
+                object["patch"] = patch.clone();
+            }
+            object
+        })
+        .collect();
+    let rollouts: Vec<Value> = change.rollouts.iter().map(rollout).collect();
+    json!({
+        "admission": "accepted",
+        "errors": errors(&change.faults),
+        "objects": objects,
+        "reconcile": if change.faults.is_empty() { "ok" } else { "failed" },
+        "rollouts": rollouts,
+    })
+}
+
+fn rollout(one: &Rollout) -> Value {
+    let mut rollout = json!({
+        "object": one.role,
+        "basis": basis(one.basis),
+        "rollout": match one.replaced {
+            Replaced::No => json!(false),
+            Replaced::Yes => json!(true),
+            Replaced::Unknown => json!("unknown"),
+        },
+    });
+    if let Some(replicas) = one.replicas {
+        rollout["replicas"] = json!(replicas);
+    }
+    if !one.reasons.is_empty() {
+        rollout["reasons"] = json!(one.reasons);
+    }
+    if let Some((surge, unavailable)) = one.surge {
+        rollout["maxSurge"] = json!(surge);
+        rollout["maxUnavailable"] = json!(unavailable);
+    }
+    if let Some(note) = one.note {
+        rollout["note"] = json!(note);
+    }
+    rollout
+}
+
+fn plan(change: &Change) -> Option<Value> {
+    let plan = change.plan.as_ref()?;
+    let steps: Vec<Value> = change
+        .steps
+        .iter()
+        .map(|step| {
+            let mut out = json!({ "controlPlane": step.control_plane });
+            if !step.deployments.is_empty() {
+                out["machineDeployments"] = json!(step.deployments);
+            }
+            if !step.pools.is_empty() {
+                out["machinePools"] = json!(step.pools);
+            }
+            if !step.rotated.is_empty() {
+                out["rotated"] = json!(step.rotated);
+            }
+            out
+        })
+        .collect();
+    Some(json!({
+        "basis": "upstream",
+        "controlPlane": plan.control_plane,
+        "workers": plan.workers,
+        "steps": steps,
+    }))
+}
