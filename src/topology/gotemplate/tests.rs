@@ -1,5 +1,7 @@
 //! Holds the engine against what Go's packages made of the same templates and texts.
 
+use std::fmt::Write as _;
+
 use super::{Error, ErrorKind, Template, yaml};
 use serde_json::Value;
 
@@ -163,13 +165,12 @@ fn deep_templates_and_texts_end_in_a_limit() {
     for text in ["[".repeat(100_000), "- ".repeat(100_000), "a: &a [1]\n".repeat(10)] {
         yaml::parse(&text).map_or_else(|error| drop(error.to_string()), drop);
     }
-    let laughs: String = (1..20)
-        .map(|level| {
-            let below = format!("*l{} ", level - 1);
-            format!("l{level}: &l{level} [{}]\n", below.repeat(10).trim().replace(' ', ","))
-        })
-        .collect();
-    let error = yaml::parse(&format!("l0: &l0 [lol]\n{laughs}")).expect_err("too many values");
+    let mut laughs = "l0: &l0 [lol]\n".to_owned();
+    for level in 1..20 {
+        let below = vec![format!("*l{}", level - 1); 10].join(",");
+        writeln!(laughs, "l{level}: &l{level} [{below}]").expect("a text takes everything");
+    }
+    let error = yaml::parse(&laughs).expect_err("too many values");
     assert_eq!(error.kind, ErrorKind::Limit);
 }
 
