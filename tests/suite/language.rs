@@ -1,6 +1,5 @@
 //! The template language: a corpus per level that is never edited, laws over made-up templates, and templates that are
 //! damaged at random.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -9,6 +8,8 @@ use stackloom::{
     template::{Context, Template, Visible},
     yaml::{self, Node, Sources},
 };
+
+use super::sandbox::messages as shown;
 
 fn load(text: &str, visible: Visible) -> (Option<Template>, Notes) {
     let mut sources = Sources::default();
@@ -29,25 +30,6 @@ fn context(text: &str) -> Context {
         context.set(&entry.key.name, entry.value.clone());
     }
     context
-}
-
-fn shown(notes: &Notes) -> String {
-    let mut out = String::new();
-    for note in notes.sorted() {
-        let place = note.place.as_ref().map(ToString::to_string).unwrap_or_default();
-        writeln!(out, "{}[{}] {place}: {}", note.severity, note.code, note.message).unwrap();
-        if let Some(place) = note.place.as_ref().filter(|place| place.line > 0) {
-            writeln!(out, "  | {}", place.source).unwrap();
-            writeln!(out, "  | {}{}", " ".repeat(place.column - 1), "^".repeat(place.length)).unwrap();
-        }
-        for (what, place) in &note.related {
-            writeln!(out, "  {what}: {place}").unwrap();
-        }
-        for hint in &note.hints {
-            writeln!(out, "  hint: {hint}").unwrap();
-        }
-    }
-    out
 }
 
 fn emitted(nodes: &[Node]) -> String {
