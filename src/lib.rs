@@ -1,17 +1,35 @@
 //! Stackloom weaves versioned stack and cluster definitions into one GitOps tree.
-pub mod check;
-pub mod cli;
+//!
+//! ```text
+//! files ─World→ Sources ─parse→ Definitions ─lower→ Model ─resolve→ Resolution ─freeze→ Releases ─plan→ Plan
+//!       (text)          (as written)       (as meant)      (exact)             (read or made)    (no choices left)
+//!       ─draw→ objects ─check→ parts ─Sink→ tree
+//! ```
+//!
+//! [`generate::generate`] is that line as a function. The modules below stand in reading order, and it is an order: a
+//! module uses only those above it.
+//!
+//! | a user sees | read by | written by |
+//! |---|---|---|
+//! | `stackloom.yaml`, `stacks/`, `clusters/` | [`io::disk::Workspace`], then [`definition::parse`] | [`cli`] (`init`, `new`) |
+//! | `generated/releases/<release>/` | [`release::read`] | [`release::write`], through a [`tree::Sink`] |
+//! | `generated/management/` | nobody: the tree is a function of the sources alone | [`render::draw`], through a [`tree::Sink`] |
+//! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
+//! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
+
+pub mod note;
+pub mod yaml;
+pub mod tree;
+pub mod model;
+pub mod world;
+pub mod template;
 pub mod definition;
+pub mod resolve;
+pub mod release;
+pub mod plan;
+pub mod render;
+pub mod check;
+pub mod publish;
 pub mod generate;
 pub mod io;
-pub mod model;
-pub mod note;
-pub mod plan;
-pub mod publish;
-pub mod release;
-pub mod render;
-pub mod resolve;
-pub mod template;
-pub mod tree;
-pub mod world;
-pub mod yaml;
+pub mod cli;

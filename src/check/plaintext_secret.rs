@@ -41,10 +41,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 }
 
 fn walk(object: &Object, key: &str, node: &Node, finder: &mut Finder<'_>) {
-    if let Some(text) = node.as_str() {
-        if let Some(what) = looks_like(key, text) {
-            report(object, node, what, finder);
-        }
+    if let Some(what) = node.as_str().and_then(|text| looks_like(key, text)) {
+        report(object, node, what, finder);
     }
     for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
         walk(object, &entry.key.name, &entry.value, finder);
@@ -93,9 +91,9 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
 
 /// A literal value under a key that says it is a credential; references, placeholders and switches are none.
 fn is_credential(key: &str, text: &str) -> bool {
-    let key = key.to_ascii_lowercase().replace(['-', '_'], "");
     const ENDS: [&str; 7] =
         ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
+    let key = key.to_ascii_lowercase().replace(['-', '_'], "");
     let named = ENDS.iter().any(|end| key.ends_with(end)) || key == "token";
     let literal = !text.is_empty()
         && !text.contains("{{")

@@ -35,7 +35,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut sink: Box<dyn Sink> = if args.check {
         Box::new(CheckSink::new(&world))
     } else if args.commit {
-        Box::new(CommitSink::new(&world))
+        Box::new(CommitSink::open(&world)?)
     } else {
         Box::new(DiskSink::new(&world))
     };

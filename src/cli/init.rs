@@ -60,7 +60,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return Ok(Exit::Input);
     }
     disk::write_all(&root, &files)?;
-    let made = git::init(&root)?;
+    let world = disk::Workspace::open(&root)?;
+    let made = git::Repository::find(&world)?.is_none();
+    if made {
+        git::Repository::init(&world)?;
+    }
     printer.result(&format!(
         "{} written{}",
         counted(files.len(), "file"),

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, scaffold};
 use crate::{
-    yaml::{Mapping, Node, emit},
     definition::{self, Definitions, Kind, Maturity},
     generate::{self, Failure},
     io::disk::{self, Workspace},
     model::{KubernetesVersion, Label, StackId},
     note::{Notes, Place},
     world::{Input, World},
+    yaml::{Mapping, Node, emit},
 };
 
 /// Add a stack, an addon or a cluster
@@ -116,7 +116,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     disk::write_all(world.root(), &files)?;
     printer.notes(&notes);
     printer.result(&format!("{} written:", counted(files.len(), "file")));
-    files.keys().for_each(|path| printer.result(&format!("  {path}")));
+    for path in files.keys() {
+        printer.result(&format!("  {path}"));
+    }
     // What was begun must stand as it is; what does not is told at once, and is for the author to finish.
     let mut found = Notes::new();
     let checked = generate::check(&world, &|_, _| {}, &mut found);
@@ -208,8 +210,11 @@ fn addon(
             files.insert(format!("{base}/addon.yaml"), addon(mapping([("stage", "default".into())])));
             let labels = mapping([("cluster", "${{ cluster.name }}".into())]);
             let metadata = mapping([("name", args.name.as_str().into()), ("labels", labels.into())]);
-            let namespace =
-                mapping([("apiVersion", "v1".into()), ("kind", "Namespace".into()), ("metadata", metadata.into())]);
+            let namespace = mapping([
+                ("apiVersion", "v1".into()),
+                ("kind", "Namespace".into()),
+                ("metadata", metadata.into()),
+            ]);
             let mut manifest = "# Manifests are templates, applied in the workload cluster.\n".to_owned();
             emit(&Node::from(namespace), &mut manifest);
             files.insert(format!("{base}/manifests/namespace.yaml"), manifest);
@@ -304,7 +309,8 @@ impl Choice<'_> {
         });
         spec.set_some("managementCluster", management);
         spec.set("controlPlane", mapping([("replicas", 1.into())]));
-        let pool = mapping([("name", "md-0".into()), ("class", "default-worker".into()), ("replicas", 1.into())]);
+        let pool =
+            mapping([("name", "md-0".into()), ("class", "default-worker".into()), ("replicas", 1.into())]);
         spec.set("nodePools", vec![pool.into()]);
         Some(definition(Kind::ClusterDefinition, folder.matches('/').count() + 1, metadata, spec))
     }
@@ -330,7 +336,11 @@ impl Choice<'_> {
             }
         };
         let kubernetes = self.args.kubernetes.clone().or_else(|| self.newest(&stack))?;
-        Some(mapping([("stack", stack.into()), ("kubernetes", kubernetes.into()), ("release", "head".into())]))
+        Some(mapping([
+            ("stack", stack.into()),
+            ("kubernetes", kubernetes.into()),
+            ("release", "head".into()),
+        ]))
     }
 
     /// The newest minor of a stack that is for production, else the newest at all.

@@ -25,13 +25,13 @@ pub struct Named {
 pub type Labels = BTreeMap<String, Option<String>>;
 
 /// Any value.
-pub type Anything = serde_json::Value;
+pub(super) type Anything = serde_json::Value;
 
 /// A map whose values may be anything.
-pub type AnyMap = BTreeMap<String, Anything>;
+pub(super) type AnyMap = BTreeMap<String, Anything>;
 
 /// A whole number of seconds, or of anything else that is not negative.
-pub type Count = i64;
+pub(super) type Count = i64;
 
 /// The schema of a whole number that fits the API's int32.
 pub(super) fn count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {

@@ -26,11 +26,8 @@ fn folders(path: &str) -> Vec<&str> {
 }
 
 fn nulls_at(path: &[String]) -> Nulls {
-    let keep = match path.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["spec", "raw", ..] => true,
-        ["spec", "addons", _, "values", ..] => true,
-        _ => false,
-    };
+    let path: Vec<_> = path.iter().map(String::as_str).collect();
+    let keep = matches!(path.as_slice(), ["spec", "raw", ..] | ["spec", "addons", _, "values", ..]);
     if keep { Nulls::Keep } else { Nulls::Remove }
 }
 

@@ -20,6 +20,8 @@ pub struct ManagementCluster {
     pub name: Label,
     /// What reconciles the tree there.
     pub engine: Engine,
+    /// What installs addons into workload clusters.
+    pub addon_delivery: AddonDelivery,
     /// Where the engine reads this repository from.
     pub source: EngineSource,
     /// The folder of the fleet inside the repository; empty for its root.
@@ -54,6 +56,25 @@ impl ManagementCluster {
 pub enum Engine {
     /// Flux.
     Flux,
+}
+
+/// What installs addons into workload clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddonDelivery {
+    /// `HelmReleases` of Flux, in the management cluster.
+    FluxHelmRelease,
+}
+
+impl AddonDelivery {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::FluxHelmRelease];
+
+    /// What goes with an engine where nothing else is said.
+    pub fn of(engine: Engine) -> Self {
+        match engine {
+            Engine::Flux => Self::FluxHelmRelease,
+        }
+    }
 }
 
 /// Where the engine reads this repository from.

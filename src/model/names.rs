@@ -129,6 +129,13 @@ impl fmt::Display for StackId {
     }
 }
 
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: [u8; 16] = *b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
 /// A name within 63 characters, the limit of label values, which Flux makes of names: as it is where it fits, else cut
 /// and told apart by a hash of the whole.
 pub fn shortened(name: &str) -> String {
@@ -137,7 +144,7 @@ pub fn shortened(name: &str) -> String {
         return name.to_owned();
     }
     let digest = Sha256::digest(name.as_bytes());
-    let hash: String = digest.iter().take(HASH / 2).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&digest[..HASH / 2]);
     let cut = name[..LABEL_LIMIT - HASH - 1].trim_end_matches(['-', '.']);
     format!("{cut}-{hash}")
 }

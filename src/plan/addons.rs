@@ -204,6 +204,7 @@ impl Planner<'_> {
     }
 
     /// The version that the cluster asks for, else the release's own.
+    #[expect(clippy::option_option, reason = "none is at fault, some of none has no version")]
     fn version(
         &self,
         frozen: &ReleaseAddon,

@@ -3,7 +3,7 @@
 use semver::Version;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Chart, ManagementCluster, shortened};
+use crate::model::{Chart, ManagementCluster, hex, shortened};
 
 /// A version of a chart, where a management cluster takes it from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,5 +68,5 @@ impl ChartSource {
 }
 
 fn short_hash(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(4).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes())[..4])
 }

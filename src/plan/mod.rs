@@ -101,7 +101,9 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         notes.append(own);
     }
     let mut index = Index::default();
-    clusters.iter().for_each(|cluster| index.add(cluster));
+    for cluster in &clusters {
+        index.add(cluster);
+    }
     notes.halt(Plan {
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
@@ -111,11 +113,14 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     })
 }
 
+/// Releases by name, and chart sources: what the clusters of one management cluster share.
+type Shared = (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>);
+
 /// What is shared between clusters.
 #[derive(Default)]
 struct Index {
     heads: BTreeMap<String, Arc<Release>>,
-    management: BTreeMap<Label, (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>)>,
+    management: BTreeMap<Label, Shared>,
     namespaces: BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
 }
 
@@ -136,10 +141,7 @@ impl Index {
     }
 }
 
-fn management(
-    management: &Arc<ManagementCluster>,
-    index: &BTreeMap<Label, (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>)>,
-) -> ManagementPlan {
+fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Shared>) -> ManagementPlan {
     let (releases, charts) = index.get(&management.name).cloned().unwrap_or_default();
     ManagementPlan {
         management: management.clone(),

@@ -235,3 +235,130 @@ fn trailer(key: &str, values: Vec<String>) -> String {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::TreePath;
+
+    fn path(path: &str) -> TreePath {
+        TreePath::parse(&format!("generated/{path}")).unwrap()
+    }
+
+    fn cluster(management: &str, name: &str) -> (PartId, TreePath) {
+        let (namespace, cluster) = ("team-a".to_owned(), name.to_owned());
+        let at = path(&format!("management/{management}/clusters/team-a/{name}/cluster.yaml"));
+        (PartId::Cluster { management: management.to_owned(), namespace, cluster }, at)
+    }
+
+    fn release(name: &str) -> (PartId, TreePath) {
+        (PartId::Release(name.to_owned()), path(&format!("releases/{name}/release.yaml")))
+    }
+
+    fn changes(list: &[((PartId, TreePath), FileChange)]) -> Changes {
+        let mut changes = Changes::default();
+        for ((part, path), change) in list {
+            match change {
+                FileChange::Removed => changes.record_removed(path.clone()),
+                _ => changes.record(part, path, *change),
+            }
+        }
+        changes
+    }
+
+    fn subject_of(list: &[((PartId, TreePath), FileChange)]) -> String {
+        message(&changes(list)).lines().next().unwrap().to_owned()
+    }
+
+    use FileChange::{Added, Changed, Removed, Unchanged};
+
+    #[test]
+    fn a_subject_names_what_is_few() {
+        let one = || cluster("mgmt", "one");
+        assert_eq!(subject_of(&[(one(), Added)]), "generate: team-a/one added");
+        assert_eq!(subject_of(&[(one(), Changed)]), "generate: team-a/one");
+        assert_eq!(subject_of(&[(one(), Removed)]), "generate: team-a/one removed");
+        let two = [
+            (one(), Changed),
+            (cluster("other", "one"), Added),
+            (release("docker-scs-1-35-v0-sha.a1"), Unchanged),
+        ];
+        assert_eq!(subject_of(&two), "generate: mgmt/team-a/one, other/team-a/one");
+        let mixed = [(one(), Added), (release("docker-scs-1-35-v0-sha.a1"), Added)];
+        assert_eq!(subject_of(&mixed), "generate: team-a/one, release docker-scs-1-35-v0-sha.a1 added");
+    }
+
+    #[test]
+    fn a_subject_counts_what_is_many() {
+        let names: Vec<String> = (0..40).map(|number| format!("cluster-{number}")).collect();
+        let mut list: Vec<_> = names.iter().map(|name| (cluster("mgmt", name), Changed)).collect();
+        list.push((release("openstack-scs-1-35-v0-sha.a1b2c3d"), Added));
+        assert_eq!(subject_of(&list), "generate: 40 clusters, 1 release changed");
+    }
+
+    #[test]
+    fn a_subject_without_clusters_and_releases() {
+        let namespace = PartId::Namespace { management: "mgmt".to_owned(), namespace: "team-a".to_owned() };
+        let at = path("management/mgmt/namespaces/team-a/namespace.yaml");
+        assert_eq!(subject_of(&[((namespace, at), Changed)]), "generate: namespace team-a");
+        let management = (PartId::Management("mgmt".to_owned()), path("management/mgmt/flux/entry.yaml"));
+        assert_eq!(subject_of(&[(management, Added)]), "generate: management cluster mgmt added");
+        let root = (PartId::Root, path(".gitattributes"));
+        assert_eq!(message(&changes(&[(root, Added)])), "generate: files of the tree itself\n");
+    }
+
+    #[test]
+    fn a_message_in_full() {
+        let list = [
+            (cluster("mgmt", "one"), Added),
+            (cluster("mgmt", "two"), Unchanged),
+            (cluster("mgmt", "three"), Changed),
+            (cluster("mgmt", "four"), Removed),
+            (release("docker-scs-1-35-v0-sha.a1"), Removed),
+            (release("docker-scs-1-35-v0-sha.b2"), Added),
+        ];
+        let expected = "\
+generate: 3 clusters, 2 releases changed
+
+Clusters added:
+- team-a/one
+
+Clusters changed:
+- team-a/three
+
+Clusters removed:
+- team-a/four
+
+Releases added:
+- docker-scs-1-35-v0-sha.b2
+
+Releases removed:
+- docker-scs-1-35-v0-sha.a1
+
+Stackloom-Cluster: mgmt/team-a/four
+Stackloom-Cluster: mgmt/team-a/one
+Stackloom-Cluster: mgmt/team-a/three
+Stackloom-Release: docker-scs-1-35-v0-sha.a1
+Stackloom-Release: docker-scs-1-35-v0-sha.b2
+";
+        assert_eq!(message(&changes(&list)), expected);
+    }
+
+    #[test]
+    fn a_file_removed_from_a_part_that_stays_is_a_change() {
+        let (part, kept) = cluster("mgmt", "one");
+        let gone = path("management/mgmt/clusters/team-a/one/cilium.yaml");
+        let list = [((part.clone(), kept), Unchanged), ((part, gone), Removed)];
+        assert_eq!(subject_of(&list), "generate: team-a/one");
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_counted() {
+        let names: Vec<String> = (0..500).map(|number| format!("c{number}")).collect();
+        let list: Vec<_> = names.iter().map(|name| (cluster("mgmt", name), Added)).collect();
+        let text = message(&changes(&list));
+        assert!(text.contains("\n- and 480 more\n"), "{text}");
+        assert!(text.ends_with("\nStackloom-Cluster-Count: 500\n"), "{text}");
+        assert_eq!(text.matches("Stackloom-Cluster: ").count(), TRAILERS);
+    }
+}

@@ -73,14 +73,14 @@ impl<'a> Objects<'a> {
     fn check_all(&mut self) -> Option<&'a Node> {
         let mut seen = BTreeSet::new();
         for object in &self.release.objects {
-            if let Some(identity) = self.check_one(object) {
-                if !seen.insert(identity.clone()) {
-                    self.error(
-                        object,
-                        format!("two objects {} `{}` in one class", identity.0, identity.1),
-                        "give each its own name",
-                    );
-                }
+            if let Some(identity) = self.check_one(object)
+                && !seen.insert(identity.clone())
+            {
+                self.error(
+                    object,
+                    format!("two objects {} `{}` in one class", identity.0, identity.1),
+                    "give each its own name",
+                );
             }
         }
         let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");

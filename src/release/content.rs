@@ -3,7 +3,11 @@
 use sha2::{Digest, Sha256};
 
 use super::{Release, ReleaseAddon};
-use crate::{definition::StackTemplate, model::ImageSource, yaml::emit};
+use crate::{
+    definition::StackTemplate,
+    model::{ImageSource, hex},
+    yaml::emit,
+};
 
 /// `sha256:` digests of the content of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +43,7 @@ fn digest(parts: &[String]) -> String {
         hasher.update((part.len() as u64).to_be_bytes());
         hasher.update(part.as_bytes());
     }
-    let hex: String = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+    format!("sha256:{}", hex(&hasher.finalize()))
 }
 
 fn class(release: &Release) -> Vec<String> {

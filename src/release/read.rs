@@ -2,9 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use semver::Version;
+
 use super::{Content, Release, ReleaseAddon, class, content};
 use crate::{
     definition::{self as written, Kind, StackTemplate, Written, lower_frozen},
+    model::Addon,
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
     yaml::{self, Node, Source, Sources, Value},
@@ -43,13 +46,9 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let objects = reader.objects(notes);
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
-    let addons = parts.addons.into_iter().map(|(addon, version)| {
-        let values =
-            reader.templates(&format!("addons/{}/values.yaml", addon.name), Visible::Addon, notes).pop();
-        let manifests = reader.templates(&format!("addons/{}/manifests/", addon.name), Visible::Addon, notes);
-        let values_objects = super::values_objects(&addon, source, level, notes);
-        Arc::new(ReleaseAddon { addon, version, values_objects, values, manifests })
-    });
+    let addons =
+        parts.addons.iter().map(|(addon, version)| reader.addon(addon, version.clone(), source, notes));
+    let addons = addons.collect();
     let mut release = Release {
         name: written.value.metadata.name.clone(),
         channel: spec.channel,
@@ -60,7 +59,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         class: class::ClusterClass::default(),
         namespace,
         cluster,
-        addons: addons.collect(),
+        addons,
         images: parts.images,
         compatibility: parts.compatibility,
         content: recorded(&spec.content),
@@ -160,6 +159,23 @@ impl Reader<'_> {
             self.below("cluster-class/").filter_map(|(_, source)| yaml::read(source, notes)).collect();
         objects.sort_by_cached_key(super::freeze::identity);
         objects
+    }
+
+    fn addon(
+        &self,
+        addon: &Addon,
+        version: Option<Version>,
+        source: &Source,
+        notes: &mut Notes,
+    ) -> Arc<ReleaseAddon> {
+        let folder = format!("addons/{}", addon.name);
+        Arc::new(ReleaseAddon {
+            addon: addon.clone(),
+            version,
+            values_objects: super::values_objects(addon, source, self.level, notes),
+            values: self.templates(&format!("{folder}/values.yaml"), Visible::Addon, notes).pop(),
+            manifests: self.templates(&format!("{folder}/manifests/"), Visible::Addon, notes),
+        })
     }
 
     fn templates(&self, prefix: &str, visible: Visible, notes: &mut Notes) -> Vec<StackTemplate> {

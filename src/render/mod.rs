@@ -4,6 +4,7 @@
 
 mod cluster;
 mod context;
+mod delivery;
 mod flux;
 mod namespace;
 
@@ -102,7 +103,7 @@ pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
     let mut drawn = Drawn { id: subject.id(), objects: Vec::new(), texts: Vec::new() };
     match subject {
         Subject::Root => {
-            drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()))
+            drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));
         }
         Subject::Release(release) => drawn.texts.extend(release_files(release)),
         Subject::Management(plan, management) => flux::management(&plan.fleet, management, &mut drawn),

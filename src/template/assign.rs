@@ -9,15 +9,26 @@ use super::{
 };
 use crate::yaml::{RawKind, RawNode};
 
-/// The statements that stand among a collection's own entries, and for each entry the blocks inside it.
-type Assigned = (Vec<usize>, Vec<Vec<Group>>);
+/// Where the blocks of a collection belong.
+pub(super) struct Assigned {
+    /// The statements that stand among its own entries.
+    pub(super) owned: Vec<usize>,
+    /// For each entry, the blocks inside it.
+    pub(super) deeper: Vec<Vec<Group>>,
+    /// Whether every block belongs somewhere.
+    pub(super) sound: bool,
+}
 
 /// Where the last thing in a node begins; nothing of it begins later.
 pub(super) fn last_start(node: &RawNode) -> usize {
     match &node.kind {
         RawKind::Scalar { .. } if node.start == node.end => 0,
         RawKind::Scalar { .. } => node.start,
-        RawKind::Sequence(items) => items.iter().map(last_start).max().unwrap_or(0).max(node.start),
+        RawKind::Sequence(items) => {
+            // An empty item has no node, but a dash, behind which its start is.
+            let last = items.iter().map(|item| item.start.max(last_start(item))).max();
+            last.unwrap_or(0).max(node.start)
+        }
         RawKind::Mapping(entries) => {
             let last = entries.iter().map(|(key, value)| key.start.max(last_start(value))).max();
             last.unwrap_or(0).max(node.start)
@@ -27,12 +38,7 @@ pub(super) fn last_start(node: &RawNode) -> usize {
 
 impl Loader<'_> {
     /// Assigns blocks to a collection whose entries begin at `starts` and begin their last things at `lasts`.
-    pub(super) fn assign(
-        &mut self,
-        starts: &[usize],
-        lasts: &[usize],
-        groups: Vec<Group>,
-    ) -> Option<Assigned> {
+    pub(super) fn assign(&mut self, starts: &[usize], lasts: &[usize], groups: Vec<Group>) -> Assigned {
         let (mut owned, mut sound) = (Vec::new(), true);
         let mut deeper: Vec<Vec<Group>> = starts.iter().map(|_| Vec::new()).collect();
         let mut waiting: Vec<_> = groups.into_iter().map(|group| (group, usize::MAX)).collect();
@@ -63,7 +69,7 @@ impl Loader<'_> {
                 sound = false;
             }
         }
-        sound.then_some((owned, deeper))
+        Assigned { owned, deeper, sound }
     }
 
     /// Whether a statement stands between whole entries of a collection.

@@ -67,6 +67,11 @@ impl Scope {
         Self::of(Frame { bound, outer, root: self.frame.root.clone() })
     }
 
+    /// What a name means.
+    pub(super) fn get(&self, name: &str) -> Option<Any> {
+        self.frame.get_value_by_str(name)
+    }
+
     /// The names as the value that expressions are evaluated over.
     pub(super) fn value(&self) -> Any {
         self.value.clone()

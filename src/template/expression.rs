@@ -24,6 +24,8 @@ pub(super) struct Expression {
     pub(super) offset: usize,
     compiled: minijinja::Expression<'static, 'static>,
     rewritten: Option<Rewritten>,
+    /// The names of `a.b.c`, which is followed without the machine; empty for any other expression.
+    path: Vec<Arc<str>>,
     level: u32,
 }
 
@@ -41,7 +43,8 @@ impl Expression {
     /// Compiles the expression that stands between the braces or behind the keyword, from the byte `offset` on.
     pub(super) fn compile(written: &str, offset: usize, level: u32) -> Result<Self, Failure> {
         let text = written.trim();
-        let offset = offset + (written.len() - written.trim_start().len());
+        let blanks = if text.is_empty() { 0 } else { written.len() - written.trim_start().len() };
+        let offset = offset + blanks;
         let fail = |range: Range<usize>, message: String, hint: &str| Failure {
             code: "template-syntax",
             message,
@@ -50,7 +53,11 @@ impl Expression {
         };
         if text.is_empty() {
             let message = "an empty expression".to_owned();
-            return Err(fail(0..1, message, "write the name of a value, such as `cluster.name`"));
+            return Err(fail(
+                0..written.len().max(1),
+                message,
+                "write the name of a value, such as `cluster.name`",
+            ));
         }
         let words = tokens(text);
         check_size(&words, text).map_err(|message| {
@@ -74,7 +81,8 @@ impl Expression {
             }
             None => compiled,
         };
-        Ok(Self { text: text.into(), offset, compiled, rewritten, level })
+        let path = path(&words, text);
+        Ok(Self { text: text.into(), offset, compiled, rewritten, path, level })
     }
 
     /// The names of the context that the expression reads, with the bytes of the file where each first stands.
@@ -104,11 +112,21 @@ impl Expression {
 
     /// The value of the expression; undefined is a failure.
     pub(super) fn evaluate(&self, scope: &Scope) -> Result<Any, Failure> {
+        if let Some(value) = self.follow(scope) {
+            return Ok(value);
+        }
         match self.compiled.eval(scope.value()) {
             Ok(value) if value.is_undefined() => Err(self.undefined(None, scope)),
             Ok(value) => Ok(value),
             Err(error) => Err(self.failure(&error, scope)),
         }
+    }
+
+    /// The value at the path; none where it leads nowhere, which the machine knows how to say.
+    fn follow(&self, scope: &Scope) -> Option<Any> {
+        let (first, rest) = self.path.split_first()?;
+        let value = rest.iter().try_fold(scope.get(first)?, |value, name| value.get_attr(name).ok())?;
+        (!value.is_undefined()).then_some(value)
     }
 
     fn failure(&self, error: &Error, scope: &Scope) -> Failure {
@@ -145,7 +163,7 @@ impl Expression {
     }
 
     /// Says which name is undefined: the one that the error speaks of, or the first path that leads nowhere.
-    fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
+    pub(super) fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
         let told = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
             let start = self.text.find(path)?;
             Some(start..start + path.len())
@@ -229,6 +247,21 @@ fn within(range: &Range<usize>, text: &str) -> Range<usize> {
     let start = text.floor_char_boundary(range.start.min(text.len().saturating_sub(1)));
     let end = text.ceil_char_boundary(range.end.clamp(start + 1, text.len().max(start + 1)).min(text.len()));
     start..end
+}
+
+/// The names of an expression that is nothing but names and points.
+fn path(words: &[Token], text: &str) -> Vec<Arc<str>> {
+    const LITERALS: [&str; 6] = ["true", "false", "none", "True", "False", "None"];
+    let is_path = words.len() % 2 == 1
+        && words.iter().enumerate().all(|(at, word)| match at % 2 {
+            0 => word.kind == Kind::Word,
+            _ => word.text(text) == ".",
+        });
+    let first = words.first().map_or("", |word| word.text(text));
+    if !is_path || LITERALS.contains(&first) {
+        return Vec::new();
+    }
+    words.iter().step_by(2).map(|word| word.text(text).into()).collect()
 }
 
 /// Refuses what would make the compiler recurse deeply.

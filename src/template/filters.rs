@@ -1,4 +1,4 @@
-//! The filters of the language that are ours: those that print values, and those that minijinja prints as Python does.
+//! Filters on text. They are our own because minijinja's print booleans and null as Python does.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -76,6 +76,9 @@ pub(super) fn lines(value: &Any) -> Result<Vec<String>, Error> {
 }
 
 pub(super) fn join(value: &Any, separator: Option<&str>) -> Result<String, Error> {
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
+    }
     let mut joined = String::new();
     for (at, item) in value.try_iter()?.enumerate() {
         if at > 0 {
@@ -103,12 +106,6 @@ pub(super) fn indent(value: &Any, width: Option<usize>, first: Option<bool>) -> 
         indented.push_str(line);
     }
     Ok(indented)
-}
-
-/// What is unset is null here, so null takes the default as an undefined name does.
-pub(super) fn default(value: &Any, other: Any, also_false: Option<bool>) -> Any {
-    let unset = value.is_undefined() || value.is_none() || (also_false == Some(true) && !value.is_true());
-    if unset { other } else { value.clone() }
 }
 
 pub(super) fn tojson(value: &Any) -> Result<String, Error> {

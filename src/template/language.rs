@@ -5,11 +5,11 @@
 //! - filters on text: `b64encode indent(width, first) join(separator) lines lower replace(from, to) sha256
 //!   split(separator) string tojson toyaml trim(characters) upper`
 //! - filters on numbers: `abs float int round`
-//! - filters on lists and maps: `dictsort first items last length list map max min reject rejectattr reverse select
-//!   selectattr sort sum unique`
+//! - filters on lists and maps: `first items last length list map(filter or attribute=) max min reject(test)
+//!   rejectattr(attribute, test) reverse select(test) selectattr(attribute, test) sort(attribute=, reverse=) unique`
 //! - filters on anything: `bool default(value)` (null and undefined take the default)
-//! - tests: `boolean defined divisibleby endingwith eq even false float ge gt in integer iterable le lt mapping ne none
-//!   number odd sequence startingwith string true undefined`
+//! - tests: `boolean defined endingwith eq even false float ge gt in integer iterable le lt mapping ne none number odd
+//!   sequence startingwith string true undefined`
 //! - operators: those of minijinja: `+ - * / // % ** ~ == != < <= > >= in and or not`, `a if b else c`, `x[0]`, `x[1:]`
 //!
 //! Bound in a loop, beside its names: `loop` with `index index0 first last length`. Maps are walked in the order of
@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use minijinja::{Environment, UndefinedBehavior, filters as builtin, functions, tests};
 
-use super::{filters, lex::TEXT_FILTER, limits::FUEL};
+use super::{checks, filters, lex::TEXT_FILTER, limits::FUEL, lists};
 
 /// The newest language level; this program knows every level from 1 to this.
 pub const LANGUAGE: u32 = 1;
@@ -61,66 +61,87 @@ macro_rules! table {
 table! { FILTERS, add_filters, add_filter:
     "abs" builtin::abs,
     "b64encode" filters::b64encode,
-    "bool" builtin::bool,
-    "default" filters::default,
-    "dictsort" builtin::dictsort,
-    "first" builtin::first,
-    "float" builtin::float,
+    "bool" lists::truth,
+    "default" lists::default,
+    "first" lists::first,
+    "float" lists::float,
     "indent" filters::indent,
-    "int" builtin::int,
-    "items" builtin::items,
+    "int" lists::int,
+    "items" lists::pairs,
     "join" filters::join,
-    "last" builtin::last,
-    "length" builtin::length,
+    "last" lists::last,
+    "length" lists::length,
     "lines" filters::lines,
-    "list" builtin::list,
+    "list" lists::list,
     "lower" filters::lower,
-    "map" builtin::map,
-    "max" builtin::max,
-    "min" builtin::min,
-    "reject" builtin::reject,
-    "rejectattr" builtin::rejectattr,
+    "map" lists::map,
+    "max" lists::max,
+    "min" lists::min,
+    "reject" lists::reject,
+    "rejectattr" lists::rejectattr,
     "replace" filters::replace,
-    "reverse" builtin::reverse,
+    "reverse" lists::reverse,
     "round" builtin::round,
-    "select" builtin::select,
-    "selectattr" builtin::selectattr,
+    "select" lists::select,
+    "selectattr" lists::selectattr,
     "sha256" filters::sha256,
-    "sort" builtin::sort,
+    "sort" lists::sort,
     "split" filters::split,
     "string" filters::string,
-    "sum" builtin::sum,
     "tojson" filters::tojson,
     "toyaml" filters::toyaml,
     "trim" filters::trim,
-    "unique" builtin::unique,
+    "unique" lists::unique,
     "upper" filters::upper,
 }
 
 table! { TESTS, add_tests, add_test:
-    "boolean" tests::is_boolean,
+    "boolean" checks::boolean,
     "defined" tests::is_defined,
-    "divisibleby" tests::is_divisibleby,
-    "endingwith" tests::is_endingwith,
-    "eq" tests::is_eq,
-    "even" tests::is_even,
-    "false" tests::is_false,
-    "float" tests::is_float,
-    "ge" tests::is_ge,
-    "gt" tests::is_gt,
-    "in" tests::is_in,
-    "integer" tests::is_integer,
-    "iterable" tests::is_iterable,
-    "le" tests::is_le,
-    "lt" tests::is_lt,
-    "mapping" tests::is_mapping,
-    "ne" tests::is_ne,
-    "none" tests::is_none,
-    "number" tests::is_number,
-    "odd" tests::is_odd,
-    "sequence" tests::is_sequence,
-    "startingwith" tests::is_startingwith,
-    "string" tests::is_string,
-    "true" tests::is_true,
+    "endingwith" checks::endingwith,
+    "eq" checks::eq,
+    "even" checks::even,
+    "false" checks::is_false,
+    "float" checks::float,
+    "ge" checks::ge,
+    "gt" checks::gt,
+    "in" checks::is_in,
+    "integer" checks::integer,
+    "iterable" checks::iterable,
+    "le" checks::le,
+    "lt" checks::lt,
+    "mapping" checks::mapping,
+    "ne" checks::ne,
+    "none" checks::none,
+    "number" checks::number,
+    "odd" checks::odd,
+    "sequence" checks::sequence,
+    "startingwith" checks::startingwith,
+    "string" checks::string,
+    "true" checks::is_true,
     "undefined" tests::is_undefined,
+}
+
+#[cfg(test)]
+mod unit_tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_the_language_is_documented() {
+        let documented: Vec<_> = include_str!("language.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//!"))
+            .flat_map(|line| line.split(|c: char| !(c.is_ascii_alphanumeric())))
+            .collect();
+        for name in FUNCTIONS.iter().chain(FILTERS).chain(TESTS) {
+            assert!(documented.contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_other_level_is_known() {
+        assert!(environment(LANGUAGE).is_some());
+        assert!(environment(0).is_none());
+        assert!(environment(LANGUAGE + 1).is_none());
+    }
 }

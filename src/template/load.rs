@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{
-    assign::last_start,
+    assign::{Assigned, last_start},
     expression::{Expression, Failure},
     mask::{Mask, Piece},
     statement::{self, Group, Statement, groups, nest},
@@ -23,6 +23,8 @@ pub(super) struct Loader<'a> {
     mask: Mask,
     /// The bytes at which comments begin.
     comments: Vec<usize>,
+    /// The bytes at which the `---` and `...` lines begin.
+    markers: Vec<usize>,
     /// Statements of the document that is being read, until they are taken into a tree.
     pub(super) statements: Vec<Option<Statement>>,
 }
@@ -34,12 +36,13 @@ pub(super) fn load(source: &Source, level: u32, notes: &mut Notes) -> Option<Vec
     let mut comments: Vec<_> =
         documents.iter().flat_map(|document| &document.comments).map(|comment| comment.start).collect();
     comments.sort_unstable();
-    let mut loader = Loader { source, level, notes, mask, comments, statements: Vec::new() };
+    let markers = markers(&mask.text);
+    let mut loader = Loader { source, level, notes, mask, comments, markers, statements: Vec::new() };
     let mut sections = loader.sections(&documents)?;
     let mut trees = Vec::new();
     for document in documents {
         let statements = sections.remove(&loader.section(document.start)).unwrap_or_default();
-        trees.push(loader.document(document, statements));
+        trees.push(loader.document(&document, statements));
     }
     let mut sound = true;
     for statement in sections.into_values().flatten() {
@@ -52,21 +55,25 @@ pub(super) fn load(source: &Source, level: u32, notes: &mut Notes) -> Option<Vec
     trees.into_iter().collect::<Option<_>>().filter(|_| sound)
 }
 
+/// Where `---` and `...` lines begin; nothing else can stand at the beginning of a line and look like one.
+fn markers(text: &str) -> Vec<usize> {
+    let (mut markers, mut at) = (Vec::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+        if rest.is_some_and(|rest| rest.trim_start() != rest || rest.is_empty()) {
+            markers.push(at);
+        }
+        at += line.len();
+    }
+    markers
+}
+
 type Sections = std::collections::BTreeMap<usize, Vec<Statement>>;
 
 impl Loader<'_> {
     /// The number of the document, counted by its `---` and `...` lines, that a byte stands in.
     fn section(&self, offset: usize) -> usize {
-        let is_marker = |line: &str| {
-            ["---", "..."].iter().any(|marker| {
-                line.strip_prefix(marker)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\r']))
-            })
-        };
-        let text = &self.mask.text;
-        let line = text[..offset].rfind('\n').map_or(0, |at| at + 1);
-        let own = text[line..offset].starts_with("---");
-        text[..line].lines().filter(|line| is_marker(line)).count() + usize::from(own)
+        self.markers.partition_point(|marker| *marker <= offset)
     }
 
     /// The statements of all documents, by document.
@@ -131,7 +138,7 @@ impl Loader<'_> {
         self.notes.error(code, self.source.place(range.start, length), message)
     }
 
-    fn document(&mut self, document: Document, mut statements: Vec<Statement>) -> Option<Tree> {
+    fn document(&mut self, document: &Document, mut statements: Vec<Statement>) -> Option<Tree> {
         if let Some(at) = document.anchor {
             self.notes
                 .error("template-anchor", self.source.word(at), "anchors and aliases are not for templates")
@@ -171,19 +178,21 @@ impl Loader<'_> {
             RawKind::Sequence(items) => {
                 let starts: Vec<_> = items.iter().map(|item| self.item_start(raw, item)).collect();
                 let lasts: Vec<_> = items.iter().map(last_start).collect();
-                let (owned, deeper) = self.assign(&starts, &lasts, groups)?;
+                let Assigned { owned, deeper, sound } = self.assign(&starts, &lasts, groups);
                 let trees: Vec<_> =
                     items.iter().zip(deeper).map(|(item, groups)| self.tree(item, groups)).collect();
-                Kind::Sequence(self.nest(owned, &starts, trees.into_iter().collect::<Option<_>>()?)?)
+                let trees = trees.into_iter().collect::<Option<_>>().filter(|_| sound)?;
+                Kind::Sequence(self.nest(owned, &starts, trees)?)
             }
             RawKind::Mapping(entries) => {
                 let starts: Vec<_> = entries.iter().map(|(key, _)| key.start).collect();
                 let lasts: Vec<_> =
                     entries.iter().map(|(key, value)| key.start.max(last_start(value))).collect();
-                let (owned, deeper) = self.assign(&starts, &lasts, groups)?;
+                let Assigned { owned, deeper, sound } = self.assign(&starts, &lasts, groups);
                 let trees: Vec<_> =
                     entries.iter().zip(deeper).map(|(entry, groups)| self.entry(entry, groups)).collect();
-                let items = self.nest(owned, &starts, trees.into_iter().collect::<Option<_>>()?)?;
+                let trees = trees.into_iter().collect::<Option<_>>().filter(|_| sound)?;
+                let items = self.nest(owned, &starts, trees)?;
                 self.refuse_duplicates(&items)?;
                 Kind::Mapping(items)
             }
@@ -236,7 +245,7 @@ impl Loader<'_> {
             .collect();
         for index in owned {
             let statement = self.statements.get_mut(index)?.take()?;
-            pieces.push((statement.offset, statement::Piece::Statement(statement)));
+            pieces.push((statement.offset, statement::Piece::Statement(Box::new(statement))));
         }
         pieces.sort_by_key(|(offset, _)| *offset);
         nest(pieces.into_iter().map(|(_, piece)| piece).collect())
@@ -339,12 +348,21 @@ impl Loader<'_> {
 
     /// Statements are known in literal blocks alone; elsewhere a line like one would become one when it is written.
     fn refuse_text_statements(&mut self, raw: &RawNode, text: &str, style: Style) -> Option<()> {
-        let folded = style == Style::Block && self.mask.text[raw.start..raw.end].lines().any(is_statement);
-        if !folded && !(text.contains('\n') && text.lines().any(is_statement)) {
+        let mut at = raw.start;
+        let mut shown = None;
+        for line in self.mask.text[raw.start..raw.end].split_inclusive('\n') {
+            if is_statement(line) {
+                shown.get_or_insert(at + line.len() - line.trim_start().len());
+            }
+            at += line.len();
+        }
+        let made = text.contains('\n') && text.lines().any(is_statement);
+        if !made && (shown.is_none() || style != Style::Block) {
             return Some(());
         }
+        let place = self.source.word(shown.unwrap_or(raw.start));
         self.notes
-            .error("template-statement", self.source.word(raw.start), "a text line that begins with `#%`")
+            .error("template-statement", place, "a line of a text that begins with `#%`")
             .hint("statements work in literal blocks (`|`) alone; for the text `#%` write `${{ \"#%\" }}`");
         None
     }
@@ -362,7 +380,7 @@ impl Loader<'_> {
         let mut statements = statements.into_iter();
         let pieces = pieces.into_iter().map(|piece| match piece {
             Some(parts) => Some(statement::Piece::Entry(parts)),
-            None => statements.next().map(statement::Piece::Statement),
+            None => statements.next().map(|statement| statement::Piece::Statement(Box::new(statement))),
         });
         nest(pieces.collect::<Option<_>>()?)
     }
@@ -377,8 +395,13 @@ impl Loader<'_> {
             return None;
         };
         if pieces.iter().any(|piece| matches!(piece, Piece::Text(text) if text.contains("${{"))) {
+            let shown = self.mask.text[within].find("${{").unwrap_or_default();
             self.notes
-                .error("template-syntax", self.source.word(raw.start), "`${{` that opens no expression")
+                .error(
+                    "template-syntax",
+                    self.source.word(raw.start + shown),
+                    "`${{` that opens no expression",
+                )
                 .hint("write `${{ \"${{\" }}` for the text `${{`");
             return None;
         }

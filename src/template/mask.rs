@@ -38,6 +38,13 @@ impl Mask {
                 .hint("templates hold no characters from U+E000 to U+F8FF");
             return None;
         }
+        // YAML breaks lines there, and nothing else does: statements would stand on lines that no one sees.
+        if let Some(at) = lone_return(text) {
+            notes
+                .error("template-character", source.place(at, 1), "a carriage return without a line feed")
+                .hint("end lines with a line feed");
+            return None;
+        }
         let mut mask = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
         let (mut from, mut sound) = (0, true);
         while let Some(found) = text[from..].find("${{") {
@@ -97,6 +104,10 @@ impl Mask {
 
 fn digit(c: char) -> Option<usize> {
     PRIVATE.contains(&c).then(|| (c as u32 - *PRIVATE.start() as u32) as usize)
+}
+
+fn lone_return(text: &str) -> Option<usize> {
+    text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
 /// Whether a `#` stands before the byte on its line: then it may be a comment, where nothing is an expression.

@@ -9,12 +9,14 @@
 //! Absent on purpose: templates that include others, macros, and text that is rendered and parsed again.
 
 mod assign;
+mod checks;
 mod context;
 mod expression;
 mod filters;
 mod language;
 mod lex;
 mod limits;
+mod lists;
 mod load;
 mod mask;
 mod names;
@@ -120,3 +122,6 @@ impl fmt::Debug for Template {
         write!(f, "{}:\n{}", self.source.path, self.canonical())
     }
 }
+
+#[cfg(test)]
+mod unit_tests;

@@ -60,11 +60,12 @@ impl Renderer<'_> {
         self.error("template-limit", range, excess.to_string(), Some(hint))
     }
 
-    fn unfit(&mut self, unfit: &Unfit, expression: &Expression, hint: Option<&str>) -> Failed {
+    fn unfit(&mut self, unfit: &Unfit, expression: &Expression, scope: &Scope, hint: Option<&str>) -> Failed {
         match unfit {
             Unfit::Excess(excess) => self.excess(*excess, &expression.range()),
-            other => {
-                let message = format!("`{}`: {other}", expression.text);
+            Unfit::Undefined => self.failure(expression.undefined(None, scope)),
+            Unfit::Kind(_) => {
+                let message = format!("`{}` is wrong here: {unfit}", expression.text);
                 self.error("template-value", &expression.range(), message, hint.map(str::to_owned))
             }
         }
@@ -76,7 +77,7 @@ impl Renderer<'_> {
 
     fn node(&mut self, expression: &Expression, scope: &Scope, origin: Origin) -> Done<Node> {
         let value = self.evaluate(expression, scope)?;
-        to_node(&value, origin, &mut self.budget).map_err(|unfit| self.unfit(&unfit, expression, None))
+        to_node(&value, origin, &mut self.budget).map_err(|unfit| self.unfit(&unfit, expression, scope, None))
     }
 
     pub(super) fn tree(&mut self, tree: &Tree, scope: &Scope) -> Done<Node> {
@@ -296,7 +297,7 @@ impl Renderer<'_> {
                 ValueKind::None => "ask first, `#% if …`, or give a default: `… | default(\"\")`",
                 _ => "take one of its values, or write it with `tojson`, `toyaml` or `join`",
             };
-            self.unfit(&unfit, expression, Some(hint))
+            self.unfit(&unfit, expression, scope, Some(hint))
         })
     }
 }

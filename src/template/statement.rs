@@ -242,7 +242,7 @@ pub(super) fn groups(
 
 /// A statement, or what stands between statements.
 pub(super) enum Piece<T> {
-    Statement(Statement),
+    Statement(Box<Statement>),
     Entry(T),
 }
 
@@ -263,19 +263,19 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
                 top.items.push(Item::Entry(entry));
                 continue;
             }
-            Piece::Statement(statement) => statement,
+            Piece::Statement(statement) => *statement,
         };
-        let Statement { written, kind, .. } = statement;
+        let Statement { offset, length, kind, written } = statement;
         match kind {
             Kind::Set(name, value) => top.items.push(Item::Set(Binding { name, value, written })),
             Kind::If(_) | Kind::For(..) => {
-                let head = Some(Statement { written, kind, ..statement });
+                let head = Some(Statement { offset, length, kind, written });
                 open.push(Open { head, items: Vec::new(), branches: Vec::new() });
             }
             Kind::Elif(_) | Kind::Else => {
                 let branch = close_branch(top)?;
                 top.branches.push(branch);
-                top.head = Some(Statement { written, kind, ..statement });
+                top.head = Some(Statement { offset, length, kind, written });
             }
             Kind::EndIf => {
                 let mut top = open.pop()?;

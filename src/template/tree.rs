@@ -123,7 +123,7 @@ impl Emit for Tree {
             Kind::Sequence(items) => {
                 let mut shown = Vec::new();
                 lines(items, &mut |line| {
-                    shown.push(line.map_or_else(Shown::Statement, |e| Shown::Entry((), e)))
+                    shown.push(line.map_or_else(Shown::Statement, |item| Shown::Entry((), item)));
                 });
                 View::Sequence(shown)
             }

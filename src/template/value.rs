@@ -99,29 +99,29 @@ pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<
             Value::String(text)
         }
         ValueKind::Seq | ValueKind::Iterable => budget.deeper(|budget| {
-            let items = any.try_iter().map_err(unfit)?;
+            let items = any.try_iter().map_err(|error| unfit(&error))?;
             let nodes = items.map(|item| to_node(&item, origin, budget)).collect::<Result<_, _>>()?;
             Ok::<_, Unfit>(Value::Sequence(Arc::new(nodes)))
         })?,
         ValueKind::Map => budget.deeper(|budget| map(any, origin, budget))?,
-        other => return Err(Unfit::Kind(format!("{other}, which no document holds"))),
+        _ => return Err(Unfit::Kind("nothing that a document holds".to_owned())),
     };
     Ok(Node { value, origin })
 }
 
 fn map(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Value, Unfit> {
     let mut entries = Vec::new();
-    for key in any.try_iter().map_err(unfit)? {
+    for key in any.try_iter().map_err(|error| unfit(&error))? {
         let Some(name) = key.as_str().map(Arc::from) else {
             return Err(Unfit::Kind(format!("a map with the key {key:?}, which is no text")));
         };
-        let value = to_node(&any.get_item(&key).map_err(unfit)?, origin, budget)?;
+        let value = to_node(&any.get_item(&key).map_err(|error| unfit(&error))?, origin, budget)?;
         entries.push(Entry { key: Key { name, origin }, value });
     }
     Ok(Value::Mapping(Arc::new(entries.into_iter().collect())))
 }
 
-fn unfit(error: minijinja::Error) -> Unfit {
+fn unfit(error: &minijinja::Error) -> Unfit {
     Unfit::Kind(error.detail().map_or_else(|| error.kind().to_string(), str::to_owned))
 }
 
@@ -143,20 +143,16 @@ pub(super) fn to_text(any: &Any) -> Result<Arc<str>, Unfit> {
     match any.kind() {
         ValueKind::String => Ok(any.to_str().unwrap_or_default()),
         ValueKind::Bool => Ok(if any.is_true() { "true".into() } else { "false".into() }),
-        ValueKind::Number => Ok(match number(any)? {
-            Value::Int(whole) => whole.to_string().into(),
-            Value::Float(number) => {
-                let mut text = String::new();
-                crate::yaml::emit(&Node::new(Value::Float(number)), &mut text);
-                text.trim_end().into()
-            }
-            _ => unreachable!("a number is whole or has a fraction"),
-        }),
+        ValueKind::Number => {
+            let mut text = String::new();
+            crate::yaml::emit(&Node::new(number(any)?), &mut text);
+            Ok(text.trim_end().into())
+        }
         ValueKind::Undefined => Err(Unfit::Undefined),
         ValueKind::None => unfit("null"),
         ValueKind::Map => unfit("a map"),
         ValueKind::Seq | ValueKind::Iterable => unfit("a list"),
-        other => unfit(&other.to_string()),
+        _ => unfit("no text"),
     }
 }
 

@@ -50,8 +50,8 @@ pub enum PartId {
 }
 
 impl PartId {
-    /// The part whose own folder a path lies in: how a removed file tells what was removed. None for what lies
-    /// elsewhere, such as the engine's own objects, which stand apart from what they apply.
+    /// The part whose own folder a path lies in: how a removed file tells what was removed. What lies elsewhere in
+    /// the folder of a management cluster, such as the engine's objects, counts as the management cluster's own.
     pub fn of_path(path: &TreePath) -> Option<Self> {
         let parts: Vec<&str> = path.as_str().split('/').skip(1).collect();
         match *parts.as_slice() {
@@ -64,6 +64,7 @@ impl PartId {
                 namespace: namespace.to_owned(),
                 cluster: cluster.to_owned(),
             }),
+            ["management", management, _, ..] => Some(Self::Management(management.to_owned())),
             _ => None,
         }
     }

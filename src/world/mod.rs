@@ -58,7 +58,8 @@ pub fn companion_folder(path: &str) -> Option<&str> {
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
 /// are none: they belong to editors and operating systems.
 pub fn is_input(path: &str) -> bool {
-    let yaml = path.ends_with(".yaml") || path.ends_with(".yml");
+    let extension = std::path::Path::new(path).extension();
+    let yaml = extension.is_some_and(|extension| extension == "yaml" || extension == "yml");
     if path.split('/').any(|part| part.starts_with('.')) {
         return false;
     }

@@ -75,9 +75,9 @@ fn sorted(mapping: &Mapping) -> Vec<Item<'_, Node, Scalar<'_>>> {
 }
 
 /// The keys that come first in a map, in this order; all others follow alphabetically.
-pub fn rank(key: &str) -> u8 {
+pub fn rank(key: &str) -> usize {
     const FIRST: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "metadata", "spec"];
-    FIRST.iter().position(|first| *first == key).map_or(FIRST.len() as u8, |at| at as u8)
+    FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len())
 }
 
 /// Appends a document to `out`, without a separator, ending in one line break.

@@ -85,10 +85,8 @@ fn number(text: &str, unsigned: &str) -> Option<Plain> {
     }
     if is_number_shaped(unsigned) {
         let number: f64 = text.parse().ok()?;
-        return Some(match number.is_finite() {
-            true => Plain::Value(Value::Float(number)),
-            false => Plain::Ambiguous("a number that is too large"),
-        });
+        let finite = number.is_finite().then_some(Plain::Value(Value::Float(number)));
+        return Some(finite.unwrap_or(Plain::Ambiguous("a number that is too large")));
     }
     None
 }

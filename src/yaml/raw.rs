@@ -194,11 +194,13 @@ impl Builder<'_> {
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), start)?;
-                self.open(start, anchor, false, style)
+                self.open(start, anchor, false, style);
+                Some(())
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.refuse_tag(tag.is_some(), start)?;
-                self.open(start, anchor, true, style)
+                self.open(start, anchor, true, style);
+                Some(())
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(end),
             Event::Alias(id) => self.alias(id, start),
@@ -218,10 +220,9 @@ impl Builder<'_> {
         }
     }
 
-    fn open(&mut self, start: usize, anchor: usize, mapping: bool, style: StructureStyle) -> Option<()> {
+    fn open(&mut self, start: usize, anchor: usize, mapping: bool, style: StructureStyle) {
         let flow = style == StructureStyle::Flow;
         self.stack.push(Open { start, anchor, items: Vec::new(), mapping, flow });
-        Some(())
     }
 
     fn close(&mut self, end: usize) -> Option<()> {

@@ -7,7 +7,10 @@ use semver::Version;
 use super::{Lowering, label, place_at, range};
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
-    model::{Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Minor, Subdomain},
+    model::{
+        AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Minor,
+        Subdomain,
+    },
     note::Notes,
 };
 
@@ -91,6 +94,7 @@ impl One<'_> {
         Some(ManagementCluster {
             name: name?,
             engine: engine?,
+            addon_delivery: AddonDelivery::of(engine?),
             source,
             folder,
             cluster_api: cluster_api?,
@@ -132,6 +136,7 @@ impl One<'_> {
         known
     }
 
+    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
     fn decryption(&self, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
         let written::DecryptionProvider::Sops = decryption.provider;

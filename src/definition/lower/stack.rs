@@ -91,7 +91,7 @@ impl OneStack<'_> {
         let mut stacks = Vec::new();
         for (kubernetes, maturity) in versions {
             let files = self.files(kubernetes.minor());
-            stacks.extend(self.one_minor(&id, kubernetes, maturity, versioning, &rules, &files, notes));
+            stacks.push(self.one_minor(&id, kubernetes, maturity, versioning, &rules, &files, notes));
         }
         stacks
     }
@@ -147,7 +147,7 @@ impl OneStack<'_> {
         rules: &[CompatibilityRule],
         files: &StackFiles,
         notes: &mut Notes,
-    ) -> Option<Stack<StackTemplate>> {
+    ) -> Stack<StackTemplate> {
         let cluster_class = self.templates(files, "cluster-class/", Visible::ClusterClass, notes);
         if cluster_class.is_empty() && notes.errors() == 0 {
             notes
@@ -180,7 +180,7 @@ impl OneStack<'_> {
             .node_images
             .as_ref()
             .map(|written| images(&written.value.spec.images, written, &kubernetes, notes));
-        Some(Stack {
+        Stack {
             id: id.clone(),
             kubernetes,
             maturity,
@@ -191,7 +191,7 @@ impl OneStack<'_> {
             addons,
             images: images.unwrap_or_default(),
             compatibility: rules.to_vec(),
-        })
+        }
     }
 
     fn addons(

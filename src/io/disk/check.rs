@@ -34,7 +34,7 @@ impl Sink for CheckSink {
 
     fn keep(&mut self, folder: TreePath) {
         if let Some(comparison) = &mut self.comparison {
-            comparison.keep(folder);
+            comparison.keep(&folder);
         }
     }
 

@@ -68,7 +68,7 @@ impl Comparison {
     }
 
     /// Leaves a folder, or a file, as it is.
-    pub(super) fn keep(&mut self, folder: TreePath) {
+    pub(super) fn keep(&mut self, folder: &TreePath) {
         self.kept.insert(folder.as_str().to_owned());
     }
 

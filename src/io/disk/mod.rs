@@ -25,6 +25,9 @@ pub use scaffold::{exists, folder_name, write, write_all};
 pub use sink::DiskSink;
 pub use stage::Step;
 
+pub(super) use check::begun;
+pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
+
 /// The folder of a fleet.
 #[derive(Clone, Debug)]
 pub struct Workspace {

@@ -286,7 +286,7 @@ fn note_not_utf8(notes: &mut Notes, path: &str, bytes: &[u8], at: usize) {
     let end = bytes[at..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |length| at + length);
     let place = Place {
         file: path.to_owned(),
-        line: bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1,
+        line: bytes[..at].split(|byte| *byte == b'\n').count(),
         column: String::from_utf8_lossy(&bytes[start..at]).chars().count() + 1,
         length: 1,
         source: String::from_utf8_lossy(&bytes[start..end])

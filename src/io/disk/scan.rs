@@ -112,6 +112,12 @@ pub(in crate::io) fn is_numbered_release(folder: &TreePath) -> bool {
         .is_some_and(|name| !name.contains('/') && !is_head_release(name))
 }
 
+/// Whether a path lies in a numbered release.
+pub(in crate::io) fn is_in_numbered_release(path: &TreePath) -> bool {
+    let inside = path.as_str().strip_prefix("generated/releases/").and_then(|rest| rest.split_once('/'));
+    inside.is_some_and(|(name, _)| !is_head_release(name))
+}
+
 /// Whether the file at a path begins as the program's own files do.
 pub(super) fn is_ours_on_disk(root: &Path, path: &TreePath) -> Result<bool, Fault> {
     let mut start = Vec::with_capacity(HEADER.len());

@@ -117,9 +117,7 @@ impl DiskSink {
             remove_folder(root.join(folder.as_str()), folder)?;
         }
         tell(Step::WorkTree)?;
-        let changes = std::mem::take(&mut comparison.changes);
-        self.open = None;
-        Ok(changes)
+        Ok(std::mem::take(&mut comparison.changes))
     }
 }
 
@@ -153,15 +151,15 @@ impl Sink for DiskSink {
 
     fn keep(&mut self, folder: TreePath) {
         if let Some(open) = &mut self.open {
-            open.comparison.keep(folder);
+            open.comparison.keep(&folder);
         }
     }
 
     fn commit(&mut self, notes: &mut Notes, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
-        match self.finish(notes)? {
-            Some(removed) => self.publish(&removed),
-            None => Ok(self.abandon()),
-        }
+        let Some(removed) = self.finish(notes)? else { return Ok(self.abandon()) };
+        let changes = self.publish(&removed)?;
+        self.open = None;
+        Ok(changes)
     }
 }
 

@@ -140,6 +140,10 @@ impl Drop for Stage {
             // Fails, as it should, once there is anything in it.
             fs::remove_dir(self.tree()).ok();
         }
+        if let Some(lock) = &self.lock {
+            // Closing is not enough: a process that is just being started may still hold a copy of the file.
+            lock.unlock().ok();
+        }
     }
 }
 

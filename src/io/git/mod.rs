@@ -1,5 +1,204 @@
-//! stub
-pub use super::disk::DiskSink as CommitSink;
-pub fn init(_root: &std::path::Path) -> Result<bool, crate::note::Fault> {
-    Ok(false)
+//! The repository around a fleet. Everything is libgit2; no `git` process is started.
+//!
+//! Hooks are not run: what they would check is the business of whoever commits sources.
+
+mod commit;
+mod index;
+mod lock;
+mod objects;
+mod sign;
+mod trees;
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryState, Signature};
+
+use super::disk::Workspace;
+use crate::note::Fault;
+
+pub use commit::CommitSink;
+
+/// A repository with a work tree that the fleet lies in.
+pub struct Repository {
+    inner: git2::Repository,
+    work_tree: PathBuf,
+    /// Where in the work tree the fleet lies: empty, or with a `/` at its end.
+    prefix: String,
+}
+
+/// What HEAD names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Tip {
+    /// A branch, and its newest commit if it has one.
+    Branch(String, Option<Oid>),
+    /// No branch.
+    Detached(Oid),
+}
+
+impl Tip {
+    fn commit(&self) -> Option<Oid> {
+        match self {
+            Self::Branch(_, commit) => *commit,
+            Self::Detached(commit) => Some(*commit),
+        }
+    }
+}
+
+impl std::fmt::Debug for Repository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Repository").field("work_tree", &self.work_tree).finish_non_exhaustive()
+    }
+}
+
+impl Repository {
+    /// The repository that the fleet lies in; none is a fault.
+    pub fn discover(workspace: &Workspace) -> Result<Self, Fault> {
+        Self::find(workspace)?.ok_or_else(|| {
+            Fault::new(format!("`{}` lies in no git repository", workspace.root().display()))
+                .hint("make one with `git init`, or run `stackloom init`")
+        })
+    }
+
+    /// The repository that the fleet lies in, if there is one.
+    pub fn find(workspace: &Workspace) -> Result<Option<Self>, Fault> {
+        let none: [&str; 0] = [];
+        match git2::Repository::open_ext(workspace.root(), RepositoryOpenFlags::empty(), none) {
+            Ok(inner) => Self::around(inner, workspace).map(Some),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(cannot_open(workspace.root(), error)),
+        }
+    }
+
+    /// Makes a repository of the fleet's folder, with the branch that git's configuration names, or `main`.
+    pub fn init(workspace: &Workspace) -> Result<Self, Fault> {
+        let failed = |error| Fault::because("cannot make a git repository", error);
+        let mut config = Config::open_default().map_err(failed)?;
+        heed_environment(&mut config).map_err(failed)?;
+        let branch = config.get_string("init.defaultBranch").unwrap_or_else(|_| "main".to_owned());
+        let mut options = git2::RepositoryInitOptions::new();
+        options.initial_head(&branch).no_reinit(true);
+        let inner = git2::Repository::init_opts(workspace.root(), &options).map_err(failed)?;
+        Self::around(inner, workspace)
+    }
+
+    /// The top of the work tree.
+    pub fn work_tree(&self) -> &Path {
+        &self.work_tree
+    }
+
+    /// Who commits, as author and as committer.
+    pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
+        let unknown = |error: git2::Error| match error.code() {
+            ErrorCode::NotFound => Fault::new("git does not know who you are, so nothing can be committed")
+                .hint("git config --global user.name \"Your Name\"")
+                .hint("git config --global user.email you@example.org"),
+            _ => Fault::because("git cannot tell who you are", error)
+                .hint("look at `git config user.name` and `git config user.email`"),
+        };
+        Ok((
+            self.inner.author_from_env().map_err(unknown)?,
+            self.inner.committer_from_env().map_err(unknown)?,
+        ))
+    }
+
+    fn around(inner: git2::Repository, workspace: &Workspace) -> Result<Self, Fault> {
+        let Some(work_tree) = inner.workdir() else {
+            return Err(Fault::new(format!("the repository `{}` has no work tree", inner.path().display()))
+                .hint("commit from a clone that has one, or add one with `git worktree add`"));
+        };
+        let work_tree = work_tree
+            .canonicalize()
+            .map_err(|error| Fault::because("cannot open the work tree of the repository", error))?;
+        let prefix = prefix(workspace.root(), &work_tree).ok_or_else(|| {
+            let (root, tree) = (workspace.root().display(), work_tree.display());
+            Fault::new(format!("`{root}` does not lie in the repository's work tree `{tree}`"))
+                .hint("look at `core.worktree` in the repository's configuration")
+        })?;
+        inner
+            .config()
+            .and_then(|mut config| heed_environment(&mut config))
+            .map_err(|error| Fault::because("cannot read git's configuration", error))?;
+        Ok(Self { inner, work_tree, prefix })
+    }
+
+    /// Refuses a repository in the middle of something that a commit would disturb.
+    fn refuse_unfinished(&self) -> Result<(), Fault> {
+        let (what, end) = match self.inner.state() {
+            RepositoryState::Clean => return Ok(()),
+            RepositoryState::Merge => ("a merge", "git merge --continue"),
+            RepositoryState::Revert | RepositoryState::RevertSequence => {
+                ("a revert", "git revert --continue")
+            }
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => {
+                ("a cherry-pick", "git cherry-pick --continue")
+            }
+            RepositoryState::Bisect => ("a bisection", "git bisect reset"),
+            RepositoryState::Rebase
+            | RepositoryState::RebaseInteractive
+            | RepositoryState::RebaseMerge
+            | RepositoryState::ApplyMailboxOrRebase => ("a rebase", "git rebase --continue"),
+            RepositoryState::ApplyMailbox => ("`git am`", "git am --continue"),
+        };
+        Err(Fault::new(format!("{what} is in progress, so nothing is committed"))
+            .hint("run `stackloom generate` without `--commit`, then `git add generated`: it becomes part of it")
+            .hint(format!("or end it first, for example with `{end}`")))
+    }
+
+    fn tip(&self) -> Result<Tip, Fault> {
+        let failed = |error| Fault::because("cannot read what HEAD names", error);
+        let mut name = "HEAD".to_owned();
+        // A branch may be a name for another one; nobody has five of them in a row.
+        for _ in 0..5 {
+            let reference = match self.inner.find_reference(&name) {
+                Ok(reference) => reference,
+                Err(error) if error.code() == ErrorCode::NotFound => return Ok(Tip::Branch(name, None)),
+                Err(error) => return Err(failed(error)),
+            };
+            let Some(target) = reference.symbolic_target().map_err(failed)? else {
+                let commit = reference.peel_to_commit().map_err(failed)?.id();
+                let detached = name == "HEAD";
+                return Ok(if detached { Tip::Detached(commit) } else { Tip::Branch(name, Some(commit)) });
+            };
+            name = target.to_owned();
+        }
+        Err(Fault::new("HEAD leads from one name to the next without end")
+            .hint("look at `git symbolic-ref HEAD`"))
+    }
+}
+
+/// Where the fleet lies in the work tree.
+fn prefix(root: &Path, work_tree: &Path) -> Option<String> {
+    let parts: Option<Vec<&str>> =
+        root.strip_prefix(work_tree).ok()?.iter().map(|part| part.to_str()).collect();
+    Some(parts?.into_iter().flat_map(|part| [part, "/"]).collect())
+}
+
+/// libgit2 does not look at the variable that names another configuration of the user; git does.
+fn heed_environment(config: &mut Config) -> Result<(), git2::Error> {
+    let Some(file) = env::var_os("GIT_CONFIG_GLOBAL") else { return Ok(()) };
+    for level in [ConfigLevel::XDG, ConfigLevel::Global] {
+        config.add_file(Path::new(&file), level, true)?;
+    }
+    Ok(())
+}
+
+fn cannot_open(root: &Path, error: git2::Error) -> Fault {
+    let text = error.message().to_lowercase();
+    let hint = if error.code() == ErrorCode::Owner {
+        format!(
+            "it belongs to someone else; trust it with `git config --global --add safe.directory {}`",
+            root.display()
+        )
+    } else if text.contains("object format") || text.contains("objectformat") {
+        "repositories with sha256 objects are not supported; make one with `git init --object-format=sha1`"
+            .to_owned()
+    } else if text.contains("extension") {
+        "the repository uses a format that libgit2 does not know; look at `git config --get-regexp extensions`".to_owned()
+    } else {
+        "`git status` may say more".to_owned()
+    };
+    Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
 }

@@ -21,7 +21,7 @@ const TIMEOUT: &str = "1m";
 
 /// What a Kustomization waits for after it has applied.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Health<'a> {
+pub(in crate::render) enum Health<'a> {
     /// Nothing.
     None,
     /// Everything that it applied.
@@ -34,7 +34,7 @@ pub(super) enum Health<'a> {
 
 /// A Kustomization; the fields that most of them share have their values from [`Kustomization::new`].
 #[derive(Clone, Debug)]
-pub(super) struct Kustomization<'a> {
+pub(in crate::render) struct Kustomization<'a> {
     pub management: &'a ManagementCluster,
     pub fleet: &'a Label,
     pub name: String,
@@ -55,7 +55,7 @@ pub(super) struct Kustomization<'a> {
 }
 
 impl<'a> Kustomization<'a> {
-    pub(super) fn new(
+    pub(in crate::render) fn new(
         management: &'a ManagementCluster,
         fleet: &'a Label,
         name: String,
@@ -79,7 +79,7 @@ impl<'a> Kustomization<'a> {
         }
     }
 
-    pub(super) fn object(&self) -> Node {
+    pub(in crate::render) fn object(&self) -> Node {
         let mut metadata = Mapping::new();
         metadata.set("name", self.name.as_str());
         metadata.set("namespace", self.namespace.as_str());
@@ -183,7 +183,7 @@ fn decryption(decryption: &Decryption) -> Mapping {
 }
 
 /// `secretRef` of a kubeconfig.
-pub(super) fn secret_reference(secret: &str) -> Mapping {
+pub(in crate::render) fn secret_reference(secret: &str) -> Mapping {
     let mut name = Mapping::new();
     name.set("name", secret);
     let mut mapping = Mapping::new();

@@ -3,12 +3,12 @@
 //! One entry applies the whole folder. Each release, each namespace and each cluster has Kustomizations of its own, so
 //! that what is stuck holds nobody else up; what waits, waits shortly.
 
-mod addons;
 mod kustomization;
-mod sources;
+pub(super) mod sources;
 
 use super::{
-    Drawn, Target, cluster as cluster_part, management_folder, namespace as namespace_part, release_folder,
+    Drawn, Target, cluster as cluster_part, delivery, management_folder, namespace as namespace_part,
+    release_folder,
 };
 use crate::{
     model::{Label, ManagementCluster},
@@ -19,7 +19,9 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-use kustomization::{Health, Kustomization};
+use kustomization::Health;
+
+pub(super) use kustomization::{Kustomization, secret_reference};
 
 /// The namespace of Flux and of its objects that belong to no tenant.
 pub const NAMESPACE: &str = "flux-system";
@@ -120,7 +122,7 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
         );
     }
     drawn.add(part.join("ready").join("ready.yaml"), &cluster.file, Target::Management, marker(plan));
-    addons::draw(plan, &part, input, drawn, notes);
+    delivery::draw(plan, &part, input, drawn, notes);
 }
 
 /// A Kustomization applies something: this says which release the cluster should have, for those who wait for it.
@@ -142,7 +144,7 @@ fn marker(plan: &ClusterPlan) -> Node {
 }
 
 /// A folder of the tree as Flux takes it: from the root of the repository.
-fn path(management: &ManagementCluster, folder: &TreePath) -> String {
+pub(super) fn path(management: &ManagementCluster, folder: &TreePath) -> String {
     user_path(management, folder.as_str())
 }
 

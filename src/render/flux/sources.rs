@@ -14,7 +14,7 @@ const REPOSITORY_INTERVAL: &str = "1h";
 const GIT_INTERVAL: &str = "1m";
 
 /// The git repository's source object, unless one exists already.
-pub(super) fn repository(fleet: &Label, management: &ManagementCluster) -> Option<Node> {
+pub(in crate::render) fn repository(fleet: &Label, management: &ManagementCluster) -> Option<Node> {
     let EngineSource::Git { url, reference, secret } = &management.source else { return None };
     let mut git = Mapping::new();
     match reference {
@@ -34,7 +34,11 @@ pub(super) fn repository(fleet: &Label, management: &ManagementCluster) -> Optio
 }
 
 /// How a Kustomization in `namespace` names the repository.
-pub(super) fn reference(fleet: &Label, management: &ManagementCluster, namespace: &str) -> Mapping {
+pub(in crate::render) fn reference(
+    fleet: &Label,
+    management: &ManagementCluster,
+    namespace: &str,
+) -> Mapping {
     let (kind, name, home) = match &management.source {
         EngineSource::Git { .. } => ("GitRepository", fleet.as_str(), NAMESPACE),
         EngineSource::Existing { kind, name, namespace } => {
@@ -51,7 +55,7 @@ pub(super) fn reference(fleet: &Label, management: &ManagementCluster, namespace
 }
 
 /// How a `HelmRelease` names a chart.
-pub(super) fn chart_reference(chart: &ChartSource) -> Mapping {
+pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
     let mut mapping = Mapping::new();
     mapping.set(
         "kind",
@@ -66,7 +70,7 @@ pub(super) fn chart_reference(chart: &ChartSource) -> Mapping {
 }
 
 /// The source objects of charts, with their files: one per version, one per classic repository.
-pub(super) fn charts(charts: &[ChartSource]) -> Vec<(String, Node)> {
+pub(in crate::render) fn charts(charts: &[ChartSource]) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
     for chart in charts {

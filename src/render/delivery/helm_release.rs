@@ -1,14 +1,16 @@
-//! A cluster's addons: `HelmReleases`, and Kustomizations for manifests. They live in the Cluster's namespace, because its
+//! Flux: `HelmReleases`, and Kustomizations for manifests. They live in the Cluster's namespace, because its
 //! kubeconfig does.
 
 use super::{
-    super::{Drawn, Target, context},
-    kustomization::{Kustomization, secret_reference},
-    path, sources,
+    super::{
+        Drawn, Target, context,
+        flux::{Kustomization, path, secret_reference, sources},
+    },
+    Delivery,
 };
 use crate::{
     definition::merge_values,
-    model::{Subdomain, ValuesFrom, ValuesSource},
+    model::{AddonDelivery, Subdomain, ValuesFrom, ValuesSource},
     note::Notes,
     plan::{AddonPlan, ClusterPlan, HelmPlan},
     template::{Context, Text},
@@ -23,16 +25,17 @@ const TIMEOUT: &str = "10m";
 /// A failed installation is tried again after this long; never undone and done again.
 const RETRY: &str = "1m";
 
-pub(super) fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+/// `HelmReleases` of Flux.
+pub(super) static DELIVERY: Delivery = Delivery { delivery: AddonDelivery::FluxHelmRelease, draw };
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     let cluster_context = context::of_cluster(plan);
     for addon in &plan.addons {
         let renderer = Renderer { plan, addon, input, context: context::of_addon(&cluster_context, addon) };
         let name = addon.frozen.addon.name.as_str();
-        if let Some(helm) = &addon.helm {
-            if let Some(object) = renderer.helm_release(helm, notes) {
-                let file = part.join("addons").join(&format!("{name}.yaml"));
-                drawn.add(file, &plan.cluster.file, Target::Management, object);
-            }
+        if let Some(object) = addon.helm.as_ref().and_then(|helm| renderer.helm_release(helm, notes)) {
+            let file = part.join("addons").join(&format!("{name}.yaml"));
+            drawn.add(file, &plan.cluster.file, Target::Management, object);
         }
         renderer.manifests(part, drawn, notes);
     }

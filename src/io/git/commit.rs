@@ -1,0 +1,282 @@
+//! `generate --commit`: the tree as one commit, and the work tree and the index as that commit has them.
+//!
+//! In this order: the lock of the index, objects, the reference, the work tree, the index. Until the reference moves
+//! nothing can be seen; what a killed run leaves undone after that, the next run does.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt, fs,
+    thread::sleep,
+    time::Duration,
+};
+
+use git2::{ErrorCode, ObjectType, Oid};
+use rayon::prelude::*;
+
+use super::{
+    Repository, Tip,
+    index::{LockedIndex, Meant},
+    objects::Objects,
+    sign::sign,
+    trees::{Entry, FILE, Listing, note_foreign_in_head},
+};
+use crate::{
+    io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
+    note::{Fault, Notes},
+    tree::{Changes, FileChange, Part, Sink, TreePath, is_ours},
+};
+
+/// A sink that commits `generated/`, and only it.
+pub struct CommitSink {
+    workspace: Workspace,
+    repository: Repository,
+    disk: DiskSink,
+    open: Option<Open>,
+}
+
+/// What a run knows from its beginning to its end.
+struct Open {
+    index: LockedIndex,
+    tip: Tip,
+    head: Listing,
+    objects: Objects,
+    meant: BTreeMap<TreePath, Oid>,
+    changes: Changes,
+}
+
+impl fmt::Debug for CommitSink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CommitSink").field("repository", &self.repository).finish_non_exhaustive()
+    }
+}
+
+impl CommitSink {
+    /// Commits to the repository that the fleet lies in.
+    pub fn open(workspace: &Workspace) -> Result<Self, Fault> {
+        Ok(Self {
+            workspace: workspace.clone(),
+            repository: Repository::discover(workspace)?,
+            disk: DiskSink::new(workspace),
+            open: None,
+        })
+    }
+
+    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    #[must_use]
+    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.disk = self.disk.on_step(tell);
+        self
+    }
+
+    /// Drops whatever of HEAD or of the index no part has; none if some of it is not the program's own.
+    fn drop_stale(&mut self, notes: &mut Notes) -> Result<bool, Fault> {
+        let Self { repository, disk, open, .. } = self;
+        let open = begun(open.as_mut())?;
+        let mut found = Notes::new();
+        let stays = |path: &TreePath| disk.is_written(path) || disk.is_kept(path);
+        let is_ours = |id: Oid| repository.inner.find_blob(id).is_ok_and(|blob| is_ours(blob.content()));
+        for path in &open.head.strange {
+            note_foreign_in_head(&mut found, path);
+        }
+        for (path, entry) in &open.head.entries {
+            if entry.is_folder() || stays(path) {
+                continue;
+            }
+            // What lies on disk has been judged there.
+            if !disk.is_on_disk(path) && !is_ours(entry.id) {
+                note_foreign_in_head(&mut found, path.as_str());
+            }
+            open.changes.record_removed(path.clone());
+        }
+        for (path, id) in open.index.entries()? {
+            let known = TreePath::parse(&path).is_some_and(|path| {
+                stays(&path)
+                    || is_in_numbered_release(&path)
+                    || open.head.entries.contains_key(&path)
+                    || disk.is_on_disk(&path)
+            });
+            if !known && !is_ours(id) {
+                note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
+            }
+        }
+        let clear = found.errors() == 0;
+        notes.append(found);
+        Ok(clear)
+    }
+
+    /// Writes the trees; the tree of the new commit, if it is not that of HEAD.
+    fn write_trees(&mut self) -> Result<Option<Oid>, Fault> {
+        let Self { repository, disk, open, .. } = self;
+        let open = begun(open.as_mut())?;
+        let kept = open.head.entries.iter().filter(|(path, entry)| {
+            is_numbered_release(path) && entry.is_folder()
+                || disk.is_kept(path) && !open.meant.contains_key(*path)
+        });
+        let mut entries: BTreeMap<TreePath, Entry> =
+            kept.map(|(path, entry)| (path.clone(), *entry)).collect();
+        entries.extend(open.meant.iter().map(|(path, id)| (path.clone(), Entry { id: *id, mode: FILE })));
+        let tree = open.head.write(repository, &entries, &mut open.objects)?;
+        if tree == open.head.root {
+            return Ok(None);
+        }
+        open.objects.flush()?;
+        Ok(tree)
+    }
+
+    /// Writes the commit, and has the branch name it.
+    fn write_commit(&mut self, tree: Oid, message: &str) -> Result<Oid, Fault> {
+        let open = begun(self.open.as_mut())?;
+        let commit = commit(&self.repository, open, tree, message)?;
+        self.disk.tell(Step::Objects)?;
+        let subject = message.lines().next().unwrap_or_default();
+        move_reference(&self.repository, &open.tip, commit, subject)?;
+        self.disk.tell(Step::Reference)?;
+        Ok(commit)
+    }
+
+    /// Ends the run: the locks go. What it found to change.
+    fn end(&mut self) -> Changes {
+        self.disk.abandon();
+        self.open.take().map(|open| open.changes).unwrap_or_default()
+    }
+
+    /// Has the work tree and the index as the commit has them.
+    fn follow(&mut self, removed: &[TreePath]) -> Result<BTreeSet<TreePath>, Fault> {
+        let on_disk = self.disk.publish(removed)?;
+        let fresh: BTreeSet<TreePath> = on_disk.files.into_keys().collect();
+        let open = begun(self.open.as_mut())?;
+        let disk = &self.disk;
+        let meant = Meant {
+            files: &open.meant,
+            fresh: &fresh,
+            leave: &|path| is_in_numbered_release(path) || disk.is_kept(path),
+        };
+        open.index.update(&meant, self.workspace.root())?;
+        self.disk.tell(Step::Index)?;
+        Ok(fresh)
+    }
+}
+
+impl Sink for CommitSink {
+    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
+        self.open = None;
+        let repository = &self.repository;
+        repository.refuse_unfinished()?;
+        repository.identity()?;
+        let index = LockedIndex::take(repository)?;
+        self.disk.tell(Step::Locked)?;
+        let tip = repository.tip()?;
+        let head = Listing::read(repository, tip.commit())?;
+        let objects = Objects::new(repository);
+        let (meant, changes) = (BTreeMap::new(), Changes::default());
+        self.open = Some(Open { index, tip, head, objects, meant, changes });
+        self.disk.begin(notes)
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        let open = begun(self.open.as_mut())?;
+        let ids: Vec<Oid> = part
+            .files
+            .par_iter()
+            .map(|file| Oid::hash_object(ObjectType::Blob, &file.bytes))
+            .collect::<Result<_, _>>()
+            .map_err(|error| Fault::because("cannot hash a file", error))?;
+        for (file, id) in part.files.iter().zip(ids) {
+            let change = match open.head.entries.get(&file.path) {
+                None => FileChange::Added,
+                Some(entry) if *entry == (Entry { id, mode: FILE }) => FileChange::Unchanged,
+                Some(_) => FileChange::Changed,
+            };
+            if change != FileChange::Unchanged {
+                open.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes.clone())?;
+            }
+            open.changes.record(&part.id, &file.path, change);
+            open.meant.insert(file.path.clone(), id);
+        }
+        self.disk.part(part)
+    }
+
+    fn keep(&mut self, folder: TreePath) {
+        self.disk.keep(folder);
+    }
+
+    fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+        let removed = match self.disk.finish(notes)? {
+            Some(removed) if self.drop_stale(notes)? => removed,
+            _ => return Ok(self.end()),
+        };
+        let tree = self.write_trees()?;
+        let text = message(&begun(self.open.as_ref())?.changes);
+        let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;
+        let fresh = self.follow(&removed).map_err(|fault| left_behind(commit, fault))?;
+        let mut changes = self.end();
+        changes.commit = commit.map(|id| id.to_string());
+        changes.repaired = fresh.into_iter().filter(|path| !changes.files.contains_key(path)).collect();
+        Ok(changes)
+    }
+}
+
+/// Makes the commit; nothing names it yet.
+fn commit(repository: &Repository, open: &Open, tree: Oid, message: &str) -> Result<Oid, Fault> {
+    let failed = |error| Fault::because("cannot write the commit", error);
+    let inner = &repository.inner;
+    let (author, committer) = repository.identity()?;
+    let tree = inner.find_tree(tree).map_err(failed)?;
+    let parent = open.tip.commit().map(|id| inner.find_commit(id)).transpose().map_err(failed)?;
+    let parents: Vec<_> = parent.iter().collect();
+    let buffer = inner.commit_create_buffer(&author, &committer, message, &tree, &parents).map_err(failed)?;
+    let text = std::str::from_utf8(&buffer)
+        .map_err(|error| Fault::because("the commit is not UTF-8; look at `git config user.name`", error))?;
+    let id = match sign(repository, &committer, text)? {
+        Some(signature) => inner.commit_signed(text, &signature, None),
+        None => inner.odb().and_then(|odb| odb.write(ObjectType::Commit, &buffer)),
+    };
+    let id = id.map_err(failed)?;
+    open.objects.sync(id)?;
+    Ok(id)
+}
+
+/// Has the branch name a commit, if it still names what it named when the run began.
+fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str) -> Result<(), Fault> {
+    let inner = &repository.inner;
+    let (name, log) = match tip {
+        Tip::Branch(name, None) => (name.as_str(), format!("commit (initial): {subject}")),
+        Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
+        Tip::Detached(_) => ("HEAD", format!("commit: {subject}")),
+    };
+    let mut waits = 20;
+    loop {
+        let moved = match tip.commit() {
+            None => inner.reference(name, commit, false, &log),
+            Some(old) => inner.reference_matching(name, commit, true, old, &log),
+        };
+        match moved {
+            Ok(_) => break,
+            Err(error) if error.code() == ErrorCode::Locked && waits > 0 => {
+                waits -= 1;
+                sleep(Duration::from_millis(50));
+            }
+            Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
+                return Err(Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
+                    .hint("someone else committed; run this again on what is there now"));
+            }
+            Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
+        }
+    }
+    let folder = if name == "HEAD" { inner.path() } else { inner.commondir() };
+    // After a power cut the name must not be empty.
+    fs::File::open(folder.join(name))
+        .and_then(|file| file.sync_all())
+        .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+/// What is said when the commit is there and the rest is not.
+fn left_behind(commit: Option<Oid>, fault: Fault) -> Fault {
+    match commit {
+        None => fault,
+        Some(id) => {
+            Fault::because(format!("{id} is committed, but the work tree or the index is behind it"), fault)
+                .hint("run this again: it brings them up to date")
+        }
+    }
+}

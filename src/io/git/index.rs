@@ -1,0 +1,206 @@
+//! The index: what git takes for the state of the work tree. Only the entries of the tree are ever changed.
+//!
+//! The new index is a changed copy beside the old one, renamed over it while the lock is held. libgit2 drops
+//! extensions that only save git time (untracked cache, file system monitor); git makes them again. It refuses those
+//! that it would have to understand.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+
+use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
+
+use super::{Repository, lock::Lock, trees::FILE};
+use crate::{note::Fault, tree::TreePath, world::is_input};
+
+/// The index of a work tree, locked.
+pub(super) struct LockedIndex {
+    path: PathBuf,
+    copy: PathBuf,
+    prefix: String,
+    _lock: Lock,
+}
+
+/// What the index is meant to say of the tree.
+pub(super) struct Meant<'a> {
+    /// The files of the tree.
+    pub(super) files: &'a BTreeMap<TreePath, Oid>,
+    /// Those that were written just now, so that what the index knows of them is out of date.
+    pub(super) fresh: &'a BTreeSet<TreePath>,
+    /// What is not this run's business.
+    pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
+}
+
+impl LockedIndex {
+    /// Locks the index, and looks whether libgit2 can write one like it.
+    pub(super) fn take(repository: &Repository) -> Result<Self, Fault> {
+        let path = repository.inner.path().join("index");
+        let lock = Lock::take(&path)?;
+        let copy = path.with_file_name("index.stackloom");
+        let locked = Self { path, copy, prefix: repository.prefix.clone(), _lock: lock };
+        locked.clean();
+        locked.refuse_hidden_sources()?;
+        Ok(locked)
+    }
+
+    /// What the index has below `generated/`, by paths from the root of the fleet.
+    pub(super) fn entries(&self) -> Result<Vec<(String, Oid)>, Fault> {
+        let index = self.open(&self.path)?;
+        let inside = |path: &[u8]| lossy(path.get(self.prefix.len()..).unwrap_or_default());
+        Ok(self.below(&index).map(|entry| (inside(&entry.path), entry.id)).collect())
+    }
+
+    /// Brings the entries of the tree up to date.
+    pub(super) fn update(&self, meant: &Meant, root: &Path) -> Result<(), Fault> {
+        if self.path.exists() {
+            fs::copy(&self.path, &self.copy)
+                .map_err(|error| Fault::because("cannot copy the index", error))?;
+        }
+        let mut index = self.open(&self.copy)?;
+        let (stale, good) = self.sort_out(&index, meant);
+        let missing: Vec<_> = meant.files.iter().filter(|(path, _)| !good.contains(*path)).collect();
+        if stale.is_empty() && missing.is_empty() {
+            self.clean();
+            return Ok(());
+        }
+        let failed = |error| Fault::because("cannot write the index", error);
+        for (path, stage) in stale {
+            index.remove(Path::new(&path), stage).map_err(failed)?;
+        }
+        for (path, id) in missing {
+            index.add(&self.entry(path, *id, root)?).map_err(failed)?;
+        }
+        index.write().map_err(failed)?;
+        fs::rename(&self.copy, &self.path).map_err(|error| Fault::because("cannot replace the index", error))
+    }
+
+    /// The entries that go, with their stages, and the paths that are as they are meant.
+    fn sort_out(&self, index: &Index, meant: &Meant) -> (Vec<(String, i32)>, BTreeSet<TreePath>) {
+        let (mut stale, mut good) = (Vec::new(), BTreeSet::new());
+        for entry in self.below(index) {
+            let Some(path) = self.tree_path(&entry.path) else { continue };
+            if (meant.leave)(&path) {
+                continue;
+            }
+            let stage = i32::from(entry.flags >> 12 & 3);
+            let wanted = meant.files.get(&path);
+            if stage != 0 || wanted.is_none() {
+                stale.push((lossy(&entry.path), stage));
+            } else if wanted == Some(&entry.id)
+                && i32::try_from(entry.mode) == Ok(FILE)
+                && entry.flags_extended & (INTENT_TO_ADD | SKIP_WORKTREE) == 0
+                && !meant.fresh.contains(&path)
+            {
+                good.insert(path);
+            }
+        }
+        (stale, good)
+    }
+
+    /// A sparse checkout may leave sources out of the work tree: to `generate` they would look deleted.
+    fn refuse_hidden_sources(&self) -> Result<(), Fault> {
+        let index = self.open(&self.path)?;
+        let hidden = index.iter().filter(|entry| entry.flags_extended & SKIP_WORKTREE != 0);
+        let source = hidden
+            .filter_map(|entry| lossy(&entry.path).strip_prefix(&self.prefix).map(str::to_owned))
+            .find(|path| is_input(path));
+        match source {
+            None => Ok(()),
+            Some(path) => Err(Fault::new(format!("a sparse checkout leaves out `{path}`, which is a source"))
+                .hint("add the whole fleet: `git sparse-checkout add` with its folders, or `git sparse-checkout disable`")),
+        }
+    }
+
+    fn open(&self, path: &Path) -> Result<Index, Fault> {
+        Index::open(path).map_err(|error| {
+            let hint = if error.message().contains("extension") {
+                "undo what libgit2 cannot write: `git update-index --no-split-index`, `git sparse-checkout reapply --no-sparse-index`"
+            } else {
+                "`git status` may say more; `git read-tree HEAD` makes the index anew"
+            };
+            Fault::because(format!("cannot read the index `{}`", self.path.display()), error).hint(hint)
+        })
+    }
+
+    /// The entries below `generated/`, and one in its place.
+    fn below<'a>(&self, index: &'a Index) -> impl Iterator<Item = IndexEntry> + use<'a> {
+        let top = format!("{}generated", self.prefix).into_bytes();
+        let folder = [top.as_slice(), b"/"].concat();
+        index.iter().filter(move |entry| entry.path == top || entry.path.starts_with(&folder))
+    }
+
+    fn tree_path(&self, path: &[u8]) -> Option<TreePath> {
+        TreePath::parse(std::str::from_utf8(path).ok()?.strip_prefix(&self.prefix)?)
+    }
+
+    fn entry(&self, path: &TreePath, id: Oid, root: &Path) -> Result<IndexEntry, Fault> {
+        let metadata = fs::symlink_metadata(root.join(path.as_str()))
+            .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
+        let mut entry = known(&metadata);
+        entry.path = format!("{}{path}", self.prefix).into_bytes();
+        entry.id = id;
+        Ok(entry)
+    }
+
+    /// Removes what a run that was killed has left. The lock is held, so it is nobody else's.
+    fn clean(&self) {
+        fs::remove_file(&self.copy).ok();
+        fs::remove_file(self.copy.with_extension("stackloom.lock")).ok();
+    }
+}
+
+impl Drop for LockedIndex {
+    fn drop(&mut self) {
+        self.clean();
+    }
+}
+
+const INTENT_TO_ADD: u16 = IndexEntryExtendedFlag::INTENT_TO_ADD.bits();
+const SKIP_WORKTREE: u16 = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
+
+fn lossy(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
+}
+
+/// What git wants to know of a file, so that its next look need not read it. It keeps the lower 32 bits of each.
+#[cfg(unix)]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as git does")]
+fn known(metadata: &fs::Metadata) -> IndexEntry {
+    use std::os::unix::fs::MetadataExt as _;
+    IndexEntry {
+        ctime: IndexTime::new(metadata.ctime() as i32, metadata.ctime_nsec() as u32),
+        mtime: IndexTime::new(metadata.mtime() as i32, metadata.mtime_nsec() as u32),
+        dev: metadata.dev() as u32,
+        ino: metadata.ino() as u32,
+        uid: metadata.uid(),
+        gid: metadata.gid(),
+        file_size: metadata.len() as u32,
+        ..blank()
+    }
+}
+
+/// Nothing is known here; git finds out by reading.
+#[cfg(not(unix))]
+fn known(_metadata: &fs::Metadata) -> IndexEntry {
+    blank()
+}
+
+fn blank() -> IndexEntry {
+    let never = IndexTime::new(0, 0);
+    IndexEntry {
+        ctime: never,
+        mtime: never,
+        dev: 0,
+        ino: 0,
+        mode: FILE.cast_unsigned(),
+        uid: 0,
+        gid: 0,
+        file_size: 0,
+        id: Oid::ZERO_SHA1,
+        flags: 0,
+        flags_extended: 0,
+        path: Vec::new(),
+    }
+}

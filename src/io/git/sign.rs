@@ -1,0 +1,147 @@
+//! Signing commits as `commit.gpgsign` asks, with the programs that git would run.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use git2::{Config, Signature};
+
+use super::Repository;
+use crate::{io::program, note::Fault};
+
+/// The signature of a commit, if commits are to be signed.
+pub(super) fn sign(
+    repository: &Repository,
+    committer: &Signature,
+    commit: &str,
+) -> Result<Option<String>, Fault> {
+    let config = repository
+        .inner
+        .config()
+        .and_then(|mut config| config.snapshot())
+        .map_err(|error| Fault::because("cannot read git's configuration", error))?;
+    if !config.get_bool("commit.gpgsign").unwrap_or(false) {
+        return Ok(None);
+    }
+    let format = config.get_string("gpg.format").unwrap_or_else(|_| "openpgp".to_owned());
+    let signature = match format.as_str() {
+        "openpgp" => {
+            let program = first(&config, &["gpg.openpgp.program", "gpg.program"], "gpg");
+            with_gpg(repository, &config, &program, committer, commit)
+        }
+        "x509" => {
+            let program = first(&config, &["gpg.x509.program"], "gpgsm");
+            with_gpg(repository, &config, &program, committer, commit)
+        }
+        "ssh" => with_ssh(repository, &config, commit),
+        other => Err(Fault::new(format!("`gpg.format` is `{other}`, which is unknown"))
+            .hint("it is one of `openpgp`, `ssh`, `x509`")),
+    };
+    signature.map(Some).map_err(|fault| {
+        fault.hint("`git commit --allow-empty` in this repository shows whether git itself can sign")
+    })
+}
+
+fn first(config: &Config, keys: &[&str], otherwise: &str) -> String {
+    keys.iter().find_map(|key| config.get_string(key).ok()).unwrap_or_else(|| otherwise.to_owned())
+}
+
+fn with_gpg(
+    repository: &Repository,
+    config: &Config,
+    program: &str,
+    committer: &Signature,
+    commit: &str,
+) -> Result<String, Fault> {
+    let name = String::from_utf8_lossy(committer.name_bytes()).into_owned();
+    let email = String::from_utf8_lossy(committer.email_bytes()).into_owned();
+    let key = first(config, &["user.signingkey"], &format!("{name} <{email}>"));
+    let arguments = ["--status-fd=2", "-bsau", key.as_str()];
+    let output = program::run(program, &arguments, &repository.work_tree, commit.as_bytes())?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() || !said.contains("[GNUPG:] SIG_CREATED ") {
+        return Err(failed(program, &said));
+    }
+    text(program, output.stdout)
+}
+
+fn with_ssh(repository: &Repository, config: &Config, commit: &str) -> Result<String, Fault> {
+    let program = first(config, &["gpg.ssh.program"], "ssh-keygen");
+    let key = SshKey::find(repository, config)?;
+    let file = key.file.to_string_lossy();
+    let mut arguments = vec!["-Y", "sign", "-n", "git", "-f", &file];
+    // A public key in the settings itself: its private half is in the agent.
+    arguments.extend(key.temporary.then_some("-U"));
+    let output = program::run(&program, &arguments, &repository.work_tree, commit.as_bytes())?;
+    if !output.status.success() {
+        return Err(failed(&program, &String::from_utf8_lossy(&output.stderr)));
+    }
+    text(&program, output.stdout)
+}
+
+/// The file of a key.
+struct SshKey {
+    file: PathBuf,
+    temporary: bool,
+}
+
+impl SshKey {
+    fn find(repository: &Repository, config: &Config) -> Result<Self, Fault> {
+        if let Ok(key) = config.get_string("user.signingkey") {
+            return match literal(&key) {
+                Some(key) => Self::write(repository.inner.path(), key),
+                None => Ok(Self {
+                    file: config
+                        .get_path("user.signingkey")
+                        .map_err(|error| Fault::because("cannot read `user.signingkey`", error))?,
+                    temporary: false,
+                }),
+            };
+        }
+        let missing = || {
+            Fault::new("commits are to be signed with ssh, and no key is named")
+                .hint("git config --global user.signingkey ~/.ssh/id_ed25519.pub")
+        };
+        let command = config.get_string("gpg.ssh.defaultKeyCommand").map_err(|_| missing())?;
+        let output = program::run("sh", &["-c", &command], &repository.work_tree, b"")?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let key = said.lines().find_map(literal).ok_or_else(missing)?;
+        Self::write(repository.inner.path(), key)
+    }
+
+    fn write(git_folder: &Path, key: &str) -> Result<Self, Fault> {
+        let file = git_folder.join(format!("stackloom-{}.pub", std::process::id()));
+        let written = OpenOptions::new().write(true).create(true).truncate(true).open(&file);
+        written
+            .and_then(|mut file| writeln!(file, "{key}"))
+            .map_err(|error| Fault::because(format!("cannot write `{}`", file.display()), error))?;
+        Ok(Self { file, temporary: true })
+    }
+}
+
+impl Drop for SshKey {
+    fn drop(&mut self) {
+        if self.temporary {
+            // A public key: nothing is lost if it stays.
+            fs::remove_file(&self.file).ok();
+        }
+    }
+}
+
+/// A public key where git also takes the name of a file.
+fn literal(key: &str) -> Option<&str> {
+    key.strip_prefix("key::").or_else(|| key.starts_with("ssh-").then_some(key))
+}
+
+fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
+    String::from_utf8(bytes)
+        // The end of its last line is the header's own.
+        .map(|text| text.replace("\r\n", "\n").trim_end().to_owned())
+        .map_err(|error| Fault::because(format!("`{program}` gave a signature that is no text"), error))
+}
+
+fn failed(program: &str, said: &str) -> Fault {
+    Fault::new(format!("`{program}` could not sign the commit: {}", said.trim()))
+}

@@ -1,0 +1,210 @@
+//! What a commit has below `generated/`, and the trees of the next one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{ErrorCode, ObjectType, Oid};
+
+use super::{Repository, objects::Objects};
+use crate::{
+    io::disk::is_numbered_release,
+    note::{Fault, Notes},
+    tree::TreePath,
+};
+
+/// The mode of a plain file.
+pub(super) const FILE: i32 = 0o100_644;
+
+/// The mode of a folder.
+const FOLDER: i32 = 0o040_000;
+
+/// Something in a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) id: Oid,
+    pub(super) mode: i32,
+}
+
+impl Entry {
+    /// Whether it is a whole folder that is not looked into: a numbered release.
+    pub(super) fn is_folder(self) -> bool {
+        self.mode == FOLDER
+    }
+}
+
+/// Everything that a commit has below `generated/`; numbered releases as one entry each.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The tree of the whole commit.
+    pub(super) root: Option<Oid>,
+    pub(super) entries: BTreeMap<TreePath, Entry>,
+    trees: BTreeSet<Oid>,
+    /// Paths that no file of ours could have.
+    pub(super) strange: Vec<String>,
+}
+
+impl Listing {
+    /// Reads the trees of a commit.
+    pub(super) fn read(repository: &Repository, commit: Option<Oid>) -> Result<Self, Fault> {
+        let mut listing = Self::default();
+        let Some(commit) = commit else { return Ok(listing) };
+        listing.fill(repository, commit).map_err(|error| {
+            Fault::because(format!("cannot read the trees of the commit {commit}"), error)
+                .hint("in a partial clone they may be missing: `git fetch --refetch --filter=blob:none` gets all trees")
+        })?;
+        Ok(listing)
+    }
+
+    fn fill(&mut self, repository: &Repository, commit: Oid) -> Result<(), git2::Error> {
+        let root = repository.inner.find_commit(commit)?.tree()?;
+        self.root = Some(root.id());
+        let top = format!("{}generated", repository.prefix);
+        let entry = match root.get_path(top.as_ref()) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if entry.filemode_raw() == FOLDER {
+            self.folder(&repository.inner, entry.id(), &TreePath::root())
+        } else {
+            self.strange.push("generated".to_owned());
+            Ok(())
+        }
+    }
+
+    fn folder(&mut self, repository: &git2::Repository, id: Oid, path: &TreePath) -> Result<(), git2::Error> {
+        self.trees.insert(id);
+        for entry in &repository.find_tree(id)? {
+            let name = String::from_utf8_lossy(entry.name_bytes()).into_owned();
+            let Some(path) = TreePath::parse(&format!("{path}/{name}")) else {
+                self.strange.push(format!("{path}/{name}"));
+                continue;
+            };
+            let found = Entry { id: entry.id(), mode: entry.filemode_raw() };
+            if found.is_folder() && !is_numbered_release(&path) {
+                self.folder(repository, found.id, &path)?;
+            } else {
+                self.entries.insert(path, found);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the trees of a commit that has these entries below `generated/`, and all else as this one has it.
+    /// None if there is nothing, and was nothing.
+    pub(super) fn write(
+        &self,
+        repository: &Repository,
+        entries: &BTreeMap<TreePath, Entry>,
+        objects: &mut Objects,
+    ) -> Result<Option<Oid>, Fault> {
+        let flat: Vec<(&str, Entry)> = entries.iter().map(|(path, entry)| (path.as_str(), *entry)).collect();
+        let top = TreePath::root().as_str().len() + 1;
+        let generated = if flat.is_empty() { None } else { Some(self.tree(&flat, top, objects)?) };
+        let path = format!("{}generated", repository.prefix);
+        let parts: Vec<&str> = path.split('/').collect();
+        match graft(&repository.inner, self.root, &parts, generated, objects)? {
+            None if self.root.is_some() => {
+                let (id, bytes) = serialise(Vec::new())?;
+                objects.add(ObjectType::Tree, id, "", bytes)?;
+                Ok(Some(id))
+            }
+            tree => Ok(tree),
+        }
+    }
+
+    /// The tree of entries whose paths agree in their first `from` bytes.
+    fn tree(&self, entries: &[(&str, Entry)], from: usize, objects: &mut Objects) -> Result<Oid, Fault> {
+        let mut rows = Vec::new();
+        let mut rest = entries;
+        while let Some((path, entry)) = rest.first() {
+            let Some((name, _)) = path[from..].split_once('/') else {
+                rows.push((path.as_bytes()[from..].to_vec(), *entry));
+                rest = &rest[1..];
+                continue;
+            };
+            let below = from + name.len() + 1;
+            let count = rest.partition_point(|(other, _)| other.starts_with(&path[..below]));
+            let id = self.tree(&rest[..count], below, objects)?;
+            rows.push((name.as_bytes().to_vec(), Entry { id, mode: FOLDER }));
+            rest = &rest[count..];
+        }
+        let name = entries.first().map_or("", |(path, _)| &path[..from.saturating_sub(1)]);
+        let (id, bytes) = serialise(rows)?;
+        if !self.trees.contains(&id) {
+            objects.add(ObjectType::Tree, id, name, bytes)?;
+        }
+        Ok(id)
+    }
+}
+
+/// Puts a tree in the place of another, deep in a third. A folder that this leaves empty goes.
+fn graft(
+    repository: &git2::Repository,
+    tree: Option<Oid>,
+    path: &[&str],
+    new: Option<Oid>,
+    objects: &mut Objects,
+) -> Result<Option<Oid>, Fault> {
+    let [name, below @ ..] = path else { return Ok(new) };
+    let mut rows = Vec::new();
+    let mut inner = None;
+    if let Some(tree) = tree {
+        let tree = repository
+            .find_tree(tree)
+            .map_err(|error| Fault::because(format!("cannot read the tree {tree}"), error))?;
+        for entry in &tree {
+            if entry.name_bytes() != name.as_bytes() {
+                rows.push((
+                    entry.name_bytes().to_vec(),
+                    Entry { id: entry.id(), mode: entry.filemode_raw() },
+                ));
+            } else if entry.filemode_raw() == FOLDER {
+                inner = Some(entry.id());
+            } else if !below.is_empty() {
+                return Err(Fault::new(format!("HEAD has the folder `{name}` of the fleet as a file"))
+                    .hint("commit that change first"));
+            }
+        }
+    }
+    if let Some(id) = graft(repository, inner, below, new, objects)? {
+        rows.push((name.as_bytes().to_vec(), Entry { id, mode: FOLDER }));
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let (id, bytes) = serialise(rows)?;
+    if Some(id) != tree {
+        objects.add(ObjectType::Tree, id, name, bytes)?;
+    }
+    Ok(Some(id))
+}
+
+/// A tree as git stores it: rows in order of their names, where a folder's name ends with a slash.
+fn serialise(mut rows: Vec<(Vec<u8>, Entry)>) -> Result<(Oid, Vec<u8>), Fault> {
+    rows.sort_by_cached_key(|(name, entry)| {
+        let mut key = name.clone();
+        key.extend(entry.is_folder().then_some(b'/'));
+        key
+    });
+    let mut bytes = Vec::new();
+    for (name, entry) in rows {
+        bytes.extend(format!("{:o} ", entry.mode).bytes());
+        bytes.extend(name);
+        bytes.push(0);
+        bytes.extend(entry.id.as_bytes());
+    }
+    let id = Oid::hash_object(ObjectType::Tree, &bytes)
+        .map_err(|error| Fault::because("cannot hash a tree", error))?;
+    Ok((id, bytes))
+}
+
+/// Says that HEAD has what the program did not write.
+pub(super) fn note_foreign_in_head(notes: &mut Notes, path: &str) {
+    notes
+        .error(
+            "foreign-file",
+            crate::note::Place::file(path),
+            "HEAD has this file, and stackloom did not write it",
+        )
+        .hint("commit its removal first, for example with `git rm --cached`, or move it out of `generated/`");
+}

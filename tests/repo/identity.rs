@@ -1,0 +1,178 @@
+//! Who commits, and with which signature. These run in processes of their own, away from the settings of whoever runs
+//! the tests.
+
+use std::{
+    fs,
+    process::{Command, Output, Stdio},
+};
+
+use stackloom::{
+    io::{
+        disk::Workspace,
+        git::{CommitSink, Repository},
+    },
+    note::Fault,
+};
+
+use crate::sandbox::{Sandbox, base, cluster, git_in, run};
+
+/// Not a test of its own: commits in the folder that it is told.
+#[test]
+fn the_process_that_commits() {
+    let Ok(root) = std::env::var("STACKLOOM_TEST_COMMIT") else { return };
+    let workspace = Workspace::open(root.as_ref()).unwrap();
+    let commit = || -> Result<(), Fault> {
+        if Repository::find(&workspace)?.is_none() {
+            Repository::init(&workspace)?;
+        }
+        let mut sink = CommitSink::open(&workspace)?;
+        run(&mut sink, vec![base(), cluster("one", "a")]).0.map(drop)
+    };
+    if let Err(fault) = commit() {
+        eprintln!("fault: {fault}: {:?}", std::error::Error::source(&fault).map(ToString::to_string));
+        for hint in fault.hints() {
+            eprintln!("hint: {hint}");
+        }
+        std::process::exit(4);
+    }
+}
+
+/// Commits in another process, with an empty home.
+fn commit(sandbox: &Sandbox, environment: &[(&str, &str)]) -> Output {
+    let home = sandbox.outside().join("home");
+    fs::create_dir_all(&home).unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "identity::the_process_that_commits", "--nocapture"]);
+    for (key, _) in std::env::vars_os() {
+        if key.to_string_lossy().starts_with("GIT_") || key == "EMAIL" {
+            command.env_remove(key);
+        }
+    }
+    command
+        .env("STACKLOOM_TEST_COMMIT", &sandbox.root)
+        .env("HOME", &home)
+        .env("XDG_CONFIG_HOME", &home)
+        .envs(environment.iter().copied())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn nobody_is_told_how_to_be_somebody() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["init", "-q"]);
+    let output = commit(&sandbox, &[]);
+    assert_eq!(output.status.code(), Some(4));
+    let said = said(&output);
+    assert!(said.contains("git does not know who you are"), "{said}");
+    assert!(said.contains("hint: git config --global user.name \"Your Name\""), "{said}");
+    assert!(said.contains("hint: git config --global user.email you@example.org"), "{said}");
+    assert!(!sandbox.has("generated") && !sandbox.has(".git/index.lock"));
+}
+
+#[test]
+fn the_environment_names_author_and_committer() {
+    let sandbox = Sandbox::new();
+    let output = commit(
+        &sandbox,
+        &[
+            ("GIT_AUTHOR_NAME", "An Author"),
+            ("GIT_AUTHOR_EMAIL", "author@example.org"),
+            ("GIT_COMMITTER_NAME", "A Bot"),
+            ("GIT_COMMITTER_EMAIL", "bot@example.org"),
+            ("GIT_AUTHOR_DATE", "1700000000 +0200"),
+        ],
+    );
+    assert!(output.status.success(), "{}", said(&output));
+    let told = sandbox.git(&["log", "-1", "--format=%an|%ae|%at|%cn|%ce"]);
+    assert_eq!(told.trim(), "An Author|author@example.org|1700000000|A Bot|bot@example.org");
+}
+
+#[test]
+fn the_users_own_configuration_counts() {
+    let sandbox = Sandbox::new();
+    let config = sandbox.outside().join("config");
+    fs::write(&config, "[user]\nname = Global\nemail = global@example.org\n[init]\ndefaultBranch = trunk\n")
+        .unwrap();
+    let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap())]);
+    assert!(output.status.success(), "{}", said(&output));
+    assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
+}
+
+#[test]
+fn commits_are_signed_with_ssh() {
+    let sandbox = Sandbox::repository();
+    let key = sandbox.outside().join("key");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .arg(&key)
+        .status();
+    assert!(made.unwrap().success());
+    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+    let allowed = sandbox.outside().join("allowed");
+    fs::write(&allowed, format!("test@example.org {public}")).unwrap();
+    for (name, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.format", "ssh"),
+        ("user.signingkey", key.with_extension("pub").to_str().unwrap()),
+        ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
+    ] {
+        sandbox.git(&["config", name, value]);
+    }
+    sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
+    let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
+    assert!(verified.status.success(), "{}", said(&verified));
+    assert!(said(&verified).contains("Good \"git\" signature for test@example.org"), "{}", said(&verified));
+
+    sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
+    let before = sandbox.git(&["rev-parse", "HEAD"]);
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "b")]);
+    let fault = result.unwrap_err();
+    assert!(fault.to_string().contains("could not sign"), "{fault}");
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+
+    sandbox.git(&["config", "--unset", "user.signingkey"]);
+    sandbox.git(&["config", "gpg.ssh.defaultKeyCommand", "true"]);
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "b")]);
+    assert!(result.unwrap_err().to_string().contains("no key is named"));
+}
+
+/// A stand-in for gpg: what is sent to it, and what it must say, are all that counts.
+#[test]
+fn commits_are_signed_with_gpg() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::repository();
+    let program = sandbox.outside().join("gpg");
+    let script = "#!/bin/sh\necho \"$@\" > \"$(dirname \"$0\")/arguments\"\ncat > \"$(dirname \"$0\")/commit\"\n\
+        echo '[GNUPG:] SIG_CREATED D 1' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nabc\\n-----END PGP SIGNATURE-----\\n'\n";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.git(&["config", "commit.gpgsign", "true"]);
+    sandbox.git(&["config", "gpg.program", program.to_str().unwrap()]);
+    sandbox.commit(vec![base()]).unwrap();
+    let read = |name: &str| fs::read_to_string(sandbox.outside().join(name)).unwrap();
+    assert_eq!(read("arguments"), "--status-fd=2 -bsau Test <test@example.org>\n");
+    let raw = sandbox.git(&["cat-file", "commit", "HEAD"]);
+    let signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n";
+    assert_eq!(raw.replace(signature, ""), read("commit"));
+    assert!(raw.contains(signature), "{raw}");
+
+    fs::write(&program, "#!/bin/sh\necho 'no secret key' >&2\nexit 2\n").unwrap();
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
+    let fault = result.unwrap_err();
+    assert!(fault.to_string().contains("no secret key"), "{fault}");
+    sandbox.git(&["config", "gpg.program", "/nowhere/gpg"]);
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
+    assert!(result.unwrap_err().to_string().contains("cannot run `/nowhere/gpg`"));
+    assert!(git_in(&sandbox.root).args(["diff", "--quiet", "HEAD"]).status().unwrap().success());
+}
