@@ -15,3 +15,8 @@ mod tidy;
 mod cases;
 mod cases_good;
 mod language;
+
+mod cli;
+mod docs;
+mod hazards;
+mod laws;

@@ -1,5 +1,7 @@
 //! Fleets in memory, for tests and benchmarks.
 
+pub(crate) mod random;
+
 use std::{
     fs,
     path::{Path, PathBuf},

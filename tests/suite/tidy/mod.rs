@@ -30,7 +30,7 @@ fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<(String, String)> 
 fn every_module_says_what_it_is_for() {
     for (path, text) in rust_files("src") {
         let first = text.lines().next().unwrap_or_default();
-        assert!(first.starts_with("//! ") && first.len() > 12, "{path} begins with {first:?}");
+        assert!(first.starts_with("//! ") && first.len() > 8, "{path} begins with {first:?}");
     }
 }
 
@@ -91,9 +91,8 @@ fn no_case_is_forgotten() {
         assert!(fs::read_dir(&case).unwrap().count() >= 2, "{named} changes nothing");
     }
     for case in sandbox::folders(&tests.join("cases-good")) {
-        let made: Vec<_> = sandbox::folders(&case).iter().map(|path| sandbox::name(path).to_owned()).collect();
-        let whole = made == ["in", "out"] || sandbox::updating();
-        assert!(whole, "{} has {made:?}", case.display());
+        let whole = case.join("in").is_dir() && (case.join("out").is_dir() || case.join("gone.txt").is_file());
+        assert!(whole || sandbox::updating(), "{} lacks `in`, or `out` and `gone.txt`", case.display());
     }
     let known = ["cases", "cases-good", "conformance", "fleets", "language", "repo", "suite", "support"];
     for folder in sandbox::folders(&tests) {
