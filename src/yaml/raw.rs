@@ -266,7 +266,9 @@ impl Builder<'_> {
     fn alias(&mut self, id: usize, start: usize) -> Option<()> {
         let Some((node, size)) = self.anchors.get(&id).cloned() else {
             let place = self.source.word(start);
-            self.notes.error("alias", place, "an alias inside the node that it names");
+            self.notes
+                .error("alias", place, "an alias inside the node that it names")
+                .hint("write out what is meant: this would be without end");
             return None;
         };
         self.anchor.get_or_insert(start);
