@@ -162,7 +162,7 @@ impl Renderer<'_> {
                 path(&cluster.management, &folder),
             )
         };
-        let file = part.join("addons").join(&format!("{name}-manifests.yaml"));
+        let file = part.join("addons").join(&format!("{name}.manifests.yaml"));
         drawn.add(file, &cluster.file, Target::Management, kustomization.object());
     }
 }
