@@ -242,8 +242,8 @@ impl Faults<'_> {
     fn describe(&self, path: &[Step]) -> String {
         let keys: Vec<_> = path.iter().map(Step::text).collect();
         if keys.is_empty() {
-            let kind = self.root.get("kind").and_then(Node::as_str).unwrap_or("the document");
-            return format!("`{kind}`");
+            let kind = self.root.get("kind").and_then(Node::as_str);
+            return kind.map_or_else(|| "the document".to_owned(), |kind| format!("`{kind}`"));
         }
         format!("`{}`", keys.join(".").replace(".[", "["))
     }
@@ -377,7 +377,9 @@ fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> Str
             format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind())
         }
         _ if expected.contains("number") && number => "write it without quotes".to_owned(),
-        _ if expected.contains("a list") && single => format!("write `[{written}]`, or `- {written}` on a line of its own"),
+        _ if expected.contains("a list") && single => {
+            format!("write `[{written}]`, or `- {written}` on a line of its own")
+        }
         _ if expected.contains("a list") => "begin each entry with `- ` on a line of its own".to_owned(),
         _ if expected.contains("a map") => "write `key: value`, one line each, indented below it".to_owned(),
         _ if expected.contains("true or false") => "write `true` or `false`, without quotes".to_owned(),
