@@ -242,8 +242,8 @@ impl Faults<'_> {
     fn describe(&self, path: &[Step]) -> String {
         let keys: Vec<_> = path.iter().map(Step::text).collect();
         if keys.is_empty() {
-            let kind = self.root.get("kind").and_then(Node::as_str).unwrap_or("the document");
-            return format!("`{kind}`");
+            let kind = self.root.get("kind").and_then(Node::as_str);
+            return kind.map_or_else(|| "the document".to_owned(), |kind| format!("`{kind}`"));
         }
         format!("`{}`", keys.join(".").replace(".[", "["))
     }

@@ -31,7 +31,8 @@ fn good_fleets_give_the_trees_that_were_agreed_on() {
         let tree = tree_of(&case);
         let whole = sandbox::name(&case) == "plain";
         let differs = |path: &&String| whole || tree.get(*path) != plain.get(*path);
-        let out: BTreeMap<_, _> = tree.keys().filter(differs).map(|path| (path.clone(), tree[path].clone())).collect();
+        let out: BTreeMap<_, _> =
+            tree.keys().filter(differs).map(|path| (path.clone(), tree[path].clone())).collect();
         let gone: Vec<_> = plain.keys().filter(|path| !tree.contains_key(*path)).cloned().collect();
         compare(&case, &out, &gone, &mut wrong);
     }

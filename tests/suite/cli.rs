@@ -32,7 +32,8 @@ pub(super) fn stackloom(folder: &Path) -> Command {
 
 /// An environment in which git knows who commits, and knows nothing else.
 pub(super) fn environment(command: &mut Command) {
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "STACKLOOM_LOG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "STACKLOOM_LOG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]
+    {
         command.env_remove(name);
     }
     let known = [
@@ -70,7 +71,8 @@ fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
 fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
     let ran = ends(folder, &arguments, code);
-    let document: Json = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out));
+    let document: Json =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out));
     assert_eq!(document["exit"], code, "{document:#}");
     document
 }
@@ -147,7 +149,11 @@ fn new_stacks_and_addons_are_sound_as_they_are() {
     ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 0);
     ends(root.path(), &["new", "addon", "docker/unknown", "priorities"], 1);
     let hetzner = ["--stack", "hetzner/base", "--kubernetes", "1.35", "--namespace", "team-h"];
-    ends(root.path(), &[&["new", "cluster", "h-1", "--folder", "clusters/hetzner"], hetzner.as_slice()].concat(), 0);
+    ends(
+        root.path(),
+        &[&["new", "cluster", "h-1", "--folder", "clusters/hetzner"], hetzner.as_slice()].concat(),
+        0,
+    );
     ends(root.path(), &["check"], 0);
     ends(root.path(), &["generate"], 0);
 }

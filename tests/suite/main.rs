@@ -1,9 +1,5 @@
 //! All integration tests, in one binary: one build, one place for what they share.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "tests own their sandbox and may panic"
-)]
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
 mod overlay;
 mod sandbox;

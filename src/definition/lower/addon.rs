@@ -1,6 +1,6 @@
 //! Lowering addons: those of a stack's folder, and those that a release froze.
 
-use super::{label, place_at, range, semantic_version};
+use super::{holds_credential, label, place_at, range, semantic_version};
 use crate::{
     definition::{self as written, parse::Written},
     model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
@@ -66,6 +66,12 @@ pub(super) fn lower<T>(
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let name = label(said.name, "the addon", Some(at(&[])), notes)?;
     let matrix = matrix(said, &at, notes);
+    if said.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
+        let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
+        notes
+            .error("secret", place, "the address holds a credential")
+            .hint("take it out of the address: the tree is read by many");
+    }
     if said.chart.is_some() && said.versions.is_empty() {
         notes
             .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart and no versions"))
@@ -218,6 +224,20 @@ pub(super) fn check_dependencies(
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                     None => note.hint("name an addon of the same stack"),
                 };
+            }
+        }
+        for other in addons.iter().filter(|other| addon.depends_on.contains(&other.name)) {
+            if addon.chart.is_some() != other.chart.is_some() {
+                notes
+                    .error(
+                        "depends-on-kind",
+                        place(addon),
+                        format!(
+                            "`{}` cannot wait for `{}`: one is a chart, the other manifests",
+                            addon.name, other.name
+                        ),
+                    )
+                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
             }
         }
         if let Some(circle) = circle_from(addon, addons) {

@@ -66,7 +66,8 @@ impl Shell {
         let mut shell = Command::new("sh");
         cli::environment(&mut shell);
         let script = format!("{{ {command}\n}} 2>&1; echo; echo \"{MARK}$PWD\"");
-        let output = shell.arg("-c").arg(script).current_dir(&self.folder).env("PATH", &self.path).output().unwrap();
+        let output =
+            shell.arg("-c").arg(script).current_dir(&self.folder).env("PATH", &self.path).output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let (printed, folder) = text.rsplit_once(&format!("\n{MARK}")).unwrap();
         self.folder = PathBuf::from(folder.trim_end());
@@ -83,7 +84,10 @@ fn what_the_readme_shows_is_what_happens() {
     let mut shell = Shell::new(root.path());
     for Step { line, command, output } in steps {
         let printed = shell.run(&command);
-        assert!(matches(&output, &printed), "README.md:{line}: $ {command}\nshould print\n{output}\nand prints\n{printed}");
+        assert!(
+            matches(&output, &printed),
+            "README.md:{line}: $ {command}\nshould print\n{output}\nand prints\n{printed}"
+        );
     }
 }
 
@@ -97,7 +101,9 @@ fn blocks_become_steps() {
 
 #[test]
 fn an_ellipsis_stands_for_anything() {
-    for (pattern, text) in [("a\n", "a\n"), ("…\n", "\n"), ("a…d\n", "ab\ncd\n"), ("a…c…e", "abcde"), ("…", ""), ("a…", "a")] {
+    for (pattern, text) in
+        [("a\n", "a\n"), ("…\n", "\n"), ("a…d\n", "ab\ncd\n"), ("a…c…e", "abcde"), ("…", ""), ("a…", "a")]
+    {
         assert!(matches(pattern, text), "{pattern} {text}");
     }
     for (pattern, text) in [("a\n", "b\n"), ("a…c", "ab"), ("a…b…c", "abd"), ("…x", "y")] {

@@ -22,7 +22,11 @@ fn schemas_are_what_the_program_emits() {
     assert_eq!(committed.keys().map(String::as_str).collect::<Vec<_>>(), files);
     for kind in Kind::ALL {
         let emitted = format!("{}\n", serde_json::to_string_pretty(&kind.schema()).unwrap());
-        assert!(committed[kind.schema_file()] == emitted, "{}: `stackloom schema --write schemas`", kind.schema_file());
+        assert!(
+            committed[kind.schema_file()] == emitted,
+            "{}: `stackloom schema --write schemas`",
+            kind.schema_file()
+        );
     }
 }
 
@@ -38,7 +42,8 @@ fn schemas_take_their_own_examples_and_nothing_beside() {
     for kind in Kind::ALL {
         let schema = kind.schema();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let examples = if kind == Kind::Release { frozen() } else { schema["examples"].as_array().unwrap().clone() };
+        let examples =
+            if kind == Kind::Release { frozen() } else { schema["examples"].as_array().unwrap().clone() };
         assert!(!examples.is_empty(), "{} has no example", kind.name());
         for example in &examples {
             let faults: Vec<_> = validator.iter_errors(example).map(|error| error.to_string()).collect();

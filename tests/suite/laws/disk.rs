@@ -89,7 +89,11 @@ fn a_run_that_was_killed_is_repaired_by_the_next() {
         sandbox::to_disk(root.path());
         let found = sandbox::snapshot(root.path());
         for (path, text) in &expected {
-            assert_eq!(found.get(path).map(Vec::as_slice), Some(text.as_bytes()), "{path}, killed at step {step}");
+            assert_eq!(
+                found.get(path).map(Vec::as_slice),
+                Some(text.as_bytes()),
+                "{path}, killed at step {step}"
+            );
         }
         assert!(!found.keys().any(|path| path.contains("staged")), "killed at step {step}");
         if !ended {

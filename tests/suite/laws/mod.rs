@@ -92,8 +92,9 @@ fn generating_again_changes_nothing() {
         assert!(sandbox::to_disk(root.path()).changes.is_empty());
         let on_disk = sandbox::snapshot(&root.path().join("generated"));
         let files = on_disk.into_iter().filter(|(_, bytes)| bytes != b"folder");
-        let files: BTreeMap<_, _> =
-            files.map(|(path, bytes)| (format!("generated/{path}"), String::from_utf8(bytes).unwrap())).collect();
+        let files: BTreeMap<_, _> = files
+            .map(|(path, bytes)| (format!("generated/{path}"), String::from_utf8(bytes).unwrap()))
+            .collect();
         let in_memory = tree(&Workspace::open(root.path()).unwrap());
         assert_eq!(differences(&files, &in_memory), Vec::<String>::new(), "the disk and memory");
     }

@@ -10,7 +10,10 @@ use stackloom::{
     yaml::Sources,
 };
 
-use super::{super::{sandbox, support}, changed, fleets, shuffled};
+use super::{
+    super::{sandbox, support},
+    changed, fleets, shuffled,
+};
 
 fn heads(files: &Files) -> BTreeMap<String, std::sync::Arc<Release>> {
     let mut notes = Notes::new();
@@ -63,10 +66,15 @@ fn renamed(files: &Files, renames: &[(&str, &str)]) -> Files {
 fn comments_formatting_file_names_and_orders_are_no_content() {
     let base = base();
     let expected = contents(&base);
-    let commented = Files(base.0.iter().map(|(path, text)| {
-        let text = text.replace("metadata:\n", "# a comment\nmetadata: # and one more\n\n");
-        (path.clone(), format!("# first\n\n{text}\n# last\n"))
-    }).collect());
+    let commented = Files(
+        base.0
+            .iter()
+            .map(|(path, text)| {
+                let text = text.replace("metadata:\n", "# a comment\nmetadata: # and one more\n\n");
+                (path.clone(), format!("# first\n\n{text}\n# last\n"))
+            })
+            .collect(),
+    );
     let renamed = renamed(
         &base,
         &[
@@ -101,24 +109,108 @@ struct Edit {
 const BOTH: &[&str] = &["1.35", "1.36"];
 
 const EDITS: [Edit; 18] = [
-    Edit { file: "cluster-class/class.yaml", old: "default: 20", new: "default: 30", bumps: &["class"], minors: BOTH },
-    Edit { file: "cluster-class/templates.yaml", old: "kubeadmConfigSpec: {}", new: "kubeadmConfigSpec: { format: ignition }", bumps: &["class"], minors: BOTH },
-    Edit { file: "cluster-class/templates.yaml", old: "kubeadmConfigSpec: {}", new: "kubeadmConfigSpec:", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "cluster-class/class.yaml",
+        old: "default: 20",
+        new: "default: 30",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "cluster-class/templates.yaml",
+        old: "kubeadmConfigSpec: {}",
+        new: "kubeadmConfigSpec: { format: ignition }",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "cluster-class/templates.yaml",
+        old: "kubeadmConfigSpec: {}",
+        new: "kubeadmConfigSpec:",
+        bumps: &["class"],
+        minors: BOTH,
+    },
     Edit { file: "cluster/facts.yaml", old: "motd: $", new: "message: $", bumps: &["class"], minors: BOTH },
-    Edit { file: "cluster/facts.yaml", old: "${{ pool.name }}: $", new: "${{ pool.name }} $", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "cluster/facts.yaml",
+        old: "${{ pool.name }}: $",
+        new: "${{ pool.name }} $",
+        bumps: &["class"],
+        minors: BOTH,
+    },
     Edit { file: "namespace/limits.yaml", old: "256Mi", new: "257Mi", bumps: &["class"], minors: BOTH },
-    Edit { file: "stack.yaml", old: "upgradeTo: 1.1.0", new: "upgradeTo: 1.1.1", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "stack.yaml",
+        old: "upgradeTo: 1.1.0",
+        new: "upgradeTo: 1.1.1",
+        bumps: &["class"],
+        minors: BOTH,
+    },
     Edit { file: "stack.yaml", old: "\">=1.36\"", new: "\">=1.37\"", bumps: &["class"], minors: BOTH },
-    Edit { file: "addons/net/addon.yaml", old: "version: 1.1.0", new: "version: 1.1.1", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/net/addon.yaml", old: "\">=1.34 <1.37\"", new: "\">=1.33 <1.37\"", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/net/addon.yaml", old: "stage: bootstrap", new: "stage: default", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/net/addon.yaml", old: "stage: bootstrap", new: "stage: bootstrap\n  enabled: false", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/net/addon.yaml", old: "stage: bootstrap", new: "stage: bootstrap\n  valuesFrom:\n    - secret: keys", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/net/values.yaml", old: "replicas: 2", new: "replicas: 3", bumps: &["addon"], minors: BOTH },
-    Edit { file: "addons/notes/manifests/notes.yaml", old: "namespace: default", new: "namespace: kube-system", bumps: &["addon"], minors: BOTH },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "version: 1.1.0",
+        new: "version: 1.1.1",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "\">=1.34 <1.37\"",
+        new: "\">=1.33 <1.37\"",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: default",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: bootstrap\n  enabled: false",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: bootstrap\n  valuesFrom:\n    - secret: keys",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/values.yaml",
+        old: "replicas: 2",
+        new: "replicas: 3",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/notes/manifests/notes.yaml",
+        old: "namespace: default",
+        new: "namespace: kube-system",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
     Edit { file: "node-images.yaml", old: "aaaa\n", new: "aaab\n", bumps: &["image"], minors: &["1.35"] },
-    Edit { file: "node-images.yaml", old: "oci://images", new: "oci://mirror", bumps: &["image"], minors: &["1.36"] },
-    Edit { file: "node-images.yaml", old: "os: ubuntu-24.04", new: "os: ubuntu-26.04", bumps: &["image"], minors: &["1.35"] },
+    Edit {
+        file: "node-images.yaml",
+        old: "oci://images",
+        new: "oci://mirror",
+        bumps: &["image"],
+        minors: &["1.36"],
+    },
+    Edit {
+        file: "node-images.yaml",
+        old: "os: ubuntu-24.04",
+        new: "os: ubuntu-26.04",
+        bumps: &["image"],
+        minors: &["1.35"],
+    },
 ];
 
 /// Which components differ.

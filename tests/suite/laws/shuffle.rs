@@ -111,7 +111,10 @@ fn item(group: &[String], indent: usize, random: &mut Random) -> Vec<String> {
 fn keys_change_places_and_nothing_else_does() {
     let text = "a: 1\nb:\n  - c: 2\n    d: |\n      z: 1\n      y: 2\n  - e\nf:\n  #% if x\n  g: 1\n  #% endif\n  h: 2\n";
     let all: Vec<_> = (0..20).map(|seed| shuffled(text, &mut Random::new(seed))).collect();
-    assert!(all.iter().any(|found| found.contains("- d: |\n      z: 1\n      y: 2\n    c: 2\n  - e\n")), "{all:#?}");
+    assert!(
+        all.iter().any(|found| found.contains("- d: |\n      z: 1\n      y: 2\n    c: 2\n  - e\n")),
+        "{all:#?}"
+    );
     assert!(all.iter().any(|found| found.starts_with("f:\n")));
     assert!(all.iter().all(|found| found.contains("f:\n  #% if x\n  g: 1\n  #% endif\n  h: 2\n")));
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{super::{sandbox, support}, tree};
+use super::{
+    super::{sandbox, support},
+    tree,
+};
 
 /// How many files lie below folders of each name under `generated/management/mgmt/`.
 fn counts(tree: &BTreeMap<String, String>) -> BTreeMap<String, usize> {

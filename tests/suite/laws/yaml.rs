@@ -54,9 +54,9 @@ fn no_hazardous_string_is_read_as_anything_else() {
 /// Pieces that matter to readers, put together at random.
 fn pieces() -> impl Strategy<Value = String> {
     const PIECES: [&str; 40] = [
-        " ", "  ", "\n", "\n\n", "\t", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{feff}", "\0", "\u{1b}", "#", " #", ":",
-        ": ", "-", "- ", "---", "...", "?", "? ", "\"", "'", "\\", "|", ">", "{", "}", "[", "]", ",", "&a", "*a", "!t", "%",
-        "@", "`", "yes", "0x1f",
+        " ", "  ", "\n", "\n\n", "\t", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{feff}", "\0", "\u{1b}",
+        "#", " #", ":", ": ", "-", "- ", "---", "...", "?", "? ", "\"", "'", "\\", "|", ">", "{", "}", "[",
+        "]", ",", "&a", "*a", "!t", "%", "@", "`", "yes", "0x1f",
     ];
     let piece = prop_oneof![
         4 => (0..PIECES.len()).prop_map(|at| PIECES[at].to_owned()),
@@ -70,7 +70,9 @@ fn trees() -> impl Strategy<Value = Node> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
         any::<i64>().prop_map(Value::Int),
-        any::<f64>().prop_filter("JSON has finite numbers", |number| number.is_finite()).prop_map(Value::Float),
+        any::<f64>()
+            .prop_filter("JSON has finite numbers", |number| number.is_finite())
+            .prop_map(Value::Float),
         pieces().prop_map(|text| Value::String(text.into())),
     ];
     scalar.prop_map(Node::from).prop_recursive(4, 40, 5, |inner| {

@@ -76,7 +76,9 @@ fn a_module_uses_only_those_above_it() {
         let inside = path.strip_prefix("src/").unwrap();
         let module = inside.split(['/', '.']).next().unwrap();
         if !matches!(module, "lib" | "main") {
-            found.extend(breaches(&order, module, &text).into_iter().map(|breach| format!("{path}: {breach}")));
+            found.extend(
+                breaches(&order, module, &text).into_iter().map(|breach| format!("{path}: {breach}")),
+            );
         }
     }
     assert!(found.is_empty(), "{found:#?}");
@@ -98,6 +100,9 @@ fn a_use_of_what_is_below_is_caught_however_it_is_written() {
     for text in ["use crate::note::Notes;", "use crate::{note, plan::x};", "pub(in crate::cli) fn f() {}"] {
         assert!(breaches(&order, "plan", text).is_empty(), "{text}");
     }
-    assert_eq!(breaches(&order, "plan", "use crate::planner;"), ["`plan` uses `planner`, which is no module"]);
+    assert_eq!(
+        breaches(&order, "plan", "use crate::planner;"),
+        ["`plan` uses `planner`, which is no module"]
+    );
     assert_eq!(breaches(&order, "other", ""), ["`other` is not in lib.rs"]);
 }

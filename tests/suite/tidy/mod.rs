@@ -17,8 +17,10 @@ fn rust_files(folder: &str) -> Vec<(String, String)> {
 
 fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<(String, String)> {
     let root = support::package();
-    let entries = walkdir::WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().map(Result::unwrap);
-    let paths: Vec<PathBuf> = entries.filter(|entry| entry.file_type().is_file()).map(|e| e.into_path()).collect();
+    let entries =
+        walkdir::WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().map(Result::unwrap);
+    let paths: Vec<PathBuf> =
+        entries.filter(|entry| entry.file_type().is_file()).map(|e| e.into_path()).collect();
     let text = |path: &PathBuf| {
         let inside = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
         (inside, fs::read_to_string(path).unwrap())
@@ -36,7 +38,8 @@ fn every_module_says_what_it_is_for() {
 
 #[test]
 fn nothing_is_left_for_later() {
-    let marks = [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
+    let marks =
+        [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
     let folders = ["src", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
     for (path, text) in folders.into_iter().flat_map(|folder| files(folder, |_| true)) {
         for mark in marks {
@@ -91,7 +94,8 @@ fn no_case_is_forgotten() {
         assert!(fs::read_dir(&case).unwrap().count() >= 2, "{named} changes nothing");
     }
     for case in sandbox::folders(&tests.join("cases-good")) {
-        let whole = case.join("in").is_dir() && (case.join("out").is_dir() || case.join("gone.txt").is_file());
+        let whole =
+            case.join("in").is_dir() && (case.join("out").is_dir() || case.join("gone.txt").is_file());
         assert!(whole || sandbox::updating(), "{} lacks `in`, or `out` and `gone.txt`", case.display());
     }
     let known = ["cases", "cases-good", "conformance", "fleets", "language", "repo", "suite", "support"];

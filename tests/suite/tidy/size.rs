@@ -34,7 +34,13 @@ fn long_functions(text: &str, limit: usize) -> Vec<(String, usize)> {
 
 fn function_name(code: &str) -> Option<&str> {
     let mut words = code.split(' ').take(6);
-    words.find(|word| !(word.starts_with("pub") || matches!(*word, "in" | "const" | "async" | "unsafe" | "extern") || word.ends_with(')'))).filter(|word| *word == "fn")?;
+    words
+        .find(|word| {
+            !(word.starts_with("pub")
+                || matches!(*word, "in" | "const" | "async" | "unsafe" | "extern")
+                || word.ends_with(')'))
+        })
+        .filter(|word| *word == "fn")?;
     let rest = code.split_once("fn ")?.1;
     rest.split(['(', '<']).next()
 }
@@ -62,7 +68,9 @@ fn functions_are_short() {
 #[test]
 fn a_long_function_is_caught() {
     let body = "        step();\n".repeat(5);
-    let text = format!("impl One {{\n    pub(in crate::x) fn long<T>(a: T) {{\n{body}    }}\n\n    fn short() {{}}\n}}\n");
+    let text = format!(
+        "impl One {{\n    pub(in crate::x) fn long<T>(a: T) {{\n{body}    }}\n\n    fn short() {{}}\n}}\n"
+    );
     assert_eq!(long_functions(&text, 4), [("long".to_owned(), 5)]);
     assert!(long_functions(&text, 5).is_empty());
 }
