@@ -1,5 +1,4 @@
 //! What each stage of the flow costs, for a hundred and for a thousand clusters.
-#![expect(missing_docs, reason = "criterion's macros make public functions")]
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,

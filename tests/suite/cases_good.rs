@@ -57,7 +57,7 @@ fn compare(case: &Path, out: &BTreeMap<String, String>, gone: &[String], wrong: 
     for (path, text) in out {
         sandbox::expect_file(&folder.join(path), text, wrong);
     }
-    let listed: String = gone.iter().map(|path| format!("{path}\n")).collect();
+    let listed: String = gone.iter().flat_map(|path| [path.as_str(), "\n"]).collect();
     if !listed.is_empty() || case.join("gone.txt").exists() {
         sandbox::expect_file(&case.join("gone.txt"), &listed, wrong);
     }

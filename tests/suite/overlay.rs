@@ -70,8 +70,8 @@ fn edit(root: &Path, text: &str) -> Result<(), String> {
             replace(root, path, &std::mem::take(&mut open))?;
         }
         match mark {
-            "<" => open.old += &format!("{rest}\n"),
-            ">" => open.new += &format!("{rest}\n"),
+            "<" => open.old.extend([rest, "\n"]),
+            ">" => open.new.extend([rest, "\n"]),
             "" => {}
             _ => file = Some(line.to_owned()),
         }

@@ -240,6 +240,7 @@ pub(super) fn check_dependencies(
                     .hint("Flux waits between things of one kind only: make both charts, or both manifests");
             }
         }
+        check_order(addon, addons, place(addon).as_ref(), notes);
         if let Some(circle) = circle_from(addon, addons) {
             notes
                 .error(
@@ -248,6 +249,36 @@ pub(super) fn check_dependencies(
                     format!("addons wait for one another in a circle: {circle}"),
                 )
                 .hint("remove one of these `dependsOn`");
+        }
+    }
+}
+
+/// What nodes need cannot wait for what needs nodes, and one Helm release belongs to one addon.
+fn check_order(addon: &Addon, addons: &[Addon], place: Option<&Place>, notes: &mut Notes) {
+    for other in addons {
+        let waits = addon.depends_on.contains(&other.name);
+        if waits && addon.stage == Stage::Bootstrap && other.stage == Stage::Default {
+            notes
+                .error(
+                    "dependency-cycle",
+                    place.cloned(),
+                    format!("`{}` is of the stage bootstrap and waits for `{}`, which waits for that stage", addon.name, other.name),
+                )
+                .hint("addons of the stage default come when those of bootstrap are ready: make both of one stage");
+        }
+        let release = |addon: &Addon| (addon.release_namespace.clone(), addon.release_name.clone());
+        let both_charts = addon.chart.is_some() && other.chart.is_some();
+        if both_charts && other.name < addon.name && release(addon) == release(other) {
+            notes
+                .error(
+                    "duplicate",
+                    place.cloned(),
+                    format!(
+                        "`{}` and `{}` would be one Helm release, `{}` in `{}`",
+                        other.name, addon.name, addon.release_name, addon.release_namespace
+                    ),
+                )
+                .hint("give one of them another `release.name`");
         }
     }
 }

@@ -137,7 +137,6 @@ impl One<'_> {
         known
     }
 
-    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
     /// Both sides are beginnings of addresses that Flux reads charts from.
     fn mirrors(&self, notes: &mut Notes) -> Option<Vec<(String, String)>> {
         let mirrors: Vec<_> = self.management.mirrors.clone().unwrap_or_default().into_iter().collect();
@@ -165,6 +164,7 @@ impl One<'_> {
         (notes.errors() == before).then_some(mirrors)
     }
 
+    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
     fn decryption(&self, notes: &mut Notes) -> Option<Option<Decryption>> {
         let Some(decryption) = &self.management.decryption else { return Some(None) };
         let written::DecryptionProvider::Sops = decryption.provider;

@@ -94,7 +94,7 @@ impl Renderer<'_> {
     /// The release's values with the cluster's own over them.
     fn values(&self, notes: &mut Notes) -> Option<Node> {
         let below = match &self.addon.frozen.values {
-            Some(template) => self.one_map(template.template.render(&self.context, notes)?, notes)?,
+            Some(template) => self.one_map(&template.template.render(&self.context, notes)?, notes)?,
             None => Mapping::new().into(),
         };
         Some(match &self.addon.values {
@@ -104,8 +104,8 @@ impl Renderer<'_> {
     }
 
     /// Helm takes one map: of a second document, or of a list, nothing would reach the chart.
-    fn one_map(&self, documents: Vec<Node>, notes: &mut Notes) -> Option<Node> {
-        let (wrong, what) = match documents.as_slice() {
+    fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
+        let (wrong, what) = match documents {
             [] => return Some(Mapping::new().into()),
             [only] if only.as_mapping().is_some() => return Some(only.clone()),
             [only] => (only, only.kind()),

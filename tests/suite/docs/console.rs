@@ -29,7 +29,7 @@ fn steps(text: &str) -> Vec<Step> {
         } else if let (true, Some(command)) = (inside, line.strip_prefix("$ ")) {
             steps.push(Step { line: at + 1, command: command.to_owned(), output: String::new() });
         } else if let (true, Some(step)) = (inside, steps.last_mut()) {
-            step.output += &format!("{line}\n");
+            step.output.extend([line, "\n"]);
         }
     }
     steps

@@ -48,7 +48,7 @@ impl World for Scrambled {
 fn shuffled(files: &Files, seed: u64) -> Files {
     let mut random = Random::new(seed);
     let text = |path: &String, text: &String| {
-        let yaml = path.ends_with(".yaml") && !path.contains(".d/");
+        let yaml = path.rsplit('.').next() == Some("yaml") && !path.contains(".d/");
         (path.clone(), if yaml { shuffle::shuffled(text, &mut random) } else { text.clone() })
     };
     let mut text = text;

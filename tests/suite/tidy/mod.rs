@@ -20,7 +20,7 @@ fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<(String, String)> 
     let entries =
         walkdir::WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().map(Result::unwrap);
     let paths: Vec<PathBuf> =
-        entries.filter(|entry| entry.file_type().is_file()).map(|e| e.into_path()).collect();
+        entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect();
     let text = |path: &PathBuf| {
         let inside = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
         (inside, fs::read_to_string(path).unwrap())
