@@ -32,10 +32,15 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
                 .hint("it needs apiVersion, kind and metadata.name, all of them text");
             continue;
         };
+        let sources = &finder.input.sources;
+        let at = |key: &str| {
+            let node = object.node.at(&["metadata", key]).or_else(|| object.node.get("metadata"));
+            node.and_then(|node| sources.place(node.origin)).unwrap_or_else(|| place.clone())
+        };
         if !is_name(kind, name) {
             finder
                 .notes
-                .error("object", place.clone(), format!("{kind} `{name}` has a name that no API server takes"))
+                .error("object", at("name"), format!("{kind} `{name}` has a name that no API server takes"))
                 .hint("use lower-case letters, digits, dashes and dots, at most 253, beginning and ending with a letter or digit");
         }
         if kind == "Secret" && object.target == Target::Management {
@@ -53,7 +58,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
                         .notes
                         .error(
                             "object",
-                            place,
+                            at("namespace"),
                             format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"),
                         )
                         .hint("write `namespace: ${{ namespace.name }}` into the template's metadata");

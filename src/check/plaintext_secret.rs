@@ -2,7 +2,7 @@
 
 use super::{Check, Finder, Rule};
 use crate::{
-    render::{Drawn, Object},
+    render::Drawn,
     yaml::{Mapping, Node},
 };
 
@@ -27,38 +27,42 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     if allowed {
         return;
     }
-    for object in &drawn.objects {
-        let is_secret = object.node.get("kind").and_then(Node::as_str) == Some("Secret");
-        let encrypted = object.node.get("sops").is_some();
-        let filled = |key| {
-            object.node.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty())
-        };
+    let drawn_objects = drawn.objects.iter().map(|object| (&*object.source, &object.node));
+    for (source, object) in
+        drawn_objects.chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
+    {
+        let is_secret = object.get("kind").and_then(Node::as_str) == Some("Secret");
+        let encrypted = object.get("sops").is_some();
+        let filled =
+            |key| object.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty());
         if is_secret && !encrypted && (filled("data") || filled("stringData")) {
-            report(object, &object.node, "a Secret with its content", finder);
+            report(source, object, "a Secret with its content", finder);
         }
-        walk(object, "", &object.node, finder);
+        walk(source, "", object, finder);
     }
 }
 
-fn walk(object: &Object, key: &str, node: &Node, finder: &mut Finder<'_>) {
+fn walk(source: &str, key: &str, node: &Node, finder: &mut Finder<'_>) {
     if let Some(what) = node.as_str().and_then(|text| looks_like(key, text)) {
-        report(object, node, what, finder);
+        report(source, node, what, finder);
     }
     for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
-        walk(object, &entry.key.name, &entry.value, finder);
+        walk(source, &entry.key.name, &entry.value, finder);
     }
     for item in node.as_sequence().into_iter().flatten() {
+        walk(source, key, item, finder);
         // A variable or an environment entry: its name says what its value is.
-        let name = item.get("name").and_then(Node::as_str).unwrap_or(key);
-        match item.get("value") {
-            Some(value) => walk(object, name, value, finder),
-            None => walk(object, key, item, finder),
+        let named = (item.get("name").and_then(Node::as_str), item.get("value").and_then(Node::as_str));
+        if let (Some(name), Some(value)) = named
+            && is_credential(name, value)
+        {
+            report(source, item.get("value").unwrap_or(item), "a credential", finder);
         }
     }
 }
 
-fn report(object: &Object, node: &Node, what: &str, finder: &mut Finder<'_>) {
-    let place = finder.place(node, &object.source);
+fn report(source: &str, node: &Node, what: &str, finder: &mut Finder<'_>) {
+    let place = finder.place(node, source);
     // The message must not carry the secret on: the place is shown without its line.
     let place = crate::note::Place { source: String::new(), ..place };
     finder

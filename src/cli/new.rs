@@ -289,7 +289,12 @@ impl Choice<'_> {
     }
 
     fn definition(&self, folder: &str, notes: &mut Notes) -> Option<String> {
-        if folder != "clusters" && !folder.starts_with("clusters/") {
+        let mut parts = folder.split('/');
+        let below = parts.next() == Some("clusters");
+        if !below
+            || parts
+                .any(|part| part.is_empty() || part.starts_with('.') || part.rsplit('.').next() == Some("d"))
+        {
             notes
                 .error("wrong-value", None, format!("`{folder}` is no folder below `clusters`"))
                 .hint("clusters are defined in `clusters/**`");

@@ -1,7 +1,9 @@
 //! The one door to the terminal.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is the door")]
 
-use std::{error::Error, io::IsTerminal};
+use std::{
+    error::Error,
+    io::{IsTerminal, Write},
+};
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
@@ -48,20 +50,20 @@ impl Printer {
     /// Says something to people, on standard error.
     pub fn talk(&self, line: &str) {
         if !self.quiet {
-            eprintln!("{line}");
+            say(&mut std::io::stderr(), format_args!("{line}"));
         }
     }
 
     /// The result of a command, on standard output.
     pub fn result(&self, text: &str) {
         if !self.quiet && !self.is_json() {
-            println!("{text}");
+            say(&mut std::io::stdout(), format_args!("{text}"));
         }
     }
 
     /// Data that was asked for, on standard output, whatever the format.
     pub fn data(&self, text: &str) {
-        println!("{}", text.trim_end_matches('\n'));
+        say(&mut std::io::stdout(), format_args!("{}", text.trim_end_matches('\n')));
     }
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
@@ -72,15 +74,18 @@ impl Printer {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         for note in notes.sorted() {
             if note.severity == Severity::Error || !self.quiet {
-                eprintln!("{}\n", render(note, &renderer));
+                say(&mut std::io::stderr(), format_args!("{}\n", render(note, &renderer)));
             }
         }
         let (errors, warnings) = (notes.errors(), notes.sorted().len() - errors_once(notes));
         match (errors_once(notes), warnings) {
             (0, 0) => {}
             (0, warnings) => self.talk(&counted(warnings, "warning")),
-            (found, 0) => eprintln!("{}", counted(found, "error")),
-            (found, warnings) => eprintln!("{}, {}", counted(found, "error"), counted(warnings, "warning")),
+            (found, 0) => say(&mut std::io::stderr(), format_args!("{}", counted(found, "error"))),
+            (found, warnings) => say(
+                &mut std::io::stderr(),
+                format_args!("{}, {}", counted(found, "error"), counted(warnings, "warning")),
+            ),
         }
         debug_assert!(errors >= errors_once(notes));
     }
@@ -94,7 +99,10 @@ impl Printer {
         if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
             document.extend(more);
         }
-        println!("{}", serde_json::to_string_pretty(&document).unwrap_or_default());
+        say(
+            &mut std::io::stdout(),
+            format_args!("{}", serde_json::to_string_pretty(&document).unwrap_or_default()),
+        );
     }
 
     /// A fault of the world: what failed, why, and what to do.
@@ -111,14 +119,22 @@ impl Printer {
         if self.is_json() {
             let document =
                 json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
-            println!("{}", serde_json::to_string_pretty(&document).unwrap_or_default());
+            say(
+                &mut std::io::stdout(),
+                format_args!("{}", serde_json::to_string_pretty(&document).unwrap_or_default()),
+            );
             return;
         }
         let mut groups = vec![Group::with_title(Level::ERROR.primary_title(&text))];
         groups.extend(fault.hints().iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
-        eprintln!("{}", renderer.render(&groups));
+        say(&mut std::io::stderr(), format_args!("{}", renderer.render(&groups)));
     }
+}
+
+/// Writes a line. Who reads may have gone (`| head`): then nobody is left to tell, and that is no fault.
+fn say(to: &mut dyn Write, line: std::fmt::Arguments<'_>) {
+    drop(writeln!(to, "{line}"));
 }
 
 fn errors_once(notes: &Notes) -> usize {

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    kinds::{AnyMap, ApiVersion, Count, Labels, count},
+    kinds::{AnyMap, ApiVersion, Count, Labels, port},
     topology::{ControlPlane, NodePool},
 };
 
@@ -139,7 +139,7 @@ pub struct Network {
     /// The domain of services, such as `cluster.local`.
     pub service_domain: Option<String>,
     /// The port of the API server.
-    #[schemars(schema_with = "count")]
+    #[schemars(schema_with = "port")]
     #[serde(default)]
     pub api_server_port: Option<Count>,
 }

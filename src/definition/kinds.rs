@@ -38,6 +38,11 @@ pub(super) fn count(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": ["integer", "null"], "minimum": 0, "maximum": i32::MAX })
 }
 
+/// The schema of a port.
+pub(super) fn port(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": ["integer", "null"], "minimum": 1, "maximum": 65535 })
+}
+
 /// The schema of a whole number or a percentage.
 pub(super) fn count_or_percent(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({

@@ -27,7 +27,7 @@ fn folders(path: &str) -> Vec<&str> {
 
 fn nulls_at(path: &[String]) -> Nulls {
     let path: Vec<_> = path.iter().map(String::as_str).collect();
-    let keep = matches!(path.as_slice(), ["spec", "raw", ..] | ["spec", "addons", _, "values", ..]);
+    let keep = matches!(path.as_slice(), ["spec", "raw", _, ..] | ["spec", "addons", _, "values", _, ..]);
     if keep { Nulls::Keep } else { Nulls::Remove }
 }
 

@@ -180,35 +180,41 @@ impl Faults<'_> {
         let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
         let written = self.source.word_at(node.origin.offset as usize).to_owned();
         let expected = self.expected(error, &path);
-        let note = self.notes.error(
-            "wrong-value",
-            place,
-            format!("{what} {expected}, not {}", shown(&node, &written)),
-        );
-        let wants_text = expected.contains("a string") && !matches!(node.kind(), "a list" | "a map" | "null");
-        if wants_text {
-            note.hint(format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind()));
-        } else if let ValidationErrorKind::Enum { options } = error.kind() {
-            let options: Vec<_> = options.as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-            if let Some(similar) = closest(node.as_str().unwrap_or_default(), options.into_iter()) {
-                note.hint(format!("did you mean `{similar}`?"));
+        let advice = advice(&node, &written, &expected, &self.options(error, &path));
+        let message = format!("{what} {expected}, not {}", shown(&node, &written));
+        self.notes.error("wrong-value", place, message).hint(advice);
+    }
+
+    /// The words that a value may be, where only some may stand.
+    fn options(&self, error: &ValidationError<'_>, path: &[Step]) -> Vec<String> {
+        match error.kind() {
+            ValidationErrorKind::Enum { options } => {
+                options.as_array().into_iter().flatten().map(plain_json).collect()
             }
+            ValidationErrorKind::Constant { expected_value } => vec![plain_json(expected_value)],
+            ValidationErrorKind::AnyOf { .. } | ValidationErrorKind::OneOfNotValid { .. } => {
+                let listed = schemas_at(self.schema, path).into_iter();
+                let mut options: Vec<_> =
+                    listed.filter_map(|schema| schema.get("const")).map(plain_json).collect();
+                options.sort();
+                options
+            }
+            _ => Vec::new(),
         }
     }
 
     fn expected(&self, error: &ValidationError<'_>, path: &[Step]) -> String {
+        let options = self.options(error, path);
+        if !options.is_empty() {
+            return format!("must be {}", either(&options));
+        }
         match error.kind() {
             ValidationErrorKind::Type { kind } => format!("must be {}", type_words(&format!("{kind:?}"))),
-            ValidationErrorKind::Enum { options } => {
-                let options: Vec<_> = options.as_array().into_iter().flatten().map(plain_json).collect();
-                format!("must be {}", either(&options))
-            }
-            ValidationErrorKind::Constant { expected_value } => {
-                format!("must be `{}`", plain_json(expected_value))
-            }
             ValidationErrorKind::Minimum { limit } => format!("must be at least {limit}"),
             ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
-            ValidationErrorKind::MinItems { limit } => format!("must have at least {limit} entries"),
+            ValidationErrorKind::MinItems { limit } => {
+                format!("must have at least {limit} entr{}", if *limit == 1 { "y" } else { "ies" })
+            }
             ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
             _ => one_of_words(self.schema, path),
         }
@@ -236,8 +242,8 @@ impl Faults<'_> {
     fn describe(&self, path: &[Step]) -> String {
         let keys: Vec<_> = path.iter().map(Step::text).collect();
         if keys.is_empty() {
-            let kind = self.root.get("kind").and_then(Node::as_str).unwrap_or("the document");
-            return format!("`{kind}`");
+            let kind = self.root.get("kind").and_then(Node::as_str);
+            return kind.map_or_else(|| "the document".to_owned(), |kind| format!("`{kind}`"));
         }
         format!("`{}`", keys.join(".").replace(".[", "["))
     }
@@ -352,6 +358,35 @@ fn shown(node: &Node, written: &str) -> String {
     match node.kind() {
         kind @ ("a list" | "a map" | "null") => kind.to_owned(),
         _ => format!("`{written}`"),
+    }
+}
+
+/// What to do about a wrong value.
+fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> String {
+    if !options.is_empty() {
+        let similar = closest(node.as_str().unwrap_or_default(), options.iter().map(String::as_str));
+        return similar.map_or_else(
+            || format!("write {}", either(options)),
+            |similar| format!("did you mean `{similar}`?"),
+        );
+    }
+    let single = !matches!(node.kind(), "a list" | "a map" | "null");
+    let number = node.as_str().is_some_and(|text| text.parse::<f64>().is_ok());
+    match expected {
+        _ if expected.contains("a string") && single && node.as_str().is_none() => {
+            format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind())
+        }
+        _ if expected.contains("number") && number => "write it without quotes".to_owned(),
+        _ if expected.contains("a list") && single => {
+            format!("write `[{written}]`, or `- {written}` on a line of its own")
+        }
+        _ if expected.contains("a list") => "begin each entry with `- ` on a line of its own".to_owned(),
+        _ if expected.contains("a map") => "write `key: value`, one line each, indented below it".to_owned(),
+        _ if expected.contains("true or false") => "write `true` or `false`, without quotes".to_owned(),
+        _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
+        _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
+        _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
+        _ => format!("write a value that {}", expected.replacen("must be", "is", 1)),
     }
 }
 

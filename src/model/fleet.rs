@@ -42,10 +42,15 @@ pub struct ManagementCluster {
 impl ManagementCluster {
     /// Where a chart repository is to be had in this management cluster.
     pub fn mirrored(&self, repository: &str) -> String {
+        // People write addresses with a slash at the end and without.
+        let address = format!("{}/", repository.trim_end_matches('/'));
         let matching =
-            self.mirrors.iter().filter_map(|(from, to)| Some((from, to, repository.strip_prefix(from)?)));
+            self.mirrors.iter().filter_map(|(from, to)| Some((from, to, address.strip_prefix(from)?)));
         match matching.max_by_key(|(from, ..)| from.len()) {
-            Some((_, to, rest)) => format!("{to}{rest}"),
+            Some((from, to, rest)) => {
+                let gap = if from.ends_with('/') && !to.ends_with('/') { "/" } else { "" };
+                format!("{to}{gap}{rest}").trim_end_matches('/').to_owned()
+            }
             None => repository.to_owned(),
         }
     }

@@ -235,6 +235,9 @@ impl Planner<'_> {
                 .collect();
             let note = notes.error("incompatible", place, message);
             match fitting.first() {
+                Some(newest) if row.is_none() => {
+                    note.hint(format!("the newest that it lists is {}", newest.version))
+                }
                 Some(newest) => note.hint(format!("upgrade {name} to {}", newest.version)),
                 None => note.hint("no listed version works with it"),
             };

@@ -77,7 +77,7 @@ impl<'a> Objects<'a> {
                 && !seen.insert(identity.clone())
             {
                 self.error(
-                    object,
+                    object.at(&["metadata", "name"]).unwrap_or(object),
                     format!("two objects {} `{}` in one class", identity.0, identity.1),
                     "give each its own name",
                 );
@@ -86,7 +86,9 @@ impl<'a> Objects<'a> {
         let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
         let classes: Vec<_> = self.release.objects.iter().filter(is_class).collect();
         let [class] = classes.as_slice() else {
-            let place = crate::note::Place::file(format!("stacks/{}/cluster-class", self.release.stack));
+            let second = classes.get(1).and_then(|class| self.sources.place(class.origin));
+            let folder = || crate::note::Place::file(format!("stacks/{}/cluster-class", self.release.stack));
+            let place = second.unwrap_or_else(folder);
             self.notes
                 .error(
                     "no-class",
@@ -96,16 +98,21 @@ impl<'a> Objects<'a> {
                 .hint("`cluster-class/` holds one ClusterClass and the templates that it names");
             return None;
         };
-        if class.at(&["metadata", "name"]).and_then(Node::as_str) != Some(&self.release.name) {
+        // A name that does not even begin so has been told already.
+        let name = class.at(&["metadata", "name"]).filter(|name| name.as_str() != Some(&self.release.name));
+        if let Some(name) =
+            name.filter(|name| name.as_str().unwrap_or_default().starts_with(&self.release.name))
+        {
             self.error(
-                class,
+                name,
                 "the ClusterClass does not have the release's name".to_owned(),
                 "write `name: ${{ release.name }}`",
             );
         }
-        if class.get("apiVersion").and_then(Node::as_str) != Some("cluster.x-k8s.io/v1beta2") {
+        let version = class.get("apiVersion").unwrap_or(class);
+        if version.as_str() != Some("cluster.x-k8s.io/v1beta2") {
             self.error(
-                class,
+                version,
                 "the ClusterClass is not `cluster.x-k8s.io/v1beta2`".to_owned(),
                 "older versions of the API are no longer served from Cluster API 1.16 on",
             );
@@ -127,7 +134,8 @@ impl<'a> Objects<'a> {
             return None;
         };
         if Subdomain::new(name).is_err() || !name.starts_with(&self.release.name) {
-            self.error(object, format!("the name `{name}` does not begin with the release's"), "write `name: ${{ release.name }}-…`: a template is never edited in place, so its name carries the release");
+            let place = object.at(&["metadata", "name"]).unwrap_or(object);
+            self.error(place, format!("the name `{name}` does not begin with the release's"), "write `name: ${{ release.name }}-…`: a template is never edited in place, so its name carries the release");
         }
         if let Some(namespace) = object.at(&["metadata", "namespace"]) {
             self.error(
@@ -148,7 +156,7 @@ impl<'a> Objects<'a> {
                 let identity = (text("kind"), text("name"));
                 if !objects.contains(&identity) {
                     self.error(
-                        reference,
+                        reference.get("name").unwrap_or(reference),
                         format!(
                             "the class names {} `{}`, which is not among its objects",
                             identity.0, identity.1

@@ -8,10 +8,14 @@ mod delivery;
 mod flux;
 mod namespace;
 
+use std::collections::BTreeMap;
+
+use sha2::{Digest, Sha256};
+
 pub use flux::NAMESPACE as FLUX_NAMESPACE;
 
 use crate::{
-    model::ManagementCluster,
+    model::{ManagementCluster, hex},
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Plan},
     release::{self, Release},
@@ -66,6 +70,8 @@ pub struct Drawn {
     pub objects: Vec<Object>,
     /// Its other files, as text.
     pub texts: Vec<(TreePath, String)>,
+    /// Objects that are among its texts already: those of a release's class, for the checks.
+    pub frozen: Vec<Node>,
 }
 
 /// Every part of a plan, in the order in which they are made.
@@ -100,12 +106,15 @@ impl Subject<'_> {
 
 /// Draws a part; faults of templates go to `notes`.
 pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
-    let mut drawn = Drawn { id: subject.id(), objects: Vec::new(), texts: Vec::new() };
+    let mut drawn = Drawn { id: subject.id(), objects: Vec::new(), texts: Vec::new(), frozen: Vec::new() };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));
         }
-        Subject::Release(release) => drawn.texts.extend(release_files(release)),
+        Subject::Release(release) => {
+            drawn.texts.extend(release_files(release));
+            drawn.frozen.clone_from(&release.objects);
+        }
         Subject::Management(plan, management) => flux::management(&plan.fleet, management, &mut drawn),
         Subject::Namespace(namespace) => {
             namespace::draw(namespace, &mut drawn, notes);
@@ -116,6 +125,7 @@ pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
             flux::cluster(plan, input, &mut drawn, notes);
         }
     }
+    tell_apart(&mut drawn.objects);
     drawn
 }
 
@@ -172,6 +182,25 @@ fn file_name(object: &Node) -> String {
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '-' })
         .collect();
     format!("{}.yaml", &name[..name.len().min(200)])
+}
+
+/// Objects of one kind and name in several namespaces or API groups would be one file: there, all of them carry a hash
+/// of what tells them apart. Letters in another case are the same file to some systems.
+fn tell_apart(objects: &mut [Object]) {
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    for object in objects.iter() {
+        *count.entry(object.path.as_str().to_ascii_lowercase()).or_insert(0) += 1;
+    }
+    for object in objects.iter_mut().filter(|object| count[&object.path.as_str().to_ascii_lowercase()] > 1) {
+        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
+        let identity = [text(&["apiVersion"]), text(&["metadata", "namespace"]), text(&["metadata", "name"])];
+        let digest = Sha256::digest(identity.join("\n").as_bytes());
+        let hash = hex(&digest[..4]);
+        let stem = object.path.as_str().trim_end_matches(".yaml");
+        if let Some(path) = TreePath::parse(&format!("{stem}-{hash}.yaml")) {
+            object.path = path;
+        }
+    }
 }
 
 /// An engine that looks for variables must leave an object alone that holds `${` as text.

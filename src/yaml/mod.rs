@@ -27,7 +27,7 @@ pub fn read(source: &Source, notes: &mut Notes) -> Option<Node> {
     let documents = read_raw(source, notes)?;
     if let Some(second) = documents.get(1) {
         notes
-            .error("several-documents", source.place(second.start, 3), "more than one document in this file")
+            .error("several-documents", source.word(second.start), "more than one document in this file")
             .hint("write one document per file, without a second `---`");
         return None;
     }

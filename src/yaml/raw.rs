@@ -266,7 +266,9 @@ impl Builder<'_> {
     fn alias(&mut self, id: usize, start: usize) -> Option<()> {
         let Some((node, size)) = self.anchors.get(&id).cloned() else {
             let place = self.source.word(start);
-            self.notes.error("alias", place, "an alias inside the node that it names");
+            self.notes
+                .error("alias", place, "an alias inside the node that it names")
+                .hint("write out what is meant: this would be without end");
             return None;
         };
         self.anchor.get_or_insert(start);
@@ -295,7 +297,13 @@ impl Builder<'_> {
     }
 
     fn syntax(&mut self, info: &str, place: crate::note::Place) {
-        let tab = place.source.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t');
+        let start = place.source.trim_start_matches(|c: char| c.is_whitespace() || c == '-');
+        let tab = place.source[..place.source.len() - start.len()].contains('\t');
+        if info.contains("recursion limit") {
+            let message = format!("collections lie in one another more than {MAX_DEPTH} levels deep");
+            self.notes.error("yaml-limit", place, message).hint("write less nested: people stop at about 20");
+            return;
+        }
         let note = self.notes.error("yaml-syntax", place, format!("this is no YAML: {info}"));
         if tab {
             note.hint("the line is indented with a tab: YAML takes spaces only");

@@ -147,7 +147,7 @@ fn a_detached_head_moves_itself() {
 fn a_sub_folder_of_a_larger_repository() {
     let sandbox = Sandbox::below("platform/fleets/eu");
     let top = sandbox.outside();
-    sandbox.init(&top);
+    Sandbox::init(&top);
     fs::write(top.join("README.md"), "hello\n").unwrap();
     fs::create_dir_all(top.join("generated")).unwrap();
     fs::write(top.join("generated/other.txt"), "someone else's\n").unwrap();

@@ -17,19 +17,19 @@ use stackloom::{
 };
 
 /// A folder that goes with the test.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
     /// The root of the fleet.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 impl Sandbox {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::below("fleet")
     }
 
     /// With the fleet in a sub-folder.
-    pub fn below(path: &str) -> Self {
+    pub(crate) fn below(path: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join(path);
         fs::create_dir_all(&root).unwrap();
@@ -37,30 +37,30 @@ impl Sandbox {
     }
 
     /// The folder around the fleet.
-    pub fn outside(&self) -> PathBuf {
+    pub(crate) fn outside(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
 
-    pub fn workspace(&self) -> Workspace {
+    pub(crate) fn workspace(&self) -> Workspace {
         Workspace::open(&self.root).unwrap()
     }
 
-    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let file = self.root.join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(file, text).unwrap();
     }
 
-    pub fn read(&self, path: &str) -> Option<String> {
+    pub(crate) fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         self.root.join(path).symlink_metadata().is_ok()
     }
 
     /// Everything below `generated/`, folders with a slash at their end.
-    pub fn tree(&self) -> Vec<String> {
+    pub(crate) fn tree(&self) -> Vec<String> {
         let top = self.root.join("generated");
         let mut all: Vec<String> = walkdir::WalkDir::new(&top)
             .min_depth(1)
@@ -75,23 +75,23 @@ impl Sandbox {
         all
     }
 
-    pub fn generate(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
+    pub(crate) fn generate(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
         clean(run(&mut DiskSink::new(&self.workspace()), parts))
     }
 
-    pub fn check(&self, parts: Vec<Part>) -> Changes {
+    pub(crate) fn check(&self, parts: Vec<Part>) -> Changes {
         clean(run(&mut CheckSink::new(&self.workspace()), parts)).unwrap()
     }
 
     /// A repository with an identity, in the fleet's folder.
-    pub fn repository() -> Self {
+    pub(crate) fn repository() -> Self {
         let sandbox = Self::new();
-        sandbox.init(&sandbox.root.clone());
+        Self::init(&sandbox.root);
         sandbox
     }
 
     /// Makes a repository of a folder.
-    pub fn init(&self, folder: &Path) {
+    pub(crate) fn init(folder: &Path) {
         let git = |arguments: &[&str]| assert!(git_in(folder).args(arguments).status().unwrap().success());
         git(&["init", "-q", "-b", "main"]);
         git(&["config", "user.name", "Test"]);
@@ -100,7 +100,7 @@ impl Sandbox {
     }
 
     /// Commits with the program, and holds what must be true after every commit.
-    pub fn commit(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
+    pub(crate) fn commit(&self, parts: Vec<Part>) -> Result<Changes, Fault> {
         let changes = clean(run(&mut CommitSink::open(&self.workspace())?, parts.clone()))?;
         assert_eq!(self.git(&["status", "--porcelain", "generated"]), "");
         self.git(&["fsck", "--strict"]);
@@ -113,24 +113,24 @@ impl Sandbox {
     }
 
     /// The paths of a commit.
-    pub fn files_of(&self, commit: &str) -> Vec<String> {
+    pub(crate) fn files_of(&self, commit: &str) -> Vec<String> {
         let listed = self.git(&["ls-tree", "-r", "--name-only", "--full-tree", commit]);
         listed.lines().map(str::to_owned).collect()
     }
 
     /// The `git` program in the root of the fleet, away from the settings of whoever runs the test.
-    pub fn git(&self, arguments: &[&str]) -> String {
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    pub fn try_git(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn try_git(&self, arguments: &[&str]) -> Output {
         git_in(&self.root).args(arguments).output().unwrap()
     }
 }
 
-pub fn git_in(folder: &Path) -> Command {
+pub(crate) fn git_in(folder: &Path) -> Command {
     let mut git = Command::new("git");
     git.current_dir(folder)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -141,7 +141,7 @@ pub fn git_in(folder: &Path) -> Command {
 }
 
 /// Hands the parts to a sink, as `generate` does.
-pub fn run(sink: &mut dyn Sink, parts: Vec<Part>) -> (Result<Changes, Fault>, Notes) {
+pub(crate) fn run(sink: &mut dyn Sink, parts: Vec<Part>) -> (Result<Changes, Fault>, Notes) {
     let mut notes = Notes::new();
     let result = (|| {
         sink.begin(&mut notes)?;
@@ -158,28 +158,28 @@ fn clean((result, notes): (Result<Changes, Fault>, Notes)) -> Result<Changes, Fa
     result
 }
 
-pub fn path(path: &str) -> TreePath {
+pub(crate) fn path(path: &str) -> TreePath {
     TreePath::parse(path).unwrap()
 }
 
 /// A generated file.
-pub fn yaml(at: &str, text: &str) -> File {
+pub(crate) fn yaml(at: &str, text: &str) -> File {
     File { path: path(at), bytes: body(text).into_bytes() }
 }
 
 /// What a generated file holds.
-pub fn body(text: &str) -> String {
+pub(crate) fn body(text: &str) -> String {
     format!("# Generated by stackloom from clusters/a.yaml; do not edit\n{text}\n")
 }
 
 /// The part of the tree as a whole.
-pub fn base() -> Part {
+pub(crate) fn base() -> Part {
     let file = File { path: path("generated/.gitattributes"), bytes: GITATTRIBUTES.into() };
     Part { id: PartId::Root, files: vec![file] }
 }
 
 /// A cluster of the namespace `team-a`, with two files that hold `text`.
-pub fn cluster(name: &str, text: &str) -> Part {
+pub(crate) fn cluster(name: &str, text: &str) -> Part {
     let (management, namespace) = ("mgmt".to_owned(), "team-a".to_owned());
     let folder = format!("generated/management/mgmt/clusters/team-a/{name}");
     Part {
@@ -192,7 +192,7 @@ pub fn cluster(name: &str, text: &str) -> Part {
 }
 
 /// The codes of the messages, with their places.
-pub fn codes(notes: &Notes) -> Vec<String> {
+pub(crate) fn codes(notes: &Notes) -> Vec<String> {
     let show = |note: &stackloom::note::Diagnostic| {
         assert!(!note.hints.is_empty(), "{note:?} says no next step");
         format!("{} {}", note.code, note.place.as_ref().unwrap())

@@ -1,6 +1,6 @@
 //! Lowering addons: those of a stack's folder, and those that a release froze.
 
-use super::{label, place_at, range, semantic_version};
+use super::{holds_credential, label, place_at, range, semantic_version};
 use crate::{
     definition::{self as written, parse::Written},
     model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
@@ -66,6 +66,12 @@ pub(super) fn lower<T>(
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let name = label(said.name, "the addon", Some(at(&[])), notes)?;
     let matrix = matrix(said, &at, notes);
+    if said.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
+        let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
+        notes
+            .error("secret", place, "the address holds a credential")
+            .hint("take it out of the address: the tree is read by many");
+    }
     if said.chart.is_some() && said.versions.is_empty() {
         notes
             .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart and no versions"))
@@ -220,6 +226,21 @@ pub(super) fn check_dependencies(
                 };
             }
         }
+        for other in addons.iter().filter(|other| addon.depends_on.contains(&other.name)) {
+            if addon.chart.is_some() != other.chart.is_some() {
+                notes
+                    .error(
+                        "depends-on-kind",
+                        place(addon),
+                        format!(
+                            "`{}` cannot wait for `{}`: one is a chart, the other manifests",
+                            addon.name, other.name
+                        ),
+                    )
+                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
+            }
+        }
+        check_order(addon, addons, place(addon).as_ref(), notes);
         if let Some(circle) = circle_from(addon, addons) {
             notes
                 .error(
@@ -228,6 +249,36 @@ pub(super) fn check_dependencies(
                     format!("addons wait for one another in a circle: {circle}"),
                 )
                 .hint("remove one of these `dependsOn`");
+        }
+    }
+}
+
+/// What nodes need cannot wait for what needs nodes, and one Helm release belongs to one addon.
+fn check_order(addon: &Addon, addons: &[Addon], place: Option<&Place>, notes: &mut Notes) {
+    for other in addons {
+        let waits = addon.depends_on.contains(&other.name);
+        if waits && addon.stage == Stage::Bootstrap && other.stage == Stage::Default {
+            notes
+                .error(
+                    "dependency-cycle",
+                    place.cloned(),
+                    format!("`{}` is of the stage bootstrap and waits for `{}`, which waits for that stage", addon.name, other.name),
+                )
+                .hint("addons of the stage default come when those of bootstrap are ready: make both of one stage");
+        }
+        let release = |addon: &Addon| (addon.release_namespace.clone(), addon.release_name.clone());
+        let both_charts = addon.chart.is_some() && other.chart.is_some();
+        if both_charts && other.name < addon.name && release(addon) == release(other) {
+            notes
+                .error(
+                    "duplicate",
+                    place.cloned(),
+                    format!(
+                        "`{}` and `{}` would be one Helm release, `{}` in `{}`",
+                        other.name, addon.name, addon.release_name, addon.release_namespace
+                    ),
+                )
+                .hint("give one of them another `release.name`");
         }
     }
 }

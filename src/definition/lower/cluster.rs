@@ -129,6 +129,12 @@ impl One<'_> {
         self.layer.source.word(node.origin.offset as usize)
     }
 
+    /// The place of a node of the definition itself; of the definition where a folder's defaults said it.
+    fn definition_place(&self, node: &Node) -> Option<Place> {
+        let own = node.origin.file == self.layer.source.id;
+        if own { self.place(node) } else { Some(self.own_place()) }
+    }
+
     fn namespace(&self, notes: &mut Notes) -> Option<Label> {
         let Some(node) = self.node.at(&["metadata", "namespace"]) else {
             notes
@@ -182,13 +188,15 @@ impl One<'_> {
         }
         for key in ["stack", "kubernetes"] {
             if let Some(other) = self.spec(key) {
-                notes
-                    .error(
-                        "release",
-                        self.place(other),
-                        format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"),
-                    )
-                    .hint(format!("remove it; where a folder's defaults set it, write `{key}: null` here"));
+                let note = notes.error(
+                    "release",
+                    self.definition_place(node),
+                    format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"),
+                );
+                note.hint(format!("remove it; where a folder's defaults set it, write `{key}: null` here"));
+                if let Some(place) = self.place(other) {
+                    note.related("it is set here", place);
+                }
             }
         }
         match Subdomain::new(name) {
@@ -212,7 +220,7 @@ impl One<'_> {
             notes
                 .error(
                     "missing-key",
-                    self.place(release),
+                    self.definition_place(release),
                     "`release: head` needs a stack and a Kubernetes minor",
                 )
                 .hint("add `stack: <provider>/<stack>` and `kubernetes: \"1.35\"`");
@@ -236,13 +244,10 @@ impl One<'_> {
         }
         let (id, minor) = (id?, minor?);
         let serves = |folder: &crate::definition::parse::StackFolder| {
-            folder
-                .stack
-                .value
-                .spec
-                .kubernetes
-                .iter()
-                .any(|release| release.version.starts_with(&format!("{minor}.")))
+            let listed = folder.stack.value.spec.kubernetes.iter();
+            let mut listed = listed.map(|release| release.version.trim_start_matches('v'));
+            // A version that is written wrongly is told where it stands, and not here as well.
+            listed.any(|version| version == minor.to_string() || version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {
             None => {

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{Lowering, label, place_at, range};
+use super::{Lowering, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
         AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Minor,
         Subdomain,
     },
-    note::Notes,
+    note::{Notes, Place},
 };
 
 /// The Cluster API whose topology this program knows.
@@ -63,7 +63,7 @@ struct One<'a> {
 
 impl One<'_> {
     /// The place of a key of this management cluster, else of the fleet.
-    fn place(&self, path: &[&str]) -> crate::note::Place {
+    fn place(&self, path: &[&str]) -> Place {
         let own: Vec<_> =
             ["spec", "managementClusters", &self.at].into_iter().chain(path.iter().copied()).collect();
         let items = self.written.node.at(&["spec", "managementClusters"]).and_then(|node| node.as_sequence());
@@ -90,6 +90,7 @@ impl One<'_> {
             self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
         let source = self.source(management.source.as_ref().or(spec.source.as_ref()), notes);
         let decryption = self.decryption(notes);
+        let mirrors = self.mirrors(notes);
         let (source, folder) = source?;
         Some(ManagementCluster {
             name: name?,
@@ -100,7 +101,7 @@ impl One<'_> {
             cluster_api: cluster_api?,
             class_namespace: class_namespace?,
             decryption: decryption?,
-            mirrors: management.mirrors.clone().unwrap_or_default().into_iter().collect(),
+            mirrors: mirrors?,
             standby: management.standby.unwrap_or(false),
         })
     }
@@ -134,6 +135,33 @@ impl One<'_> {
                 .hint(format!("it knows {}", CLUSTER_API.join(", ")));
         }
         known
+    }
+
+    /// Both sides are beginnings of addresses that Flux reads charts from.
+    fn mirrors(&self, notes: &mut Notes) -> Option<Vec<(String, String)>> {
+        let mirrors: Vec<_> = self.management.mirrors.clone().unwrap_or_default().into_iter().collect();
+        let before = notes.errors();
+        for (from, to) in &mirrors {
+            let place = self.place(&["mirrors", from]);
+            let schemes = ["https://", "http://", "oci://"];
+            for address in [from, to] {
+                if !schemes.iter().any(|scheme| address.len() > scheme.len() && address.starts_with(scheme)) {
+                    notes
+                        .error("mirror", place.clone(), format!("`{address}` is no address of charts"))
+                        .hint("write `https://…` or `oci://…` on both sides");
+                }
+            }
+            if holds_credential(to) {
+                notes
+                    .error(
+                        "secret",
+                        Place { source: String::new(), ..place },
+                        "the address holds a credential",
+                    )
+                    .hint("let the management cluster's registry configuration hold it");
+            }
+        }
+        (notes.errors() == before).then_some(mirrors)
     }
 
     #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
@@ -206,14 +234,10 @@ impl One<'_> {
                 .hint("write ssh addresses as `ssh://git@host/path.git`, not as `git@host:path`");
             return None;
         }
-        let user = url
-            .split("://")
-            .nth(1)
-            .and_then(|rest| rest.split('/').next())
-            .and_then(|host| host.split_once('@'));
-        if user.is_some_and(|(user, _)| user.contains(':')) {
+        if holds_credential(url) {
+            let place = Place { source: String::new(), ..place };
             notes
-                .error("secret", place, "the address holds a password")
+                .error("secret", place, "the address holds a credential")
                 .hint("put it into a Secret of the management cluster and name that in `source.secret`");
             return None;
         }

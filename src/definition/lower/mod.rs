@@ -97,6 +97,13 @@ fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, n
         .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
 }
 
+/// Whether an address carries a credential: what stands before the `@`, save the plain user of an ssh address.
+fn holds_credential(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let host = rest.split('/').next().unwrap_or_default();
+    host.rsplit_once('@').is_some_and(|(user, _)| scheme != "ssh" || user.contains(':'))
+}
+
 fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {
     let found = VersionRange::parse(text);
     found

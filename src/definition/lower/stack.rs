@@ -162,7 +162,10 @@ impl OneStack<'_> {
         let cluster = self.templates(files, "cluster/", Visible::Cluster, notes);
         let addons = self.addons(files, notes);
         for rule in rules {
-            if !addons.iter().any(|(addon, ..)| addon.name == rule.addon) {
+            let folder = format!("addons/{}/", rule.addon);
+            let there = files.addons.contains_key(rule.addon.as_str())
+                || files.templates.keys().any(|path| path.starts_with(&folder));
+            if !there {
                 let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
                 notes
                     .error(

@@ -94,14 +94,28 @@ impl Renderer<'_> {
     /// The release's values with the cluster's own over them.
     fn values(&self, notes: &mut Notes) -> Option<Node> {
         let below = match &self.addon.frozen.values {
-            Some(template) => template.template.render(&self.context, notes)?.into_iter().next(),
-            None => None,
+            Some(template) => self.one_map(&template.template.render(&self.context, notes)?, notes)?,
+            None => Mapping::new().into(),
         };
-        let below = below.unwrap_or_else(|| Mapping::new().into());
         Some(match &self.addon.values {
             Some(own) => merge_values(&below, own),
             None => below,
         })
+    }
+
+    /// Helm takes one map: of a second document, or of a list, nothing would reach the chart.
+    fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
+        let (wrong, what) = match documents {
+            [] => return Some(Mapping::new().into()),
+            [only] if only.as_mapping().is_some() => return Some(only.clone()),
+            [only] => (only, only.kind()),
+            [_, second, ..] => (second, "more than one document"),
+        };
+        let place = self.input.sources.place(wrong.origin);
+        let message =
+            format!("the values of `{}` are {what}, and Helm takes one map", self.addon.frozen.addon.name);
+        notes.error("values", place, message).hint("write `key: value` entries in one document");
+        None
     }
 
     fn values_from(&self, notes: &mut Notes) -> Option<Vec<Node>> {
@@ -162,7 +176,7 @@ impl Renderer<'_> {
                 path(&cluster.management, &folder),
             )
         };
-        let file = part.join("addons").join(&format!("{name}-manifests.yaml"));
+        let file = part.join("addons").join(&format!("{name}.manifests.yaml"));
         drawn.add(file, &cluster.file, Target::Management, kustomization.object());
     }
 }

@@ -10,12 +10,13 @@ use crate::{
 const INTERVAL: &str = "30m";
 /// A Kustomization that failed tries again after this long.
 const RETRY: &str = "1m";
-/// How long one that waits for a cluster may hold a worker. A new cluster takes minutes, so most of these waits end
-/// without it: a third of the time at most, so that a handful of stuck clusters leaves room for all others.
-const CLUSTER_TIMEOUT: &str = "30s";
+/// Flux takes no less for a health check. None of ours for clusters lasts that long: they fail at once, and are tried
+/// again, because a check that waits holds one of a few workers, and stuck clusters would stop a fleet.
+const HEALTH_TIMEOUT: &str = "30s";
+/// How soon after its control plane came up a cluster gets its addons.
+const CLUSTER_RETRY: &str = "20s";
 /// The same for the gate of waves, which nobody is in a hurry to pass.
-const READY_TIMEOUT: &str = "10s";
-const READY_RETRY: &str = "2m";
+const READY_RETRY: &str = "1m";
 /// How long everything else may take.
 const TIMEOUT: &str = "1m";
 
@@ -52,6 +53,8 @@ pub(in crate::render) struct Kustomization<'a> {
     pub protected: bool,
     /// Whether a management cluster on standby suspends it.
     pub suspendable: bool,
+    /// Whether it is suspended in any case.
+    pub suspended: bool,
 }
 
 impl<'a> Kustomization<'a> {
@@ -76,6 +79,7 @@ impl<'a> Kustomization<'a> {
             orphan: true,
             protected: false,
             suspendable: true,
+            suspended: false,
         }
     }
 
@@ -101,8 +105,8 @@ impl<'a> Kustomization<'a> {
         spec.set("interval", INTERVAL);
         let (timeout, retry) = match self.health {
             Health::None | Health::All => (TIMEOUT, RETRY),
-            Health::ControlPlaneInitialized(_) => (CLUSTER_TIMEOUT, RETRY),
-            Health::Available(_) => (READY_TIMEOUT, READY_RETRY),
+            Health::ControlPlaneInitialized(_) => (HEALTH_TIMEOUT, CLUSTER_RETRY),
+            Health::Available(_) => (HEALTH_TIMEOUT, READY_RETRY),
         };
         spec.set("retryInterval", retry);
         spec.set("timeout", timeout);
@@ -123,7 +127,7 @@ impl<'a> Kustomization<'a> {
         if let Some(secret) = &self.kube_config {
             spec.set("kubeConfig", secret_reference(secret));
         }
-        if self.suspendable && self.management.standby {
+        if self.suspended || (self.suspendable && self.management.standby) {
             spec.set("suspend", true);
         }
         self.health(&mut spec);
@@ -155,7 +159,7 @@ impl<'a> Kustomization<'a> {
         let mut expressions = check.clone();
         check.set("name", cluster.name.as_str());
         check.set("namespace", cluster.namespace.as_str());
-        expressions.set("inProgress", YOUNG);
+        expressions.set("failed", format!("{YOUNG} || !({current})"));
         expressions.set("current", current);
         spec.set("healthChecks", vec![check.into()]);
         spec.set("healthCheckExprs", vec![expressions.into()]);

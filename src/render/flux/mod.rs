@@ -84,11 +84,13 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
         drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
     };
+    // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
+    let paused = cluster.suspend.is_some();
     add(
         "cluster.yaml",
         Kustomization {
             depends_on: vec![release_name(&plan.release.name), namespace_name(cluster.namespace.as_str())],
-            health: Health::ControlPlaneInitialized(cluster),
+            health: if paused { Health::None } else { Health::ControlPlaneInitialized(cluster) },
             ..of(&names.cluster, path(management, &part.join("cluster")))
         },
     );
@@ -97,6 +99,7 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
         Kustomization {
             depends_on: vec![names.cluster.clone()],
             health: Health::Available(cluster),
+            suspended: paused,
             ..of(&names.ready, path(management, &part.join("ready")))
         },
     );
@@ -112,34 +115,42 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
             },
         );
     }
-    if plan.addons.iter().any(|addon| addon.helm.is_some() || addon.manifests.is_some()) {
-        add(
-            "addons.yaml",
-            Kustomization {
-                depends_on: vec![names.cluster.clone()],
-                ..of(&names.addons, path(management, &part.join("addons")))
-            },
-        );
+    // Also without addons: who turned the last one off wants it uninstalled, and a Kustomization that goes leaves all.
+    add(
+        "addons.yaml",
+        Kustomization {
+            depends_on: vec![names.cluster.clone()],
+            ..of(&names.addons, path(management, &part.join("addons")))
+        },
+    );
+    let mut markers = |folder: &str, data| {
+        let file = part.join(folder).join(&format!("configmap-{}.{folder}.yaml", cluster.name));
+        drawn.add(file, &cluster.file, Target::Management, marker(plan, folder, data));
+    };
+    let mut ready = Mapping::new();
+    ready.set("release", plan.release.name.as_str());
+    ready.set("kubernetes", format!("v{}", plan.release.kubernetes));
+    markers("ready", ready);
+    let mut addons = Mapping::new();
+    for addon in &plan.addons {
+        let version = addon.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
+        addons.set(addon.frozen.addon.name.as_str(), version);
     }
-    drawn.add(part.join("ready").join("ready.yaml"), &cluster.file, Target::Management, marker(plan));
+    markers("addons", addons);
     delivery::draw(plan, &part, input, drawn, notes);
 }
 
-/// A Kustomization applies something: this says which release the cluster should have, for those who wait for it.
-fn marker(plan: &ClusterPlan) -> Node {
+/// A Kustomization applies something, and git keeps no empty folder: this says in each what the cluster should have.
+fn marker(plan: &ClusterPlan, what: &str, data: Mapping) -> Node {
     let cluster = &plan.cluster;
     let mut metadata = Mapping::new();
-    metadata.set("name", format!("{}.ready", cluster.name));
+    metadata.set("name", format!("{}.{what}", cluster.name));
     metadata.set("namespace", cluster.namespace.as_str());
-    let mut data = Mapping::new();
-    data.set("cluster", cluster.name.as_str());
-    data.set("release", plan.release.name.as_str());
-    data.set("kubernetes", format!("v{}", plan.release.kubernetes));
     let mut root = Mapping::new();
     root.set("apiVersion", "v1");
     root.set("kind", "ConfigMap");
     root.set("metadata", metadata);
-    root.set("data", data);
+    root.set_filled("data", data);
     root.into()
 }
 

@@ -50,7 +50,6 @@ var faults = []fault{
 	{"expression that fails", flux + "cluster.yaml", "!has(spec.controlPlaneRef) || ", "", "no such attribute"},
 	{"expression for v1beta1", flux + "ready.yaml", "c.type == 'Available' &&", "c.type == 'Ready' &&", "sample available: InProgress, where the ready gate must be Current"},
 	{"gate too early", flux + "cluster.yaml", "ControlPlaneInitialized", "TopologyReconciled", "sample not-initialized: Current"},
-	{"gate that fails", flux + "cluster.yaml", "      current:", "      failed: status.conditions.exists(c, c.type == 'Available' && c.status == 'False')\n      current:", "sample not-initialized: a young cluster counts as failed"},
 	{"broken expression", flux + "cluster.yaml", "c.status == 'True')", "c.status == 'True'", "failed to parse the expression Current"},
 	{"gate on nothing", flux + "ready.yaml", "kind: Cluster\n", "kind: Clutter\n", "nothing waits for Available"},
 	{"gate that nobody asks", flux + "ready.yaml", "      kind: Cluster\n      name: one\n", "      kind: ConfigMap\n      name: one\n", "neither wait nor a health check"},

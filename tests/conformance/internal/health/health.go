@@ -158,8 +158,6 @@ func (g gate) check(ctx context.Context, f tree.File, evaluator *cel.StatusEvalu
 			r.Fail(f.Path, "health", "sample %s: %s, where the %s gate must be Current", s.name, result.Status, g.name)
 		case !open && result.Status == status.CurrentStatus:
 			r.Fail(f.Path, "health", "sample %s: Current, where the %s gate must wait for %s", s.name, g.name, strings.Join(g.conditions, " and "))
-		case result.Status == status.FailedStatus && !isTrue(s.object, "ControlPlaneInitialized"):
-			r.Fail(f.Path, "health", "sample %s: a young cluster counts as failed", s.name)
 		}
 	}
 }

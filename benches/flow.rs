@@ -1,0 +1,95 @@
+//! What each stage of the flow costs, for a hundred and for a thousand clusters.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "benchmarks read their own fleet and may panic"
+)]
+
+#[expect(dead_code, reason = "tests use the rest")]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use stackloom::{
+    check, definition,
+    generate::{self, generate},
+    note::Notes,
+    plan::{self, Plan},
+    release,
+    render::{self, Drawn},
+    resolve,
+    tree::Memory,
+    world::{Files, Input, World},
+};
+
+const SIZES: [usize; 2] = [100, 1000];
+
+fn input(files: &Files) -> Input {
+    files.read(&mut Notes::new()).unwrap()
+}
+
+fn planned(input: &Input, definitions: &definition::Definitions) -> Plan {
+    let mut notes = Notes::new();
+    let program = generate::program_version();
+    let model = definition::lower(definitions, input, &program, &mut notes).unwrap();
+    let resolution = resolve::resolve(&model, &mut notes).unwrap();
+    let releases = release::releases(&resolution, input, &mut notes).unwrap();
+    plan::plan(&model, &releases, input, &mut notes).unwrap()
+}
+
+fn drawn(input: &Input, plan: &Plan) -> Vec<Drawn> {
+    let mut notes = Notes::new();
+    render::subjects(plan).into_iter().map(|subject| render::draw(subject, input, &mut notes)).collect()
+}
+
+fn checked(input: &Input, drawn: &[Drawn]) -> Notes {
+    let (mut notes, mut index) = (Notes::new(), check::Index::default());
+    for drawn in drawn {
+        check::objects(drawn, input, &mut notes);
+        index.add(drawn, input, &mut notes);
+    }
+    notes
+}
+
+/// Each stage on one core, so that the numbers add up; `whole` uses all of them.
+fn stages(criterion: &mut Criterion) {
+    for size in SIZES {
+        let files = support::many(size);
+        let input = input(&files);
+        let definitions = definition::parse(&input, &mut Notes::new()).unwrap();
+        let plan = planned(&input, &definitions);
+        let parts = drawn(&input, &plan);
+        let mut group = criterion.benchmark_group(format!("{size} clusters"));
+        group.sample_size(10).throughput(Throughput::Elements(size as u64));
+        group.bench_function(BenchmarkId::from_parameter("1 read"), |bencher| {
+            bencher.iter(|| definition::parse(black_box(&input), &mut Notes::new()).unwrap());
+        });
+        group.bench_function(BenchmarkId::from_parameter("2 lower to plan"), |bencher| {
+            bencher.iter(|| planned(black_box(&input), &definitions));
+        });
+        group.bench_function(BenchmarkId::from_parameter("3 draw"), |bencher| {
+            bencher.iter(|| drawn(black_box(&input), &plan));
+        });
+        group.bench_function(BenchmarkId::from_parameter("4 check"), |bencher| {
+            bencher.iter(|| checked(black_box(&input), &parts));
+        });
+        group.bench_function(BenchmarkId::from_parameter("5 emit"), |bencher| {
+            bencher.iter_batched(
+                || parts.clone(),
+                |parts| parts.into_iter().map(Drawn::into_part).collect::<Vec<_>>(),
+                criterion::BatchSize::LargeInput,
+            );
+        });
+        group.bench_function(BenchmarkId::from_parameter("whole"), |bencher| {
+            bencher.iter(|| {
+                generate(black_box(&files), &mut Memory::default(), &|_, _| {}, &mut Notes::new()).unwrap()
+            });
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, stages);
+criterion_main!(benches);

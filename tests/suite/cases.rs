@@ -1,0 +1,103 @@
+//! Faulty fleets: a folder below `tests/cases` is a small overlay on the good fleet `_base`, with the messages that it
+//! must give in `notes.txt`. `UPDATE=1` writes those anew.
+//!
+//! A case is made of files to add or replace, and may say in `edits.txt`, `remove.txt` and `links.txt` what else is to
+//! be done: see [`super::overlay`].
+
+use std::{fmt::Write as _, fs, panic, path::Path};
+
+use rayon::prelude::*;
+use stackloom::{
+    generate::Failure,
+    io::disk::{DiskSink, Workspace},
+    note::{Diagnostic, Severity},
+};
+
+use super::{overlay, sandbox, support};
+
+const CASES: &str = "tests/cases";
+
+/// What an expression of a template does wrong may be anything: of these errors not all have a next step to offer.
+const WITHOUT_HINT: [&str; 2] = ["template-value", "undefined-name"];
+
+#[test]
+fn the_base_is_good() {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join(CASES).join("_base"), root.path());
+    let generation = sandbox::to_disk(root.path());
+    assert_eq!(generation.plan.clusters.len(), 2);
+    assert!(sandbox::compared(root.path()).changes.is_empty());
+}
+
+#[test]
+fn every_fault_is_told_with_its_place_and_leaves_the_tree_as_it_was() {
+    let all = support::package().join(CASES);
+    let base = all.join("_base");
+    let cases: Vec<_> =
+        sandbox::folders(&all).into_iter().filter(|path| sandbox::name(path) != "_base").collect();
+    assert!(cases.len() >= 80, "{} cases", cases.len());
+    let judged = cases.par_iter().filter_map(|case| {
+        let judged = panic::catch_unwind(|| judge(&base, case)).unwrap_or_else(|panic| Err(said(&*panic)));
+        judged.err().map(|wrong| format!("{}: {wrong}\n", sandbox::name(case)))
+    });
+    let wrong: String = judged.collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn said(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    format!("panicked: {}", text.unwrap_or_default())
+}
+
+fn judge(base: &Path, case: &Path) -> Result<(), String> {
+    let root = sandbox::folder();
+    overlay::apply(base, case, root.path())?;
+    let before = sandbox::snapshot(root.path());
+    let world = Workspace::open(root.path()).unwrap();
+    let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+    let found = sandbox::messages(&notes);
+    let mut wrong = String::new();
+    match done {
+        Err(Failure::Input) => {}
+        other => writeln!(wrong, "ended with {:?}", other.map(|_| "a tree")).unwrap(),
+    }
+    if sandbox::snapshot(root.path()) != before {
+        wrong += "something was written\n";
+    }
+    for note in notes.iter().filter(|note| note.severity == Severity::Error) {
+        check_error(root.path(), note, &mut wrong);
+    }
+    if notes.errors() == 0 {
+        wrong += "no error was told\n";
+    }
+    sandbox::expect_file(&case.join("notes.txt"), &found, &mut wrong);
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+}
+
+/// An error says where, shows what stands there, and offers the next step.
+fn check_error(root: &Path, note: &Diagnostic, wrong: &mut String) {
+    let Some(place) = &note.place else {
+        writeln!(wrong, "no place: {}", note.message).unwrap();
+        return;
+    };
+    if note.hints.is_empty() && !WITHOUT_HINT.contains(&note.code) {
+        writeln!(wrong, "no hint: {place}: {}", note.message).unwrap();
+    }
+    if note.message.ends_with('.') {
+        writeln!(wrong, "a full stop: {place}: {}", note.message).unwrap();
+    }
+    if place.line == 0 {
+        return;
+    }
+    let bytes = fs::read(root.join(&place.file)).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.split('\n').nth(place.line - 1).map(|line| line.trim_end_matches('\r'));
+    let hidden = place.source.is_empty() && matches!(note.code, "plaintext-secret" | "secret");
+    if line != Some(&*place.source) && !hidden && note.code != "not-utf8" {
+        writeln!(wrong, "not the line that stands at {place}: {:?}, but {line:?}", place.source).unwrap();
+    }
+    if line.is_some_and(|line| place.column > line.chars().count() + 1) {
+        writeln!(wrong, "a column behind the end of the line: {place}").unwrap();
+    }
+}

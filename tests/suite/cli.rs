@@ -1,0 +1,284 @@
+//! The program as people and machines run it.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+
+use serde_json::Value as Json;
+
+use super::{sandbox, support};
+
+const COMMANDS: [&[&str]; 9] = [
+    &[],
+    &["init"],
+    &["new"],
+    &["new", "stack"],
+    &["new", "addon"],
+    &["new", "cluster"],
+    &["check"],
+    &["generate"],
+    &["schema"],
+];
+
+/// The program, in a folder, with nothing of this machine's git and terminal.
+pub(super) fn stackloom(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    command.current_dir(folder);
+    environment(&mut command);
+    command
+}
+
+/// An environment in which git knows who commits, and knows nothing else.
+pub(super) fn environment(command: &mut Command) {
+    for name in ["NO_COLOR", "CLICOLOR_FORCE", "STACKLOOM_LOG", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"]
+    {
+        command.env_remove(name);
+    }
+    let known = [
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_AUTHOR_NAME", "Test"),
+        ("GIT_AUTHOR_EMAIL", "test@example.org"),
+        ("GIT_COMMITTER_NAME", "Test"),
+        ("GIT_COMMITTER_EMAIL", "test@example.org"),
+        ("COLUMNS", "110"),
+        ("LC_ALL", "C"),
+    ];
+    command.envs(known);
+}
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn ran(folder: &Path, arguments: &[&str]) -> Ran {
+    let Output { status, stdout, stderr } = stackloom(folder).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
+}
+
+/// A run that ends as it should.
+fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
+    let ran = ran(folder, arguments);
+    assert_eq!(ran.code, code, "{arguments:?}\n{}{}", ran.out, ran.err);
+    ran
+}
+
+fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
+    let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
+    let ran = ends(folder, &arguments, code);
+    let document: Json =
+        serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {}", ran.out));
+    assert_eq!(document["exit"], code, "{document:#}");
+    document
+}
+
+fn fleet() -> tempfile::TempDir {
+    let root = sandbox::folder();
+    ends(root.path(), &["init", "--name", "demo"], 0);
+    root
+}
+
+#[test]
+fn a_fleet_begins_in_an_empty_folder() {
+    let root = sandbox::folder();
+    let begun = ends(root.path(), &["init", "demo"], 0);
+    assert!(begun.out.contains("files written"), "{}", begun.out);
+    assert!(begun.err.contains("stackloom generate --commit"), "{}", begun.err);
+    let demo = root.path().join("demo");
+    ends(&demo, &["check"], 0);
+    ends(&demo, &["generate", "--check"], 3);
+    assert!(!demo.join("generated").exists(), "--check wrote something");
+    let generated = ends(&demo, &["generate"], 0);
+    assert!(generated.out.starts_with("1 cluster: "), "{}", generated.out);
+    ends(&demo, &["generate", "--check"], 0);
+    let before = sandbox::snapshot(&demo);
+    let again = ends(&demo, &["init"], 1);
+    assert!(again.err.contains("overwrites nothing"), "{}", again.err);
+    assert!(before == sandbox::snapshot(&demo), "a second init changed something");
+}
+
+#[test]
+fn what_init_writes_are_our_own_stacks_and_schemas() {
+    let root = fleet();
+    ends(root.path(), &["new", "stack", "openstack/scs"], 0);
+    for folder in ["stacks", "schemas"] {
+        let own = sandbox::snapshot(&support::package().join(folder));
+        let made = sandbox::snapshot(&root.path().join(folder));
+        assert_eq!(made.keys().collect::<Vec<_>>(), own.keys().collect::<Vec<_>>());
+        for (path, bytes) in &made {
+            assert!(own[path] == *bytes, "{folder}/{path} is another than ours");
+        }
+    }
+}
+
+#[test]
+fn a_new_cluster_adds_exactly_its_files() {
+    let root = fleet();
+    ends(root.path(), &["generate"], 0);
+    let before = sandbox::snapshot(&root.path().join("generated"));
+    let made = ends(root.path(), &["new", "cluster", "dev-2"], 0);
+    assert!(made.out.contains("clusters/dev/dev-2.yaml"), "{}", made.out);
+    ends(root.path(), &["generate"], 0);
+    let after = sandbox::snapshot(&root.path().join("generated"));
+    for (path, bytes) in &after {
+        let own = path.contains("/team-a/dev-2");
+        assert!(own || before.get(path) == Some(bytes), "{path} is not of the new cluster");
+    }
+    assert!(before.keys().all(|path| after.contains_key(path)), "something went");
+    assert!(after.len() > before.len());
+    ends(root.path(), &["new", "cluster", "dev-2"], 1);
+    ends(root.path(), &["new", "cluster", "Dev_3"], 1);
+    ends(root.path(), &["new", "cluster", "dev-3", "--folder", "elsewhere"], 1);
+    ends(root.path(), &["new", "cluster", "dev-3", "--folder", "clusters/../../out"], 1);
+}
+
+#[test]
+fn new_stacks_and_addons_are_sound_as_they_are() {
+    let root = fleet();
+    ends(root.path(), &["new", "stack", "hetzner/base"], 0);
+    ends(root.path(), &["new", "stack", "openstack/other"], 0);
+    ends(root.path(), &["new", "stack", "my-cloud/base"], 1);
+    ends(root.path(), &["new", "stack", "docker/scs"], 1);
+    let chart = ["--chart", "oci://quay.io/jetstack/charts/cert-manager", "--chart-version", "1.19.1"];
+    ends(root.path(), &[&["new", "addon", "docker/scs", "cert-manager"], chart.as_slice()].concat(), 0);
+    ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 0);
+    ends(root.path(), &["new", "addon", "docker/unknown", "priorities"], 1);
+    let hetzner = ["--stack", "hetzner/base", "--kubernetes", "1.35", "--namespace", "team-h"];
+    ends(
+        root.path(),
+        &[&["new", "cluster", "h-1", "--folder", "clusters/hetzner"], hetzner.as_slice()].concat(),
+        0,
+    );
+    ends(root.path(), &["check"], 0);
+    ends(root.path(), &["generate"], 0);
+}
+
+#[test]
+fn exit_codes_say_whose_fault_it_is() {
+    let root = fleet();
+    ends(root.path(), &["generate"], 0);
+    ends(root.path(), &["generate", "--chek"], 2);
+    ends(root.path(), &["generate", "--check", "--commit"], 2);
+    ends(root.path(), &["schema"], 2);
+    ends(root.path(), &[], 2);
+    ends(root.path(), &["-C", "nowhere", "check"], 4);
+    fs::write(root.path().join("clusters/dev/dev-2.yaml"), "kind: [").unwrap();
+    let faulty = ends(root.path(), &["generate"], 1);
+    assert!(faulty.err.contains("clusters/dev/dev-2.yaml:1:7"), "{}", faulty.err);
+    assert!(faulty.err.contains("nothing was written"), "{}", faulty.err);
+    ends(root.path(), &["check"], 1);
+    ends(root.path(), &["generate", "--check"], 1);
+    ends(sandbox::folder().path(), &["check"], 1);
+}
+
+#[test]
+fn json_is_json_however_it_ends() {
+    let root = sandbox::folder();
+    let begun = json(root.path(), &["init", "--name", "demo"], 0);
+    assert!(begun["files"].as_array().unwrap().len() > 10);
+    let generated = json(root.path(), &["generate"], 0);
+    assert_eq!(generated["clusters"], 1);
+    assert_eq!(generated["summary"]["added"], generated["files"].as_object().unwrap().len());
+    assert_eq!(json(root.path(), &["check"], 0)["diagnostics"], Json::Array(Vec::new()));
+    json(root.path(), &["new", "cluster", "dev-2"], 0);
+    let changes = json(root.path(), &["generate", "--check"], 3);
+    assert!(changes["files"].as_object().unwrap().values().all(|change| change == "added"));
+    json(root.path(), &["new", "cluster", "dev-2"], 1);
+    json(root.path(), &["init"], 1);
+    json(root.path(), &["schema", "--write", "schemas"], 0);
+    let fault = json(root.path(), &["-C", "nowhere", "check"], 4);
+    assert!(fault["fault"].as_str().unwrap().contains("nowhere"));
+    fs::write(root.path().join("clusters/dev/dev-2.yaml"), "kind: Cluster\n").unwrap();
+    for command in ["check", "generate"] {
+        let wrong = json(root.path(), &[command], 1);
+        let first = &wrong["diagnostics"][0];
+        assert_eq!(first["code"], "wrong-kind");
+        assert_eq!(first["place"]["file"], "clusters/dev/dev-2.yaml");
+        assert_eq!((&first["place"]["line"], &first["place"]["column"]), (&1.into(), &7.into()));
+        assert_eq!(first["place"]["text"], "kind: Cluster");
+    }
+}
+
+#[test]
+fn help_teaches_by_example() {
+    let root = sandbox::folder();
+    for command in COMMANDS {
+        let help = ends(root.path(), &[command, &["--help"]].concat(), 0);
+        assert!(help.err.is_empty());
+        assert!(help.out.contains("Usage: stackloom"), "{}", help.out);
+        // `new` only names what there is to begin; each of those has examples.
+        if command != ["new"] {
+            assert!(help.out.contains("Examples:\n"), "{command:?}\n{}", help.out);
+            assert!(help.out.contains(&format!("  stackloom {}", command.join(" "))), "{}", help.out);
+        }
+        assert!(help.out.lines().all(|line| line.chars().count() <= 120), "{}", help.out);
+    }
+    let version = ends(root.path(), &["--version"], 0);
+    assert_eq!(version.out, format!("stackloom {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn colours_come_only_where_they_are_wanted() {
+    let root = fleet();
+    fs::write(root.path().join("clusters/dev/dev-2.yaml"), "kind: [").unwrap();
+    let coloured = |arguments: &[&str], no_color: bool| {
+        let mut command = stackloom(root.path());
+        if no_color {
+            command.env("NO_COLOR", "1");
+        }
+        let out = command.args(arguments).output().unwrap();
+        out.stderr.contains(&0x1b) || out.stdout.contains(&0x1b)
+    };
+    assert!(!coloured(&["check"], false), "no terminal, no colours");
+    assert!(!coloured(&["check"], true));
+    assert!(!coloured(&["check", "--color", "never"], false));
+    assert!(coloured(&["check", "--color", "always"], false));
+    assert!(!coloured(&["check", "--help"], true));
+}
+
+#[test]
+fn quiet_says_only_what_is_wrong() {
+    let root = fleet();
+    let quiet = ends(root.path(), &["-q", "generate"], 0);
+    assert_eq!((quiet.out.as_str(), quiet.err.as_str()), ("", ""));
+    let verbose = ends(root.path(), &["generate", "-v"], 0);
+    assert!(verbose.out.contains("0 files written"), "{}", verbose.out);
+    ends(root.path(), &["-q", "-v", "generate"], 2);
+    fs::write(root.path().join("clusters/dev/dev-2.yaml"), "kind: [").unwrap();
+    let wrong = ends(root.path(), &["-q", "generate"], 1);
+    assert_eq!(wrong.out, "");
+    assert!(wrong.err.contains("error[yaml-syntax]"), "{}", wrong.err);
+}
+
+/// From another folder, `-C` makes the same tree, and paths in messages stay those of the fleet.
+#[test]
+fn another_folder_makes_no_difference() {
+    let root = fleet();
+    let elsewhere = sandbox::folder();
+    let path = root.path().to_str().unwrap();
+    ends(elsewhere.path(), &["-C", path, "generate"], 0);
+    let before = sandbox::snapshot(root.path());
+    ends(root.path(), &["generate"], 0);
+    ends(&root.path().join("clusters"), &["-C", "..", "generate", "--check"], 0);
+    assert!(before == sandbox::snapshot(root.path()));
+    fs::write(root.path().join("clusters/dev/dev-2.yaml"), "kind: [").unwrap();
+    let wrong = ends(elsewhere.path(), &["-C", path, "check"], 1);
+    assert!(wrong.err.contains("--> clusters/dev/dev-2.yaml:1:7"), "{}", wrong.err);
+}
+
+#[test]
+fn schemas_are_printed_and_written() {
+    let root = sandbox::folder();
+    ends(root.path(), &["schema", "--write", "all"], 0);
+    for entry in fs::read_dir(root.path().join("all")).unwrap() {
+        let path = entry.unwrap().path();
+        let kind = sandbox::name(&path).strip_suffix(".schema.json").unwrap();
+        assert_eq!(ends(root.path(), &["schema", kind], 0).out, fs::read_to_string(&path).unwrap());
+    }
+    ends(root.path(), &["schema", "cluster"], 2);
+}

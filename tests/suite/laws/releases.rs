@@ -1,0 +1,282 @@
+//! Releases: what is written is read back, and the hash speaks of content alone.
+
+use std::collections::BTreeMap;
+
+use stackloom::{
+    generate::prepare,
+    note::Notes,
+    release::{self, Content, Release},
+    world::Files,
+    yaml::Sources,
+};
+
+use super::{
+    super::{sandbox, support},
+    changed, fleets, shuffled,
+};
+
+fn heads(files: &Files) -> BTreeMap<String, std::sync::Arc<Release>> {
+    let mut notes = Notes::new();
+    let done = prepare(files, &mut notes);
+    let (_, plan) = done.unwrap_or_else(|failure| panic!("{failure:?}\n{}", sandbox::messages(&notes)));
+    plan.heads.iter().map(|release| (release.kubernetes.minor().to_string(), release.clone())).collect()
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for files in fleets() {
+        let (mut notes, mut count) = (Notes::new(), 0);
+        let (_, plan) = prepare(&files, &mut notes).unwrap();
+        for head in &plan.heads {
+            let mut sources = Sources::default();
+            let texts = release::write(head);
+            let read = texts.into_iter().map(|(path, text)| {
+                let id = sources.add(&path, text);
+                (path, sources.get(id).unwrap().clone())
+            });
+            let found = release::read(&head.name, &read.collect(), &mut notes);
+            assert_eq!(sandbox::messages(&notes), "");
+            assert_eq!(found.as_ref(), Some(&**head));
+            count += 1;
+        }
+        assert!(count >= 2);
+    }
+}
+
+fn base() -> Files {
+    support::fleet(&support::package().join("tests/cases/_base"))
+}
+
+fn contents(files: &Files) -> BTreeMap<String, Content> {
+    heads(files).into_iter().map(|(minor, release)| (minor, release.content.clone())).collect()
+}
+
+const STACK: &str = "stacks/test/tiny";
+
+fn renamed(files: &Files, renames: &[(&str, &str)]) -> Files {
+    let mut files = files.clone();
+    for (old, new) in renames {
+        let text = files.0.remove(&format!("{STACK}/{old}")).unwrap();
+        files.0.insert(format!("{STACK}/{new}"), text);
+    }
+    files
+}
+
+#[test]
+fn comments_formatting_file_names_and_orders_are_no_content() {
+    let base = base();
+    let expected = contents(&base);
+    let commented = Files(
+        base.0
+            .iter()
+            .map(|(path, text)| {
+                let text = text.replace("metadata:\n", "# a comment\nmetadata: # and one more\n\n");
+                (path.clone(), format!("# first\n\n{text}\n# last\n"))
+            })
+            .collect(),
+    );
+    let renamed = renamed(
+        &base,
+        &[
+            ("cluster-class/class.yaml", "cluster-class/zz.yml"),
+            ("cluster-class/templates.yaml", "cluster-class/all.yaml"),
+            ("cluster/facts.yaml", "cluster/what-is-known.yaml"),
+            ("namespace/limits.yaml", "namespace/a.yaml"),
+            ("addons/notes/manifests/notes.yaml", "addons/notes/manifests/other.yaml"),
+        ],
+    );
+    let mut as_json = base.clone();
+    for path in ["stack.yaml", "node-images.yaml", "addons/net/addon.yaml", "addons/notes/addon.yaml"] {
+        as_json = changed(&as_json, &format!("{STACK}/{path}"), |_| {});
+    }
+    for (what, other) in [("comments", commented), ("names", renamed), ("formatting", as_json)] {
+        assert_eq!(contents(&other), expected, "{what}");
+    }
+    for seed in 0..5 {
+        assert_eq!(contents(&shuffled(&base, seed)), expected, "seed {seed}");
+    }
+}
+
+/// An edit of one file, and the components that it bumps, for each minor that has it.
+struct Edit {
+    file: &'static str,
+    old: &'static str,
+    new: &'static str,
+    bumps: &'static [&'static str],
+    minors: &'static [&'static str],
+}
+
+const BOTH: &[&str] = &["1.35", "1.36"];
+
+const EDITS: [Edit; 18] = [
+    Edit {
+        file: "cluster-class/class.yaml",
+        old: "default: 20",
+        new: "default: 30",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "cluster-class/templates.yaml",
+        old: "kubeadmConfigSpec: {}",
+        new: "kubeadmConfigSpec: { format: ignition }",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "cluster-class/templates.yaml",
+        old: "kubeadmConfigSpec: {}",
+        new: "kubeadmConfigSpec:",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit { file: "cluster/facts.yaml", old: "motd: $", new: "message: $", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "cluster/facts.yaml",
+        old: "${{ pool.name }}: $",
+        new: "${{ pool.name }} $",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit { file: "namespace/limits.yaml", old: "256Mi", new: "257Mi", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "stack.yaml",
+        old: "upgradeTo: 1.1.0",
+        new: "upgradeTo: 1.1.1",
+        bumps: &["class"],
+        minors: BOTH,
+    },
+    Edit { file: "stack.yaml", old: "\">=1.36\"", new: "\">=1.37\"", bumps: &["class"], minors: BOTH },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "version: 1.1.0",
+        new: "version: 1.1.1",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "\">=1.34 <1.37\"",
+        new: "\">=1.33 <1.37\"",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: default",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: bootstrap\n  enabled: false",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/addon.yaml",
+        old: "stage: bootstrap",
+        new: "stage: bootstrap\n  valuesFrom:\n    - secret: keys",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/net/values.yaml",
+        old: "replicas: 2",
+        new: "replicas: 3",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit {
+        file: "addons/notes/manifests/notes.yaml",
+        old: "namespace: default",
+        new: "namespace: kube-system",
+        bumps: &["addon"],
+        minors: BOTH,
+    },
+    Edit { file: "node-images.yaml", old: "aaaa\n", new: "aaab\n", bumps: &["image"], minors: &["1.35"] },
+    Edit {
+        file: "node-images.yaml",
+        old: "oci://images",
+        new: "oci://mirror",
+        bumps: &["image"],
+        minors: &["1.36"],
+    },
+    Edit {
+        file: "node-images.yaml",
+        old: "os: ubuntu-24.04",
+        new: "os: ubuntu-26.04",
+        bumps: &["image"],
+        minors: &["1.35"],
+    },
+];
+
+/// Which components differ.
+fn bumped(before: &Content, after: &Content) -> Vec<&'static str> {
+    let Content { cluster_class, cluster_addon, node_image, whole } = after;
+    let parts = [
+        ("class", cluster_class, &before.cluster_class),
+        ("addon", cluster_addon, &before.cluster_addon),
+        ("image", node_image, &before.node_image),
+    ];
+    let bumped: Vec<_> = parts.iter().filter(|(_, new, old)| new != old).map(|(name, ..)| *name).collect();
+    assert_eq!(bumped.is_empty(), *whole == before.whole, "the whole follows its parts");
+    bumped
+}
+
+#[test]
+fn every_real_change_bumps_its_component_and_no_other() {
+    let base = base();
+    let before = contents(&base);
+    for Edit { file, old, new, bumps, minors } in EDITS {
+        let path = format!("{STACK}/{file}");
+        let mut files = base.clone();
+        let text = &files.0[&path];
+        assert_eq!(text.matches(old).count(), 1, "{file}: {old}");
+        files.0.insert(path, text.replace(old, new));
+        for (minor, after) in contents(&files) {
+            let expected = if minors.contains(&&*minor) { bumps } else { &[] };
+            assert_eq!(bumped(&before[&minor], &after), expected, "{file}: {old} → {new}, {minor}");
+        }
+    }
+}
+
+#[test]
+fn a_new_patch_version_and_its_image_bump_their_minor_alone() {
+    let base = base();
+    let before = contents(&base);
+    let mut files = base.clone();
+    for file in ["stack.yaml", "node-images.yaml"] {
+        let path = format!("{STACK}/{file}");
+        let text = files.0[&path].replace("1.35.10", "1.35.11");
+        files.0.insert(path, text);
+    }
+    let after = contents(&files);
+    assert_eq!(bumped(&before["1.35"], &after["1.35"]), ["class", "image"]);
+    assert_eq!(bumped(&before["1.36"], &after["1.36"]), [""; 0]);
+}
+
+#[test]
+fn an_override_for_one_minor_bumps_that_minor_alone() {
+    let base = base();
+    let before = contents(&base);
+    let mut files = base.clone();
+    files.0.insert(format!("{STACK}/1-36/addons/net/values.yaml"), "relay:\n  enabled: false\n".to_owned());
+    let after = contents(&files);
+    assert_eq!(bumped(&before["1.35"], &after["1.35"]), [""; 0]);
+    assert_eq!(bumped(&before["1.36"], &after["1.36"]), ["addon"]);
+}
+
+/// What nobody builds clusters from is no content: how long a minor is served, and what the stack says of itself.
+#[test]
+fn words_about_a_stack_are_no_content() {
+    let base = base();
+    let files = changed(&base, &format!("{STACK}/stack.yaml"), |json| {
+        json["spec"]["description"] = "Other words".into();
+        json["spec"]["kubernetes"][0]["maturity"] = "deprecated".into();
+        json["spec"]["kubernetes"][0]["endOfLife"] = "2027-03-01".into();
+    });
+    assert_eq!(contents(&files), contents(&base));
+}

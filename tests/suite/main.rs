@@ -1,0 +1,18 @@
+//! All integration tests, in one binary: one build, one place for what they share.
+#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
+
+mod overlay;
+mod sandbox;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod tidy;
+
+mod cases;
+mod cases_good;
+mod language;
+
+mod cli;
+mod docs;
+mod hazards;
+mod laws;

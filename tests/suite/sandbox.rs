@@ -1,0 +1,159 @@
+//! Folders that a test may do anything to, and what a run in them gives.
+
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+
+use stackloom::{
+    generate::{Failure, Generation, generate},
+    io::disk::{CheckSink, DiskSink, Workspace},
+    note::Notes,
+    tree::{Memory, Sink},
+    world::World,
+};
+use tempfile::TempDir;
+
+/// An empty folder.
+pub(crate) fn folder() -> TempDir {
+    TempDir::with_prefix("stackloom-test-").unwrap()
+}
+
+/// Copies a folder over another one.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Copies the sources of a fleet, and nothing else that lies in its folder.
+pub(crate) fn copy_fleet(from: &Path, to: &Path) {
+    fs::copy(from.join("stackloom.yaml"), to.join("stackloom.yaml")).unwrap();
+    copy(&from.join("stacks"), &to.join("stacks"));
+    copy(&from.join("clusters"), &to.join("clusters"));
+}
+
+/// Writes a file, and the folders that lead to it.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Everything in a folder, by path: files with their bytes, links with their targets.
+pub(crate) fn snapshot(root: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for entry in walkdir::WalkDir::new(root).min_depth(1) {
+        let entry = entry.unwrap();
+        let path = entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        let kind = entry.file_type();
+        let bytes = if kind.is_symlink() {
+            fs::read_link(entry.path()).unwrap().to_str().unwrap().as_bytes().to_vec()
+        } else if kind.is_file() {
+            fs::read(entry.path()).unwrap()
+        } else {
+            b"folder".to_vec()
+        };
+        all.insert(path, bytes);
+    }
+    all
+}
+
+/// A run, and what it found.
+pub(crate) fn run(world: &dyn World, sink: &mut dyn Sink) -> (Result<Generation, Failure>, Notes) {
+    let mut notes = Notes::new();
+    let done = generate(world, sink, &|_, _| {}, &mut notes);
+    (done, notes)
+}
+
+/// A run that finds no fault.
+pub(crate) fn sound(world: &dyn World, sink: &mut dyn Sink) -> Generation {
+    let (done, notes) = run(world, sink);
+    done.unwrap_or_else(|failure| panic!("{failure:?}\n{}", messages(&notes)))
+}
+
+/// A run that writes a fleet's tree to disk.
+pub(crate) fn to_disk(root: &Path) -> Generation {
+    let world = Workspace::open(root).unwrap();
+    sound(&world, &mut DiskSink::new(&world))
+}
+
+/// A run that compares a fleet's tree with the disk.
+pub(crate) fn compared(root: &Path) -> Generation {
+    let world = Workspace::open(root).unwrap();
+    sound(&world, &mut CheckSink::new(&world))
+}
+
+/// The tree of a world, by path.
+pub(crate) fn tree(world: &dyn World) -> BTreeMap<String, String> {
+    let mut sink = Memory::default();
+    sound(world, &mut sink);
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    sink.files().map(|file| (file.path.to_string(), text(&file.bytes))).collect()
+}
+
+/// The paths at which two trees differ.
+pub(crate) fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>) -> Vec<String> {
+    let mut paths: Vec<_> = one.keys().chain(other.keys()).cloned().collect();
+    paths.sort();
+    paths.dedup();
+    paths.retain(|path| one.get(path) != other.get(path));
+    paths
+}
+
+/// Messages in a form that stays the same from run to run.
+pub(crate) fn messages(notes: &Notes) -> String {
+    let mut out = String::new();
+    for note in notes.sorted() {
+        let place = note.place.as_ref().map(ToString::to_string).unwrap_or_default();
+        writeln!(out, "{}[{}] {place}: {}", note.severity, note.code, note.message).unwrap();
+        if let Some(place) = note.place.as_ref().filter(|place| place.line > 0) {
+            let shown: String = place.source.chars().take(120).collect();
+            writeln!(out, "  | {shown}").unwrap();
+            let marks = place.length.min(120 - (place.column - 1).min(119));
+            writeln!(out, "  | {}{}", " ".repeat(place.column - 1), "^".repeat(marks)).unwrap();
+        }
+        for (what, place) in &note.related {
+            writeln!(out, "  {what}: {place}").unwrap();
+        }
+        for hint in &note.hints {
+            writeln!(out, "  hint: {hint}").unwrap();
+        }
+    }
+    out
+}
+
+/// Holds a text against the file that it should be; `UPDATE=1` writes the file instead.
+pub(crate) fn expect_file(path: &Path, found: &str, wrong: &mut String) {
+    let expected = fs::read_to_string(path).ok();
+    if expected.as_deref() == Some(found) {
+        return;
+    }
+    if updating() {
+        write(path, found);
+        return;
+    }
+    let expected = expected.unwrap_or_else(|| "nothing\n".to_owned());
+    writeln!(wrong, "{}: expected\n{expected}found\n{found}", path.display()).unwrap();
+}
+
+/// Whether expected files are to be written anew.
+pub(crate) fn updating() -> bool {
+    std::env::var_os("UPDATE").is_some()
+}
+
+/// The folders in a folder, in order of their names.
+pub(crate) fn folders(root: &Path) -> Vec<std::path::PathBuf> {
+    let mut all: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    all.retain(|path| path.is_dir());
+    all.sort();
+    all
+}
+
+/// The name of a file or folder.
+pub(crate) fn name(path: &Path) -> &str {
+    path.file_name().unwrap().to_str().unwrap()
+}

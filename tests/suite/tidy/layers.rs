@@ -1,0 +1,108 @@
+//! The order of the modules in `src/lib.rs` is one of layers: a module uses only those above it.
+
+use std::fs;
+
+use super::{super::support, rust_files};
+
+/// The modules in the order in which `lib.rs` lists them.
+fn order(lib: &str) -> Vec<String> {
+    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    modules.map(str::to_owned).collect()
+}
+
+/// Every module of the crate that a text uses. Doc comments count: a link upward is a use in the reader's head.
+fn uses(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, start) in text.match_indices("crate::") {
+        let before = &text[..at];
+        let in_path = before.ends_with("in ") || before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if !in_path {
+            found.extend(heads(&text[at + start.len()..]));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The first names of a path: one, or those at the top of a group in braces.
+fn heads(path: &str) -> Vec<String> {
+    let name = |text: &str| {
+        let text = text.trim_start();
+        let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    let Some(group) = path.strip_prefix('{') else { return vec![name(path)] };
+    let (mut depth, mut start, mut names) = (0_usize, 0, Vec::new());
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => {
+                names.push(name(&group[start..at]));
+                break;
+            }
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                names.push(name(&group[start..at]));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// What a module uses that is not above it.
+fn breaches(order: &[String], module: &str, text: &str) -> Vec<String> {
+    let rank = |name: &str| order.iter().position(|listed| listed == name);
+    let Some(own) = rank(module) else { return vec![format!("`{module}` is not in lib.rs")] };
+    let breach = |used: String| match rank(&used) {
+        _ if used == module => None,
+        None => Some(format!("`{module}` uses `{used}`, which is no module")),
+        Some(other) if other > own => Some(format!("`{module}` uses `{used}` below it")),
+        Some(_) => None,
+    };
+    uses(text).into_iter().filter_map(breach).collect()
+}
+
+#[test]
+fn a_module_uses_only_those_above_it() {
+    let lib = fs::read_to_string(support::package().join("src/lib.rs")).unwrap();
+    let order = order(&lib);
+    assert!(order.len() > 10, "{order:?}");
+    let mut found = Vec::new();
+    for (path, text) in rust_files("src") {
+        let inside = path.strip_prefix("src/").unwrap();
+        let module = inside.split(['/', '.']).next().unwrap();
+        if !matches!(module, "lib" | "main") {
+            found.extend(
+                breaches(&order, module, &text).into_iter().map(|breach| format!("{path}: {breach}")),
+            );
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_use_of_what_is_below_is_caught_however_it_is_written() {
+    let order = order("pub mod note;\npub mod plan;\npub mod cli;\n");
+    let caught = [
+        "use crate::cli;",
+        "use crate::{note::Notes, cli::{self, Args}};",
+        "use crate::{\n    note::{Fault, Notes},\n    cli,\n};",
+        "fn f() -> crate::cli::Exit { todo() }",
+        "/// See [`crate::cli`].",
+    ];
+    for text in caught {
+        assert_eq!(breaches(&order, "plan", text), ["`plan` uses `cli` below it"], "{text}");
+    }
+    for text in ["use crate::note::Notes;", "use crate::{note, plan::x};", "pub(in crate::cli) fn f() {}"] {
+        assert!(breaches(&order, "plan", text).is_empty(), "{text}");
+    }
+    assert_eq!(
+        breaches(&order, "plan", "use crate::planner;"),
+        ["`plan` uses `planner`, which is no module"]
+    );
+    assert_eq!(breaches(&order, "other", ""), ["`other` is not in lib.rs"]);
+}

@@ -1,0 +1,105 @@
+//! The shape of the code itself: layers, sizes, tables that must be complete.
+
+mod layers;
+mod size;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{sandbox, support};
+
+/// Every Rust file below a folder of the package, with its text, in order.
+fn rust_files(folder: &str) -> Vec<(String, String)> {
+    files(folder, |path| path.extension().is_some_and(|extension| extension == "rs"))
+}
+
+fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<(String, String)> {
+    let root = support::package();
+    let entries =
+        walkdir::WalkDir::new(root.join(folder)).sort_by_file_name().into_iter().map(Result::unwrap);
+    let paths: Vec<PathBuf> =
+        entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect();
+    let text = |path: &PathBuf| {
+        let inside = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+        (inside, fs::read_to_string(path).unwrap())
+    };
+    paths.iter().filter(|path| wanted(path)).map(text).collect()
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    for (path, text) in rust_files("src") {
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.starts_with("//! ") && first.len() > 8, "{path} begins with {first:?}");
+    }
+}
+
+#[test]
+fn nothing_is_left_for_later() {
+    let marks =
+        [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
+    let folders = ["src", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
+    for (path, text) in folders.into_iter().flat_map(|folder| files(folder, |_| true)) {
+        for mark in marks {
+            assert!(!text.contains(mark), "{path} has a {mark}");
+        }
+    }
+}
+
+#[test]
+fn every_rule_is_in_the_table() {
+    let table = fs::read_to_string(support::package().join("src/check/mod.rs")).unwrap();
+    let table = table.split_once("pub static RULES").unwrap().1.split_once("];").unwrap().0.to_owned();
+    let rules = rust_files("src/check");
+    let mut names = Vec::new();
+    for (path, text) in rules.iter().filter(|(path, _)| !path.ends_with("/mod.rs")) {
+        let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
+        assert!(text.contains("static RULE: Rule"), "{path} holds no rule");
+        assert!(table.contains(&format!("&{stem}::RULE")), "the rule of {path} is not in RULES");
+        names.push(stem.to_owned());
+    }
+    assert_eq!(stackloom::check::RULES.len(), names.len());
+}
+
+/// `init` and `new` begin with copies of our own stacks; a file added there must not be forgotten here.
+#[test]
+fn embedded_stacks_are_whole() {
+    let scaffold = fs::read_to_string(support::package().join("src/cli/scaffold.rs")).unwrap();
+    for stack in ["docker/scs", "openstack/scs"] {
+        let list = scaffold.split_once(&format!("\"{stack}\",\n")).unwrap().1.split_once(");").unwrap().0;
+        let mut embedded: Vec<_> =
+            list.lines().map(|line| line.trim().trim_end_matches(',').trim_matches('"')).collect();
+        embedded.retain(|line| !line.is_empty());
+        let folder = format!("stacks/{stack}");
+        let there = files(&folder, |_| true);
+        let there: Vec<_> = there.iter().map(|(path, _)| &path[folder.len() + 1..]).collect();
+        let mut sorted = embedded.clone();
+        sorted.sort_by_key(|path| path.split('/').map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(sorted, there, "what is embedded of {stack}, and what is there");
+    }
+}
+
+/// A case that lacks its expectation, or a folder that nobody runs, would look like a test and be none.
+#[test]
+fn no_case_is_forgotten() {
+    let tests = support::package().join("tests");
+    for case in sandbox::folders(&tests.join("cases")) {
+        let named = sandbox::name(&case);
+        if named == "_base" {
+            continue;
+        }
+        assert!(case.join("notes.txt").is_file() || sandbox::updating(), "{named} has no notes.txt");
+        assert!(fs::read_dir(&case).unwrap().count() >= 2, "{named} changes nothing");
+    }
+    for case in sandbox::folders(&tests.join("cases-good")) {
+        let whole =
+            case.join("in").is_dir() && (case.join("out").is_dir() || case.join("gone.txt").is_file());
+        assert!(whole || sandbox::updating(), "{} lacks `in`, or `out` and `gone.txt`", case.display());
+    }
+    let known = ["cases", "cases-good", "conformance", "fleets", "language", "repo", "suite", "support"];
+    for folder in sandbox::folders(&tests) {
+        assert!(known.contains(&sandbox::name(&folder)), "nobody runs {}", folder.display());
+    }
+}

@@ -1,0 +1,84 @@
+//! Fleets in memory, for tests and benchmarks.
+
+pub(crate) mod random;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use stackloom::world::Files;
+
+/// The folder of the package, which is a fleet itself.
+pub(crate) fn package() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The sources of a fleet on disk.
+pub(crate) fn fleet(root: &Path) -> Files {
+    let mut files = Files::default();
+    read(root, &root.join("stackloom.yaml"), &mut files);
+    read(root, &root.join("stacks"), &mut files);
+    read(root, &root.join("clusters"), &mut files);
+    files
+}
+
+fn read(root: &Path, path: &Path, files: &mut Files) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            read(root, &entry.unwrap().path(), files);
+        }
+    } else {
+        let inside = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+        files.0.insert(inside, fs::read_to_string(path).unwrap());
+    }
+}
+
+/// The small fleet on the in-memory provider.
+pub(crate) fn inmemory() -> Files {
+    fleet(&package().join("tests/fleets/inmemory"))
+}
+
+/// Clusters that share a namespace.
+const PER_NAMESPACE: usize = 50;
+
+/// The small fleet's stack with as many clusters as one likes, no two of them alike.
+pub(crate) fn many(count: usize) -> Files {
+    let mut files = inmemory();
+    files.0.retain(|path, _| !path.starts_with("clusters/") || path == "clusters/_defaults.yaml");
+    for index in 0..count {
+        let (path, text) = cluster(index);
+        files.0.insert(path, text);
+    }
+    files
+}
+
+/// The file and the text of one cluster of [`many`].
+pub(crate) fn cluster(index: usize) -> (String, String) {
+    let namespace = index / PER_NAMESPACE;
+    let path = format!("clusters/team-{namespace:03}/cluster-{index:05}.yaml");
+    let minor = if index.is_multiple_of(3) { "1.35" } else { "1.36" };
+    let workers = index % 7;
+    let text = format!(
+        "apiVersion: stackloom.dev/v1alpha1\n\
+         kind: ClusterDefinition\n\
+         metadata:\n\
+         \x20 name: cluster-{index:05}\n\
+         \x20 namespace: team-{namespace:03}\n\
+         \x20 labels:\n\
+         \x20   number: \"{index}\"\n\
+         spec:\n\
+         \x20 kubernetes: \"{minor}\"\n\
+         \x20 nodePools:\n\
+         \x20   - name: md-0\n\
+         \x20     class: default-worker\n\
+         \x20     replicas: {workers}\n\
+         \x20 variables:\n\
+         \x20   motd: cluster {index}\n\
+         \x20 addons:\n\
+         \x20   demo:\n\
+         \x20     values:\n\
+         \x20       color: \"{index:06x}\"\n"
+    );
+    (path, text)
+}
