@@ -3,7 +3,11 @@
 use super::{Check, Finder, Rule};
 use crate::{
     release::Release,
-    topology::{class::Catalog, fault::By, predict::create},
+    topology::{
+        class::Catalog,
+        fault::{By, Fault, FieldError},
+        predict::create,
+    },
     yaml::{Node, to_json, trail},
 };
 
@@ -28,7 +32,18 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
             By::WebhookDefault | By::WebhookValidate => "Cluster API's webhook refuses it when it is applied",
             By::Topology => "Cluster API's controller takes the class, and never gets it ready",
         };
-        finder.notes.error("cluster-class", place, fault.to_string()).hint(hint);
+        finder.notes.error("cluster-class", place, message(&fault)).hint(hint);
+    }
+}
+
+/// Without the object's name, which carries the release: a fault that several minors share is told once.
+fn message(fault: &Fault) -> String {
+    let (kind, FieldError { field, detail, .. }) =
+        (fault.object.split('/').next().unwrap_or_default(), &fault.error);
+    match (kind.is_empty(), field.is_empty() || detail.contains(field.as_str())) {
+        (true, _) => detail.clone(),
+        (false, true) => format!("{kind}: {detail}"),
+        (false, false) => format!("{kind}: {field}: {detail}"),
     }
 }
 
