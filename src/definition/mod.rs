@@ -1,7 +1,7 @@
 //! The kinds exactly as people write them, their schemas, and lowering into the model.
 //!
 //! Types as written hold only options, vectors, maps, strings, numbers and booleans, so that what the schema passes
-//! decodes. Versions, names and either-or rules are checked in [`lower`].
+//! decodes. Versions, names and either-or rules are checked in [`lower()`].
 
 mod addon;
 mod cluster;

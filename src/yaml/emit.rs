@@ -84,7 +84,7 @@ pub fn rank(key: &str) -> usize {
 pub fn emit<T: Emit>(root: &T, out: &mut String) {
     match root.view() {
         View::Scalar(scalar) => {
-            write_scalar(out, scalar, Some(0));
+            write_scalar(out, scalar, None);
             out.push('\n');
         }
         View::Sequence(items) if items.is_empty() => out.push_str("[]\n"),

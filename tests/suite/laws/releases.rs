@@ -118,14 +118,14 @@ const EDITS: [Edit; 18] = [
     },
     Edit {
         file: "cluster-class/templates.yaml",
-        old: "kubeadmConfigSpec: {}",
+        old: "kubeadmConfigSpec: { format: cloud-config }",
         new: "kubeadmConfigSpec: { format: ignition }",
         bumps: &["class"],
         minors: BOTH,
     },
     Edit {
         file: "cluster-class/templates.yaml",
-        old: "kubeadmConfigSpec: {}",
+        old: "kubeadmConfigSpec: { format: cloud-config }",
         new: "kubeadmConfigSpec:",
         bumps: &["class"],
         minors: BOTH,

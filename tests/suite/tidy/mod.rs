@@ -98,8 +98,18 @@ fn no_case_is_forgotten() {
             case.join("in").is_dir() && (case.join("out").is_dir() || case.join("gone.txt").is_file());
         assert!(whole || sandbox::updating(), "{} lacks `in`, or `out` and `gone.txt`", case.display());
     }
-    let known =
-        ["cases", "cases-good", "conformance", "fleets", "language", "repo", "suite", "support", "topology"];
+    let known = [
+        "cases",
+        "cases-good",
+        "conformance",
+        "fleets",
+        "language",
+        "proptest-regressions",
+        "repo",
+        "suite",
+        "support",
+        "topology",
+    ];
     for folder in sandbox::folders(&tests) {
         assert!(known.contains(&sandbox::name(&folder)), "nobody runs {}", folder.display());
     }
