@@ -8,6 +8,7 @@ mod cluster;
 mod fleet;
 mod names;
 mod range;
+mod removal;
 mod stack;
 mod version;
 
@@ -16,5 +17,6 @@ pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKin
 pub use fleet::{AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
+pub use removal::{Removal, RemovalStep};
 pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

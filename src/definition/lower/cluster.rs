@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Lowering, label, pools, text};
+use super::{Lowering, label, pools, removal, text};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
     model::{
         AddonChoice, Cluster, ControlPlane, Fleet, Label, ManagementCluster, Minor, Network, ReleaseRef,
-        StackId, Subdomain,
+        Removal, RemovalStep, StackId, Subdomain,
     },
     note::{Notes, Place},
     world::Input,
@@ -49,6 +49,7 @@ pub(super) fn lower_all(
         }
     }
     check_folders(context, input, notes);
+    removal::check_defaults(context, notes);
     clusters
 }
 
@@ -109,6 +110,7 @@ impl One<'_> {
             addons: addons?,
             availability_gates: self.spec("availabilityGates").cloned(),
             suspend: text(self.spec("suspend")).map(str::to_owned),
+            removal: self.removal(notes),
             raw: self.spec("raw").cloned(),
             companion: companion.filter(|folder| self.input.companions.contains(folder)),
         })
@@ -283,6 +285,20 @@ impl One<'_> {
         }
     }
 
+    /// A paused Cluster is never deleted: Cluster API does not look at it.
+    fn removal(&self, notes: &mut Notes) -> Option<Removal> {
+        let removal = removal::lower(self.node.get("spec")?)?;
+        if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
+            let note = notes.error(
+                "removal",
+                self.definition_place(suspend),
+                "a suspended cluster cannot be deleted: Cluster API does not look at it",
+            );
+            note.hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
+        }
+        Some(removal)
+    }
+
     fn control_plane(&self, notes: &mut Notes) -> Option<ControlPlane> {
         let Some(node) = self.spec("controlPlane") else { return Some(ControlPlane::default()) };
         let replicas = node.get("replicas");
@@ -342,10 +358,23 @@ impl One<'_> {
                     Some((found, version.origin))
                 }
             };
+            let removal = removal::lower(node);
+            let enabled = node.get("enabled").and_then(Node::as_bool);
+            if let (Some(found), Some(false)) = (&removal, enabled) {
+                sound = false;
+                notes
+                    .error(
+                        "removal",
+                        self.context.place(found.origin),
+                        format!("the addon `{}` is turned off already by `enabled: false`", entry.key.name),
+                    )
+                    .hint("remove one of them: `removal` leads to `enabled: false` in steps");
+            }
             let choice = AddonChoice {
                 origin: Some(entry.key.origin),
-                enabled: node.get("enabled").and_then(Node::as_bool),
+                enabled,
                 version,
+                removal,
                 unlisted: text(node.get("unlisted")).map(str::to_owned),
                 values: node.get("values").cloned(),
             };

@@ -5,6 +5,7 @@ mod addon;
 mod cluster;
 mod fleet;
 mod pools;
+mod removal;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
