@@ -4,7 +4,7 @@ use super::{
     Edit, Refusal, lines,
     place::{At, end, is_empty},
 };
-use crate::yaml::{Node, RawKind, RawNode};
+use crate::yaml::{Node, RawKind, RawNode, Style};
 
 /// The byte behind the colon of a key.
 pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Refusal> {
@@ -22,7 +22,12 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
     let key = at.key().ok_or_else(|| Refusal::new(at.parent.start, "it has no key"))?;
     let (old, colon) = (at.value(), behind_colon(text, key)?);
     let old_end = end(text, old, colon)?;
-    let inline = is_empty(old) || lines::start_of(text, old.start) == lines::start_of(text, key.start);
+    // The reader's place of a block scalar is that of its text, not of the mark behind the key.
+    let block = matches!(old.kind, RawKind::Scalar { style: Style::Block, .. });
+    let mark = colon + text[colon..].len() - text[colon..].trim_start_matches(' ').len();
+    let old_start = if block { mark } else { old.start };
+    let same_line = lines::start_of(text, old_start) == lines::start_of(text, key.start);
+    let inline = is_empty(old) || same_line;
     let indent = lines::column(text, key.start) + 2;
     let own_lines = lines::needs_lines(value);
     let break_ = lines::line_break(text);
@@ -30,7 +35,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
         return Ok(if is_empty(old) {
             Edit { range: colon..colon, text: format!(" {}", lines::inline(value)) }
         } else {
-            Edit { range: old.start..old_end, text: lines::like(text, old, value) }
+            Edit { range: old_start..old_end, text: lines::like(text, old, value) }
         });
     }
     // What is said behind the value, or behind the key of one that has lines of its own, stays on the key's line.

@@ -1,7 +1,7 @@
 //! Where in a text an edit goes.
 
 use super::{Edit, Refusal, Step, block, flow, scalar};
-use crate::yaml::{Mapping, Node, RawKind, RawNode};
+use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// A collection on the way, and which of its entries leads on.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ pub(super) fn is_flow(text: &str, node: &RawNode) -> bool {
 
 /// Whether nothing is written where a value goes.
 pub(super) fn is_empty(node: &RawNode) -> bool {
-    node.start >= node.end && scalar(node) == Some("")
+    node.start >= node.end && matches!(&node.kind, RawKind::Scalar { style: Style::Plain, .. })
 }
 
 /// Where a value ends as it is written: without line breaks, blanks and comments behind it.
