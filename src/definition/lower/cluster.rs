@@ -287,7 +287,7 @@ impl One<'_> {
 
     /// A paused Cluster is never deleted: Cluster API does not look at it.
     fn removal(&self, notes: &mut Notes) -> Option<Removal> {
-        let removal = removal::lower(self.node.get("spec")?)?;
+        let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
         if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
             let note = notes.error(
                 "removal",
@@ -358,7 +358,7 @@ impl One<'_> {
                     Some((found, version.origin))
                 }
             };
-            let removal = removal::lower(node);
+            let removal = removal::lower(self.context, node, notes);
             let enabled = node.get("enabled").and_then(Node::as_bool);
             if let (Some(found), Some(false)) = (&removal, enabled) {
                 sound = false;

@@ -200,6 +200,10 @@ impl Sink for CommitSink {
         self.disk.keep(folder);
     }
 
+    fn sweep(&mut self, folder: TreePath) {
+        self.disk.sweep(folder);
+    }
+
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let removed = match self.disk.finish(notes)? {
             Some(removed) if self.drop_stale(notes)? => removed,
