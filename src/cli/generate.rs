@@ -90,7 +90,10 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     }
     let summary = format!("{}: {}", counted(generation.plan.clusters.len(), "cluster"), files(changes));
     let outcome = match (args.check, changes.is_empty(), &changes.commit) {
-        (true, true, _) => format!("{summary}; generated/ is what the definitions say"),
+        (true, true, _) if generation.left.is_empty() && args.only.is_empty() => {
+            format!("{summary}; generated/ is what the definitions say")
+        }
+        (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
         (false, _, Some(commit)) => format!("{summary}; committed as {}", &commit[..commit.len().min(12)]),
         (false, _, None) if args.commit => format!("{summary}; nothing to commit"),

@@ -4,6 +4,7 @@
 //! definition, and the tree follows. Whether the step before has been committed is not known here: see [`step_in`].
 
 mod advice;
+mod guard;
 
 use crate::{
     edit::{self, Step},
@@ -15,6 +16,7 @@ use crate::{
 };
 
 pub use advice::Advice;
+pub use guard::guard;
 
 /// What leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]

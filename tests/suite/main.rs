@@ -16,3 +16,5 @@ mod cli;
 mod docs;
 mod hazards;
 mod laws;
+mod partial;
+mod removal;

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
     note::{Fault, Notes},
+    remove::guard,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -113,6 +114,7 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
+        guard(&self.changes, &|path| fs::read(self.root.join(path.as_str())).ok(), notes);
         Ok(removed)
     }
 
