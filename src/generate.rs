@@ -116,7 +116,9 @@ fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Fau
     match subject {
         render::Subject::Root | render::Subject::Management(..) => Vec::new(),
         render::Subject::Release(release) => {
-            with(&format!("its release `{}` is at fault", release.name), &|one| one.release.name == release.name)
+            with(&format!("its release `{}` is at fault", release.name), &|one| {
+                one.release.name == release.name
+            })
         }
         render::Subject::Namespace(namespace) => {
             with(&format!("its namespace `{}` is at fault", namespace.name), &|one| {

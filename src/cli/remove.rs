@@ -91,8 +91,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(NextStep, 
     let (input, plan) = generate::prepare(world, notes)?;
     let leaver = args.leaver();
     let cluster = pick(&plan, &args.cluster, notes).ok_or(Failure::Input)?;
-    let step =
-        remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
+    let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
         refuse_early(world, cluster, &leaver, before, &step, notes)?;
@@ -156,7 +155,9 @@ fn refuse_early(
     let object = read(&crate::render::cluster_file(cluster).to_string())?;
     let drawn = match (leaver, before) {
         (Leaver::Pool(_) | Leaver::Addon(_), _) => true,
-        (Leaver::Cluster, RemovalStep::Detach) => object.is_some_and(|text| !crate::render::is_protected(&text)),
+        (Leaver::Cluster, RemovalStep::Detach) => {
+            object.is_some_and(|text| !crate::render::is_protected(&text))
+        }
         (Leaver::Cluster, RemovalStep::Delete) => object.is_none(),
     };
     if said == Some(before) && drawn {
@@ -183,8 +184,12 @@ struct Edited<'a> {
 
 impl World for Edited<'_> {
     fn read(&self, _notes: &mut Notes) -> Result<Input, Fault> {
-        let mut files: BTreeMap<String, String> =
-            self.input.sources.iter().map(|source| (source.path.to_string(), source.text.to_string())).collect();
+        let mut files: BTreeMap<String, String> = self
+            .input
+            .sources
+            .iter()
+            .map(|source| (source.path.to_string(), source.text.to_string()))
+            .collect();
         let mut companions = self.input.companions.clone();
         match &self.step.text {
             Some(text) => drop(files.insert(self.step.file.clone(), text.clone())),

@@ -61,7 +61,11 @@ impl Excluded {
 
     /// The input without what is left out.
     pub fn without(&self, input: &Input) -> Input {
-        if self.files.is_empty() && self.folders.is_empty() && self.stacks.is_empty() && self.releases.is_empty() {
+        if self.files.is_empty()
+            && self.folders.is_empty()
+            && self.stacks.is_empty()
+            && self.releases.is_empty()
+        {
             return input.clone();
         }
         let kept = input.sources.iter().filter(|source| !self.has(&source.path));

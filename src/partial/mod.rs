@@ -70,8 +70,7 @@ pub fn narrow(
     excluded: &mut Excluded,
     notes: &mut Notes,
 ) {
-    let all: Vec<_> =
-        definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
+    let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
     let mut meant: BTreeSet<String> = BTreeSet::new();
     for identity in all.iter().filter(|identity| scope.means(identity)) {
         excluded.meant.insert(identity.file.clone());
@@ -96,9 +95,9 @@ pub fn narrow(
     let beside: BTreeSet<_> = meant.iter().filter_map(|file| stem(file)).collect();
     let left: BTreeSet<_> =
         all.iter().filter(|one| !meant.contains(&one.file)).filter_map(|one| stem(&one.file)).collect();
-    input.companions.retain(|folder| {
-        beside.contains(folder) || scope.only.is_empty() && !left.contains(folder)
-    });
+    input
+        .companions
+        .retain(|folder| beside.contains(folder) || scope.only.is_empty() && !left.contains(folder));
 }
 
 /// A definition whose part is at fault once it is drawn, and why.

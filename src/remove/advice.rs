@@ -71,9 +71,12 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         Some(PoolKind::MachinePool) => ("pool-name", "machinepools"),
         _ => ("deployment-name", "machinedeployments"),
     };
-    let selector = format!("cluster.x-k8s.io/cluster-name={cluster},topology.cluster.x-k8s.io/{label}={name}");
+    let selector =
+        format!("cluster.x-k8s.io/cluster-name={cluster},topology.cluster.x-k8s.io/{label}={name}");
     let gone = |what: &str| {
-        texts(&[format!("kubectl --namespace {namespace} wait {what} --selector {selector} --for=delete --timeout=1h")])
+        texts(&[format!(
+            "kubectl --namespace {namespace} wait {what} --selector {selector} --for=delete --timeout=1h"
+        )])
     };
     match reached {
         Reached::Detached => Advice {
@@ -107,16 +110,25 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     match reached {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it goes on running"),
-            wait: texts(&[format!("kubectl --namespace {namespace} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`")]),
-            beside: texts(&["nodes need this addon before they are ready: have in place what takes over from it".to_owned()]),
+            wait: texts(&[format!(
+                "kubectl --namespace {namespace} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
+            )]),
+            beside: texts(&[
+                "nodes need this addon before they are ready: have in place what takes over from it"
+                    .to_owned(),
+            ]),
         },
         Reached::Deleted => Advice {
             effect: format!("`{name}` is uninstalled from the cluster, which runs"),
-            wait: texts(&[format!("kubectl --namespace {namespace} wait {object} --for=delete --timeout=10m")]),
+            wait: texts(&[format!(
+                "kubectl --namespace {namespace} wait {object} --for=delete --timeout=10m"
+            )]),
             beside: Vec::new(),
         },
         Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {
-            effect: format!("`{name}` is uninstalled from the cluster: it is no addon that nodes need, and takes one step"),
+            effect: format!(
+                "`{name}` is uninstalled from the cluster: it is no addon that nodes need, and takes one step"
+            ),
             wait: Vec::new(),
             beside: Vec::new(),
         },

@@ -117,8 +117,10 @@ impl Finder<'_> {
     fn refuse_waiting(&self, notes: &mut Notes) -> Option<()> {
         let cluster = &self.plan.cluster;
         if cluster.management.standby {
-            let message =
-                format!("the management cluster `{}` is on standby, and applies nothing", cluster.management.name);
+            let message = format!(
+                "the management cluster `{}` is on standby, and applies nothing",
+                cluster.management.name
+            );
             notes
                 .error("removal", self.place(), message)
                 .hint("remove it when the management cluster runs, or from the one that runs it");
@@ -174,7 +176,8 @@ impl Finder<'_> {
         match cluster.removal.as_ref().map(|removal| removal.step) {
             None => self.begin(&path, Reached::Detached, reason, notes),
             Some(RemovalStep::Detach) if cluster.suspend.is_some() => {
-                let message = format!("the cluster `{}` is suspended, and cannot be deleted so", cluster.name);
+                let message =
+                    format!("the cluster `{}` is suspended, and cannot be deleted so", cluster.name);
                 notes
                     .error("removal", self.place(), message)
                     .hint("remove `suspend` first: Cluster API does not look at a paused cluster");
@@ -212,12 +215,19 @@ impl Finder<'_> {
                     self.input.sources.place(pool.origin),
                     format!("the node pool `{name}` stands in what a folder's clusters share"),
                 )
-                .hint(format!("write `nodePools` into {} first, and generate: nothing changes by that", self.source.path));
+                .hint(format!(
+                    "write `nodePools` into {} first, and generate: nothing changes by that",
+                    self.source.path
+                ));
             return;
         }
         let known: Vec<_> = pools.iter().map(|pool| pool.name.as_str()).collect();
         notes
-            .error("unknown-pool", self.place(), format!("the cluster `{}` has no node pool `{name}`", cluster.name))
+            .error(
+                "unknown-pool",
+                self.place(),
+                format!("the cluster `{}` has no node pool `{name}`", cluster.name),
+            )
             .hint(format!("it has {}", known.join(", ")));
     }
 
@@ -227,7 +237,11 @@ impl Finder<'_> {
         let Some(frozen) = release.addon(name) else {
             let known: Vec<_> = release.addons.iter().map(|addon| addon.addon.name.as_str()).collect();
             notes
-                .error("unknown-addon", self.place(), format!("the release `{}` has no addon `{name}`", release.name))
+                .error(
+                    "unknown-addon",
+                    self.place(),
+                    format!("the release `{}` has no addon `{name}`", release.name),
+                )
                 .hint(format!("it has {}", known.join(", ")));
             return None;
         };
@@ -236,7 +250,11 @@ impl Finder<'_> {
         match step {
             None if !is_on => {
                 notes
-                    .error("removal", self.place(), format!("the cluster has no addon `{name}`: it is off already"))
+                    .error(
+                        "removal",
+                        self.place(),
+                        format!("the cluster has no addon `{name}`: it is off already"),
+                    )
                     .hint("there is nothing to remove");
                 None
             }

@@ -52,7 +52,12 @@ const FAULTS: [(&str, &str, &str, &[&str]); 7] = [
     ("clusters/blue/one.yaml", "spec:", "spec:\n  controlPlane: { replicas: 2 }", &["blue/one"]),
     ("stacks/test/small/stack.yaml", "kind: Stack", "kind: Stak", &["blue/three"]),
     ("stacks/test/small/cluster/facts.yaml", "kind: ConfigMap", "kind: ${{ cluster.nope }}", &["blue/three"]),
-    ("stacks/test/small/cluster-class/class.yaml", "kind: ClusterClass", "kind: ${{ nope }}", &["blue/three"]),
+    (
+        "stacks/test/small/cluster-class/class.yaml",
+        "kind: ClusterClass",
+        "kind: ${{ nope }}",
+        &["blue/three"],
+    ),
 ];
 
 #[test]
@@ -108,8 +113,20 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
     let root = fleet();
     let root = root.path();
     let stack = fs::read_to_string(root.join("stacks/test/tiny/stack.yaml")).unwrap();
-    for only in ["two", "green/two", "mgmt/green/two", "clusters/green", "./clusters/green/", "clusters/green/two.yaml"] {
-        edit(root, "clusters/green/two.yaml", "kubernetes: \"1.36\"", "kubernetes: \"1.36\"\n  suspend: \"yes\"");
+    for only in [
+        "two",
+        "green/two",
+        "mgmt/green/two",
+        "clusters/green",
+        "./clusters/green/",
+        "clusters/green/two.yaml",
+    ] {
+        edit(
+            root,
+            "clusters/green/two.yaml",
+            "kubernetes: \"1.36\"",
+            "kubernetes: \"1.36\"\n  suspend: \"yes\"",
+        );
         sandbox::write(&root.join("clusters/blue/one.yaml"), "no: [definition\n");
         let (paths, told) = changed(root, &["generate", "--only", only], 0);
         assert!(paths.contains(&TWO.to_owned()), "{only} {paths:?}");
@@ -123,7 +140,10 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
     sandbox::write(&root.join("stacks/test/tiny/stack.yaml"), stack.replace("1.36.6", "1.36.7"));
     let (paths, _) = changed(root, &["generate", "--only", "two"], 0);
     let new = |start: &str| paths.iter().any(|path| path.starts_with(start));
-    assert!(new("releases/test-tiny-1-36-") && new("management/mgmt/flux/releases/test-tiny-1-36-"), "{paths:?}");
+    assert!(
+        new("releases/test-tiny-1-36-") && new("management/mgmt/flux/releases/test-tiny-1-36-"),
+        "{paths:?}"
+    );
     assert_eq!(fs::read_dir(root.join("generated/releases")).unwrap().count(), 4);
     for missing in ["tow", "clusters/red", "blue/one"] {
         let none = ends(root, &["generate", "--only", missing], 1);
@@ -146,6 +166,9 @@ fn what_is_named_and_at_fault_is_told_and_left() {
     edit(root, "clusters/blue/three.yaml", "spec:\n", "spec:\n  addons: { notes: { enabled: false } }\n");
     fs::remove_file(root.join("clusters/green/two.yaml")).unwrap();
     let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
-    assert!(paths.contains(&"management/mgmt/clusters/blue/three/addons/notes.manifests.yaml".to_owned()), "{paths:?}");
+    assert!(
+        paths.contains(&"management/mgmt/clusters/blue/three/addons/notes.manifests.yaml".to_owned()),
+        "{paths:?}"
+    );
     assert!(paths.iter().all(|path| path.contains("/blue/three/")), "{paths:?}");
 }

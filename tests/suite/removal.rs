@@ -99,7 +99,11 @@ fn a_cluster_leaves_in_three_commits_and_the_definition_stays_as_it_was_written(
     for stays in ["clusters/team-a/dev-2/addons/cilium.yaml", "flux/clusters/team-a/dev-2/cluster.yaml"] {
         assert!(generated(root, stays).is_some(), "{stays}");
     }
-    assert!(generated(root, "flux/clusters/team-a/dev-2/objects.yaml").unwrap().contains("deletionPolicy: Delete"));
+    assert!(
+        generated(root, "flux/clusters/team-a/dev-2/objects.yaml")
+            .unwrap()
+            .contains("deletionPolicy: Delete")
+    );
 
     let told = ends(root, &["remove", "dev-2"], 0);
     assert!(told.out.contains("delete `clusters/dev/dev-2.d` in the same commit"), "{}", told.out);
@@ -154,7 +158,11 @@ fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     ends(root, &pool, 0);
     ends(root, &pool, 1);
     commit(root);
-    assert!(generated(root, CLUSTER).unwrap().contains("name: builds\n          class: default-worker\n          replicas: 0"));
+    assert!(
+        generated(root, CLUSTER)
+            .unwrap()
+            .contains("name: builds\n          class: default-worker\n          replicas: 0")
+    );
     ends(root, &pool, 0);
     commit(root);
     assert!(!generated(root, CLUSTER).unwrap().contains("builds"));
@@ -174,10 +182,18 @@ fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     commit(root);
     assert_eq!(generated(root, helm), None);
     ends(root, &addon, 0);
-    assert!(definition(root).ends_with("  addons:\n    cilium:\n      enabled: false\n"), "{}", definition(root));
+    assert!(
+        definition(root).ends_with("  addons:\n    cilium:\n      enabled: false\n"),
+        "{}",
+        definition(root)
+    );
     assert!(ends(root, &["generate", "--commit"], 0).out.contains("nothing to commit"));
     ends(root, &["remove", "dev-2", "--addon", "metrics-server"], 0);
-    assert!(definition(root).ends_with("    metrics-server:\n      enabled: false\n"), "{}", definition(root));
+    assert!(
+        definition(root).ends_with("    metrics-server:\n      enabled: false\n"),
+        "{}",
+        definition(root)
+    );
 }
 
 #[test]
@@ -185,15 +201,25 @@ fn a_removal_that_makes_no_sound_fleet_writes_nothing() {
     let root = committed();
     let root = root.path();
     let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
-    sandbox::write(&root.join("stackloom.yaml"), fleet.replace("    - name: mgmt\n", "    - name: mgmt\n      standby: true\n"));
+    sandbox::write(
+        &root.join("stackloom.yaml"),
+        fleet.replace("    - name: mgmt\n", "    - name: mgmt\n      standby: true\n"),
+    );
     let waits = ends(root, &REMOVE, 1);
     assert!(waits.err.contains("is on standby"), "{}", waits.err);
     sandbox::write(&root.join("stackloom.yaml"), fleet);
-    sandbox::write(&root.join("clusters/dev/dev-2.yaml"), DEFINITION.replace("spec:\n", "spec:\n  suspend: a while\n"));
+    sandbox::write(
+        &root.join("clusters/dev/dev-2.yaml"),
+        DEFINITION.replace("spec:\n", "spec:\n  suspend: a while\n"),
+    );
     ends(root, &REMOVE, 0);
     commit(root);
     let paused = ends(root, &REMOVE, 1);
     assert!(paused.err.contains("is suspended, and cannot be deleted so"), "{}", paused.err);
     let unknown = ends(root, &["remove", "dev-3", "--reason", "x"], 1);
-    assert!(unknown.err.contains("did you mean `dev-1`?") || unknown.err.contains("did you mean `dev-2`?"), "{}", unknown.err);
+    assert!(
+        unknown.err.contains("did you mean `dev-1`?") || unknown.err.contains("did you mean `dev-2`?"),
+        "{}",
+        unknown.err
+    );
 }

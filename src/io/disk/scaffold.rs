@@ -49,7 +49,8 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
 
 /// Removes a file.
 pub fn remove(path: &Path) -> Result<(), Fault> {
-    fs::remove_file(path).map_err(|error| Fault::because(format!("cannot remove `{}`", path.display()), error))
+    fs::remove_file(path)
+        .map_err(|error| Fault::because(format!("cannot remove `{}`", path.display()), error))
 }
 
 /// Writes files below a folder, by their paths in it.

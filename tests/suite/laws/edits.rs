@@ -119,7 +119,8 @@ impl Author {
             }
             _ => {
                 self.end(&inside);
-                self.list(indent + *self.random.choose(&[0, 2]), deep, path);
+                let step = *self.random.choose(&[0, 2]);
+                self.list(indent + step, deep, path);
             }
         }
     }
@@ -153,7 +154,11 @@ fn steps(path: &[String]) -> Vec<Step<'_>> {
 }
 
 /// The same change, made on what the text means by other means than the edit's own.
-fn changed(node: &serde_json::Value, path: &[String], value: Option<&serde_json::Value>) -> serde_json::Value {
+fn changed(
+    node: &serde_json::Value,
+    path: &[String],
+    value: Option<&serde_json::Value>,
+) -> serde_json::Value {
     let mut whole = node.clone();
     let mut at = &mut whole;
     let (last, way) = path.split_last().unwrap();
@@ -173,7 +178,11 @@ fn changed(node: &serde_json::Value, path: &[String], value: Option<&serde_json:
 }
 
 fn comments(text: &str) -> Vec<&str> {
-    text.split("# ").skip(1).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())).map(|rest| rest.split(';').next().unwrap()).collect()
+    text.split("# ")
+        .skip(1)
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        .map(|rest| rest.split(';').next().unwrap())
+        .collect()
 }
 
 /// What an edit made, or a refusal; everything that must hold is looked at.
