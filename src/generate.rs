@@ -141,12 +141,12 @@ fn weave(
 
 fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
     let mut notes = Notes::new();
+    let drawn = render::draw(subject, input, &mut notes);
     match subject {
         render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
         render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
     }
-    let drawn = render::draw(subject, input, &mut notes);
     check::objects(&drawn, input, &mut notes);
     (drawn, notes)
 }

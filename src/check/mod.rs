@@ -1,8 +1,9 @@
 //! Rules over what is planned and drawn: one file per rule, one table.
 //!
-//! A rule looks at a release, at one cluster's plan or at one part's objects; what concerns several parts goes through [`Index`]. To
+//! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod cluster;
 mod cluster_api;
 mod cluster_class;
 mod control_plane;
@@ -41,14 +42,15 @@ pub struct Rule {
 pub enum Check {
     /// A head release: once for all its clusters.
     Release(fn(&Release, &mut Finder<'_>)),
-    /// The plan of a cluster.
-    Cluster(fn(&ClusterPlan, &mut Finder<'_>)),
+    /// A cluster: what was planned, and the Cluster object that was drawn, with all that `raw` says.
+    Cluster(fn(&ClusterPlan, &Node, &mut Finder<'_>)),
     /// The objects of a part.
     Objects(fn(&Drawn, &mut Finder<'_>)),
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 7] = [
+pub static RULES: [&Rule; 8] = [
+    &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,
@@ -90,11 +92,12 @@ pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut 
     }
 }
 
-/// Runs the rules that look at a cluster's plan.
-pub fn cluster(plan: &ClusterPlan, classes: &Classes, input: &Input, notes: &mut Notes) {
+/// Runs the rules that look at a cluster.
+pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, input: &Input, notes: &mut Notes) {
+    let Some(object) = drawn.cluster() else { return };
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {
-            check(plan, &mut Finder { input, classes, notes });
+            check(plan, object, &mut Finder { input, classes, notes });
         }
     }
 }
@@ -178,7 +181,7 @@ mod tests {
     use crate::{
         definition,
         note::Diagnostic,
-        plan, release, resolve,
+        plan, release, render, resolve,
         world::{Files, World},
     };
 
@@ -234,7 +237,10 @@ spec:
             .unwrap_or_else(|_| panic!("{:?}", notes.sorted()));
         let classes = Classes::read(&plan);
         plan.heads.iter().for_each(|release| super::release(release, &classes, &input, &mut notes));
-        plan.clusters.iter().for_each(|cluster| super::cluster(cluster, &classes, &input, &mut notes));
+        for cluster in &plan.clusters {
+            let drawn = render::draw(render::Subject::Cluster(cluster), &input, &mut notes);
+            super::cluster(cluster, &drawn, &classes, &input, &mut notes);
+        }
         notes.sorted().into_iter().map(line).collect()
     }
 

@@ -84,6 +84,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Result<Definitions, Halted> {
     };
     let stacks = stacks(sources, notes);
     let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
+    check_twins(sources, notes);
     for source in sources.below("clusters") {
         let (folder, name) = source.path.rsplit_once('/').unwrap_or_default();
         if name == "_defaults.yaml" || name == "_defaults.yml" {
@@ -97,6 +98,24 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Result<Definitions, Halted> {
     match fleet {
         Some(fleet) => notes.halt(Definitions { fleet, stacks, defaults, clusters }),
         None => Err(notes.halted()),
+    }
+}
+
+/// `<name>.yaml` beside `<name>.yml`: one of the two would be taken for the other.
+fn check_twins(sources: &Sources, notes: &mut Notes) {
+    for source in sources.below("clusters") {
+        let Some(other) =
+            source.path.strip_suffix(".yml").and_then(|stem| sources.at(&format!("{stem}.yaml")))
+        else {
+            continue;
+        };
+        notes
+            .error(
+                "duplicate",
+                Place::file(&*source.path),
+                format!("`{}` stands beside this file", other.path),
+            )
+            .hint("keep one of them: both have the same name");
     }
 }
 

@@ -180,9 +180,19 @@ impl Faults<'_> {
         let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
         let written = self.source.word_at(node.origin.offset as usize).to_owned();
         let expected = self.expected(error, &path);
-        let advice = advice(&node, &written, &expected, &self.options(error, &path));
+        let advice =
+            match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
+                Some(example) => format!("say it in words, such as `{example}`"),
+                None => advice(&node, &written, &expected, &self.options(error, &path)),
+            };
         let message = format!("{what} {expected}, not {}", shown(&node, &written));
         self.notes.error("wrong-value", place, message).hint(advice);
+    }
+
+    /// An example of a text that is written in words.
+    fn example(&self, path: &[Step]) -> Option<&str> {
+        let found = schemas_at(self.schema, path).into_iter().find_map(|schema| schema["examples"].get(0))?;
+        found.as_str()
     }
 
     /// The words that a value may be, where only some may stand.

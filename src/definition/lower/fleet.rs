@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{Lowering, holds_credential, label, place_at, range};
+use super::{Lowering, addon::origin_at, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
         AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Minor,
-        Subdomain,
+        Mirror, Subdomain,
     },
     note::{Notes, Place},
 };
@@ -138,10 +138,12 @@ impl One<'_> {
     }
 
     /// Both sides are beginnings of addresses that Flux reads charts from.
-    fn mirrors(&self, notes: &mut Notes) -> Option<Vec<(String, String)>> {
-        let mirrors: Vec<_> = self.management.mirrors.clone().unwrap_or_default().into_iter().collect();
+    fn mirrors(&self, notes: &mut Notes) -> Option<Vec<Mirror>> {
         let before = notes.errors();
-        for (from, to) in &mirrors {
+        let mut mirrors = Vec::new();
+        for (from, to) in self.management.mirrors.iter().flatten() {
+            let origin = origin_at(self.written, &["spec", "managementClusters", &self.at, "mirrors", from]);
+            mirrors.push(Mirror { from: from.clone(), to: to.clone(), origin });
             let place = self.place(&["mirrors", from]);
             let schemes = ["https://", "http://", "oci://"];
             for address in [from, to] {

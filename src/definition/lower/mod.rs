@@ -5,6 +5,8 @@ mod addon;
 mod cluster;
 mod fleet;
 mod pools;
+mod raw;
+mod said;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
