@@ -77,7 +77,7 @@ pub struct Verdict {
 }
 
 const ADMISSION: &str = "core/webhooks/admission";
-const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
+pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
 const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
 const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
