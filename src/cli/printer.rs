@@ -191,6 +191,9 @@ fn with_place<'a>(
     if place.line == 0 {
         return group.element(Origin::path(&*place.file));
     }
+    if place.column == 0 {
+        return group.element(Origin::path(&*place.file).line(place.line));
+    }
     if place.source.is_empty() {
         return group.element(Origin::path(&*place.file).line(place.line).char_column(place.column));
     }

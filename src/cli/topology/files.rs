@@ -11,11 +11,11 @@ use crate::{
     note::{Notes, Place},
     topology::{
         class::Catalog,
-        fault::Stage,
+        fault::{Fault, Stage},
         import::{Applied, Imported, Objects, identity},
         predict::{
             Settings, create,
-            forecast::{self, Forecast, Side},
+            forecast::{self, Side},
         },
     },
 };
@@ -40,10 +40,13 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             continue;
         }
         let Some(side) = side(cluster, &now, notes) else { continue };
+        let mut caveat = None;
         let (compared, forecast) = match before.cluster(namespace, name) {
             Some(running) => {
                 let Some(running) = self::side(running, &then, notes) else { continue };
-                (Some(manner(&running)), forecast::of_change(&running, &side, &settings))
+                caveat = unseen(&running);
+                let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
+                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
             }
             None => {
                 let mut forecast = forecast::of_new(&side, &settings);
@@ -52,29 +55,38 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
                 (compared.then(|| "which is new".to_owned()), Ok(forecast))
             }
         };
-        let place = Place::file(&*cluster.file);
-        let forecast = forecast.unwrap_or_else(|faults| {
-            nothing_runs(&faults, Some(&place), notes);
-            Forecast::default()
-        });
-        forecast.faults.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
-        answers.push(Answer { cluster: label, compared, forecast });
+        match forecast {
+            Ok(forecast) => {
+                forecast
+                    .faults
+                    .iter()
+                    .for_each(|fault| tell(fault, Some(place(fault, cluster, &now)), notes));
+                answers.push(Answer { cluster: label, compared, forecast, caveat });
+            }
+            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &then)), notes),
+        }
     }
     alone(&now, answers.is_empty(), notes);
     Ok(answers)
 }
 
-/// What is not seen where nothing live was given.
-fn manner(running: &Side) -> String {
+/// What is not seen, by what was given.
+fn unseen(running: &Side) -> Option<&'static str> {
     match running.applied {
-        Applied::File => {
-            "compared with the files before (not with a live Cluster: values that Cluster API filled in \
-                          earlier are not seen)"
-        }
-        Applied::Known(_) => "compared with the live Cluster",
-        Applied::Unknown => "compared with the live Cluster, of which is not known who wrote what",
+        Applied::File => Some(
+            "values that Cluster API filled in for earlier classes are not seen: give the live Cluster with --before",
+        ),
+        Applied::Known(_) => None,
+        Applied::Unknown => Some(
+            "nothing says who wrote the live Cluster's values: export it with `kubectl get -o yaml --show-managed-fields`",
+        ),
     }
-    .to_owned()
+}
+
+/// Where the object of a fault begins, else the Cluster.
+fn place(fault: &Fault, cluster: &Imported, objects: &Objects) -> Place {
+    let named = objects.labelled(&fault.object).unwrap_or(cluster);
+    Place { line: named.line, ..Place::file(&*named.file) }
 }
 
 /// Classes that no Cluster uses are looked at for themselves.
@@ -92,7 +104,7 @@ fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
         let faults = create::apply_classes(&files.objects, &Catalog::default(), &[]);
         let partial = !files.missing.is_empty();
         for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
-            tell(fault, Some(Place::file(&*class.file)), notes);
+            tell(fault, Some(place(fault, class, objects)), notes);
         }
     }
     if objects.classes().next().is_none() {
@@ -123,11 +135,11 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
             .hint("`kubectl get clusterclasses -A -o yaml` exports it");
         return None;
     };
-    for name in &class.missing {
-        let message = format!("the class names {name}, which is not among the files");
-        notes
-            .warning("topology", Place::file(&*cluster.file), message)
-            .hint("without it only the class and the Cluster are judged; export templates, too, with `kubectl get <kind> -A -o yaml`");
+    if !class.missing.is_empty() {
+        let message = format!("the class names what is not among the files: {}", class.missing.join(", "));
+        notes.warning("topology", Place::file(&*cluster.file), message).hint(
+            "only the class and the Cluster are judged then; `kubectl get <kind> -A -o yaml` exports templates",
+        );
     }
     Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() })
 }

@@ -93,6 +93,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             return Ok(exit);
         }
     };
+    for verdict in answers.iter().flat_map(|one| &one.forecast.verdicts) {
+        // What a controller refuses half-way has been told as a fault; here a provider does.
+        if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
+            let what = report::part(&verdict.subject);
+            let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
+            notes.error("topology", None, message).hint(format!("the rule stands in {}", verdict.source));
+        }
+    }
     let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
     if printer.is_yaml() && answers.iter().all(|one| one.compared.is_none()) {
         printer.tell(&notes);
@@ -103,6 +111,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     printer.notes(&notes);
     answers.iter().flat_map(|one| one.lines(printer.is_verbose())).for_each(|line| printer.result(&line));
+    if answers.is_empty() && exit == Exit::Done {
+        printer.result("no fault found; there is no Cluster whose objects could be computed");
+    }
     let clusters: Vec<Json> = answers.iter().map(Answer::document).collect();
     printer.document(exit, &notes, json!({ "clusters": clusters }));
     Ok(exit)
@@ -115,6 +126,8 @@ struct Answer {
     /// With what it was compared, in words.
     compared: Option<String>,
     forecast: Forecast,
+    /// What was not seen.
+    caveat: Option<&'static str>,
 }
 
 impl Answer {
@@ -123,6 +136,7 @@ impl Answer {
         let Some(compared) = &self.compared else { return self.list() };
         let mut lines = vec![format!("{}, {compared}", self.cluster)];
         lines.extend(report::lines(forecast, all));
+        lines.extend(self.caveat.map(|caveat| format!("note: {caveat}")));
         lines
     }
 
@@ -159,6 +173,7 @@ impl Answer {
         let mut document = Map::new();
         document.insert("cluster".to_owned(), json!(self.cluster));
         document.insert("compared".to_owned(), json!(self.compared));
+        document.insert("caveat".to_owned(), json!(self.caveat));
         document.extend(report::document(&self.forecast));
         Json::Object(document)
     }
@@ -212,10 +227,10 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
 }
 
 /// The state before is at fault.
-fn nothing_runs(faults: &[Fault], place: Option<&Place>, notes: &mut Notes) {
+fn nothing_runs(faults: &[Fault], place: impl Fn(&Fault) -> Option<Place>, notes: &mut Notes) {
     for fault in faults {
         let message = format!("the state before the change is at fault: {fault}");
-        notes.error("topology", place.cloned(), message).hint(
+        notes.error("topology", place(fault), message).hint(
             "nothing runs then that the change could be compared with: compare with a state that works",
         );
     }
@@ -244,7 +259,7 @@ fn of_fleet(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answe
     } else {
         (None, new(&now, &settings, false, notes))
     };
-    Ok(vec![Answer { cluster: name, compared, forecast }])
+    Ok(vec![Answer { cluster: name, compared, forecast, caveat: None }])
 }
 
 /// The cluster that a user means.
@@ -370,7 +385,7 @@ fn compare(
             Ok(forecast)
         }
         Err(faults) => {
-            nothing_runs(&faults, None, notes);
+            nothing_runs(&faults, |_| None, notes);
             Err(Failure::from(notes.halted()))
         }
     }

@@ -19,6 +19,8 @@ pub struct Imported {
     pub file: String,
     /// The object, without what the API server keeps for itself.
     pub object: Value,
+    /// The line at which its document begins, counted from 1.
+    pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
 }
@@ -106,7 +108,7 @@ impl Objects {
             });
         }
         let applied = Applied::of(&value);
-        self.all.push(Imported { file: file.to_owned(), object: cleaned(value), applied });
+        self.all.push(Imported { file: file.to_owned(), object: cleaned(value), line, applied });
         Ok(())
     }
 
@@ -125,6 +127,14 @@ impl Objects {
         self.all
             .iter()
             .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
+    }
+
+    /// The object that a message calls `Kind/name`.
+    pub fn labelled(&self, label: &str) -> Option<&Imported> {
+        let (kind, name) = label.split_once('/')?;
+        self.all.iter().find(|one| {
+            text(&one.object, &["kind"]) == kind && text(&one.object, &["metadata", "name"]) == name
+        })
     }
 
     /// All classes.
@@ -289,10 +299,7 @@ spec:
 
     #[test]
     fn lists_are_taken_apart_and_marks_of_the_api_server_are_dropped() {
-        let list = format!(
-            "apiVersion: v1\nkind: List\nitems:\n- {}",
-            CLASS.trim().lines().map(|line| format!("  {line}\n")).collect::<String>().trim_start()
-        );
+        let list = format!("apiVersion: v1\nkind: List\nitems:\n- {}", CLASS.trim().replace('\n', "\n  "));
         let objects = read(&[&list]);
         let class = &objects.classes().next().unwrap().object;
         assert!(get(class, &["metadata", "resourceVersion"]).is_none());

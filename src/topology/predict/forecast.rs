@@ -12,7 +12,7 @@ use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque, Stage};
 use crate::topology::import::{Applied, ClassFiles};
-use crate::topology::value::{get, merge_patch, set, text};
+use crate::topology::value::{get, merge_patch, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
 #[derive(Debug, Clone)]
@@ -69,7 +69,8 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
-    let unknown: Vec<Opaque> = missing(before).into_iter().chain(missing(after)).collect();
+    let mut unknown = missing(before);
+    unknown.extend(missing(after).into_iter().filter(|one| !missing(before).contains(one)));
     if !unknown.is_empty() {
         let mut forecast = of_new(after, settings);
         if forecast.faults.is_empty() {
@@ -145,7 +146,12 @@ fn manners(before: &Side, after: &Side) -> (Value, Writing, Option<Opaque>) {
             let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
                           known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
             let doubt = extra.then(|| Opaque { role: "cluster".to_owned(), reason: reason.to_owned() });
-            (before.cluster.clone(), Writing::Apply, doubt)
+            // References are the controller's, whoever wrote the rest.
+            let mut written = before.cluster.clone();
+            for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
+                remove(&mut written, &["spec", reference]);
+            }
+            (written, Writing::Apply, doubt)
         }
     }
 }
