@@ -11,10 +11,13 @@
 use rayon::prelude::*;
 
 use crate::{
-    check, definition,
+    check,
+    definition::{self, Model},
     note::{Fault, Halted, Notes},
     plan::{self, Plan},
-    publish, release, render, resolve,
+    publish,
+    release::{self, Releases},
+    render, resolve,
     tree::{Changes, Part, Sink, TreePath},
     world::{Input, World},
 };
@@ -100,13 +103,19 @@ impl Sink for Nowhere {
 
 /// Everything up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    let plan = plan::plan(&model, &releases, &input, notes)?;
+    Ok((input, plan))
+}
+
+/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
     let input = world.read(notes)?;
     let definitions = definition::parse(&input, notes)?;
     let model = definition::lower(&definitions, &input, &program_version(), notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
-    let plan = plan::plan(&model, &releases, &input, notes)?;
-    Ok((input, plan))
+    Ok((input, model, releases))
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.

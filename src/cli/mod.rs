@@ -10,6 +10,7 @@ mod printer;
 mod progress;
 mod scaffold;
 mod schema;
+mod topology;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -40,6 +41,7 @@ Examples:
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
 
@@ -49,7 +51,7 @@ pub struct Global {
     /// Work in this folder, the root of the fleet
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, or one JSON document on standard output
+    /// How to print: for people, or one JSON or YAML document on standard output
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -70,6 +72,8 @@ pub enum Format {
     Text,
     /// One JSON document on standard output.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 #[derive(Debug, Subcommand)]
@@ -79,6 +83,7 @@ enum Command {
     Check(check::Args),
     Generate(generate::Args),
     Schema(schema::Args),
+    Topology(topology::Args),
 }
 
 /// How a run ended.
@@ -139,6 +144,7 @@ fn run(args: &Args) -> Exit {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
+        Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
     };

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &[],
     &["init"],
     &["new"],
@@ -20,6 +20,7 @@ const COMMANDS: [&[&str]; 9] = [
     &["check"],
     &["generate"],
     &["schema"],
+    &["topology"],
 ];
 
 /// The program, in a folder, with nothing of this machine's git and terminal.

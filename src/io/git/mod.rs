@@ -6,6 +6,7 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod revision;
 mod sign;
 mod trees;
 
