@@ -10,6 +10,7 @@ mod printer;
 mod progress;
 mod scaffold;
 mod schema;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -39,6 +40,7 @@ Examples:
   stackloom check                         look for faults, write nothing
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
+  stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
@@ -78,6 +80,7 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Watch(watch::Args),
     Schema(schema::Args),
 }
 
@@ -141,6 +144,7 @@ fn run(args: &Args) -> Exit {
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,
