@@ -24,7 +24,7 @@ use crate::{
     world::{Input, World},
 };
 
-/// How long a definition that went, or became empty, must stay so before a run believes it: saving by deleting and
+/// How long a definition that went, or is empty, must stay so before a run believes it: saving by deleting and
 /// writing anew looks like that for a moment, and a commit that drops a cluster for a moment is a bad commit.
 const DOUBT: Duration = Duration::from_millis(700);
 
@@ -101,8 +101,10 @@ pub fn watch(
             Next::Wait => deaf.then_some(LOOK),
             Next::WaitFor(pause) => Some(pause),
         };
-        if senses.wait(pause) == Heard::Stop {
-            return;
+        match senses.wait(pause) {
+            Heard::Stop => return,
+            Heard::Change => watch.patience(),
+            Heard::Nothing => {}
         }
     }
 }
@@ -122,9 +124,11 @@ enum Next {
 struct Run {
     /// What the last run read.
     done: Option<Fingerprint>,
-    /// The names of what it read.
+    /// The names of what it read, but for empty files.
     names: BTreeSet<String>,
-    /// Names that were gone at the last look.
+    /// The names of the empty files.
+    empty: BTreeSet<String>,
+    /// Names that were gone, or files that had become empty, at the last look.
     doubted: BTreeSet<String>,
     /// Faults of the last run, until it is known that they are those of what is there now.
     untold: Option<Notes>,
@@ -169,10 +173,11 @@ impl Watch<'_> {
             }
             return Next::Wait;
         }
-        let names = names(&input);
-        let gone: BTreeSet<_> = self.run.names.difference(&names).cloned().collect();
-        if !gone.is_empty() && gone != self.run.doubted {
-            self.run.doubted = gone;
+        let (names, empty) = names(&input);
+        let gone = self.run.names.difference(&names);
+        let doubted: BTreeSet<_> = gone.chain(empty.difference(&self.run.empty)).cloned().collect();
+        if !doubted.is_empty() && doubted != self.run.doubted {
+            self.run.doubted = doubted;
             return Next::WaitFor(DOUBT);
         }
         let stale = Cell::new(false);
@@ -185,7 +190,7 @@ impl Watch<'_> {
             }
             Err(fault) => return self.refused(fault),
         };
-        self.run = Run { done: Some(print), names, untold, deaf: self.run.deaf, ..Run::default() };
+        self.run = Run { done: Some(print), names, empty, untold, deaf: self.run.deaf, ..Run::default() };
         Next::Look
     }
 
@@ -213,6 +218,13 @@ impl Watch<'_> {
             }
             Err(Failure::Input) => Ok(Some(notes)),
             Err(Failure::World(fault)) => Err(fault),
+        }
+    }
+
+    /// A change is a new reason to try soon, and none to complain early.
+    fn patience(&mut self) {
+        if self.run.said.is_none() {
+            self.run.refused = 0;
         }
     }
 
@@ -248,10 +260,14 @@ fn fingerprint(input: &Input, notes: &Notes) -> Fingerprint {
     hash.finalize().into()
 }
 
-/// The names of what was read, empty files left out.
-fn names(input: &Input) -> BTreeSet<String> {
-    let sources = input.sources.iter().filter(|source| !source.text.trim().is_empty());
-    sources.map(|source| source.path.to_string()).chain(input.companions.iter().cloned()).collect()
+/// The names of what was read, and of the files among it that are empty.
+fn names(input: &Input) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut names, mut empty) = (input.companions.clone(), BTreeSet::new());
+    for source in input.sources.iter() {
+        let list = if source.text.trim().is_empty() { &mut empty } else { &mut names };
+        list.insert(source.path.to_string());
+    }
+    (names, empty)
 }
 
 /// A world that was read already: a run sees what was compared, whatever has been saved since.
