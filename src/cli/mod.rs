@@ -3,8 +3,11 @@
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
 mod check;
+mod complete;
+mod completions;
 mod generate;
 mod init;
+mod man;
 mod new;
 mod printer;
 mod progress;
@@ -82,6 +85,8 @@ enum Command {
     Generate(generate::Args),
     Watch(watch::Args),
     Schema(schema::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// How a run ended.
@@ -117,8 +122,9 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
+    let args = match complete::answer().and_then(|answered| Ok((!answered).then(Args::try_parse).transpose()?)) {
+        Ok(Some(args)) => args,
+        Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(error) => {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             // Nobody is left to tell when even this cannot be printed.
@@ -141,6 +147,8 @@ fn run(args: &Args) -> Exit {
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Completions(command) => completions::run(command, &printer),
+        Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
