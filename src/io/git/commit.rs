@@ -239,6 +239,10 @@ fn commit(repository: &Repository, open: &Open, tree: Oid, message: &str) -> Res
 /// Has the branch name a commit, if it still names what it named when the run began.
 fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str) -> Result<(), Fault> {
     let inner = &repository.inner;
+    // A branch may have been left that did not move itself.
+    if repository.tip()? != *tip {
+        return Err(moved_meanwhile("HEAD"));
+    }
     let (name, log) = match tip {
         Tip::Branch(name, None) => (name.as_str(), format!("commit (initial): {subject}")),
         Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
@@ -257,8 +261,7 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
                 sleep(Duration::from_millis(50));
             }
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                return Err(Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
-                    .hint("someone else committed; run this again on what is there now"));
+                return Err(moved_meanwhile(name));
             }
             Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
         }
@@ -268,6 +271,11 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
     fs::File::open(folder.join(name))
         .and_then(|file| file.sync_all())
         .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+fn moved_meanwhile(name: &str) -> Fault {
+    Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
+        .hint("someone else committed, or changed to another branch; run this again on what is there now")
 }
 
 /// What is said when the commit is there and the rest is not.
