@@ -25,6 +25,7 @@ pub mod model;
 pub mod world;
 pub mod template;
 pub mod definition;
+pub mod edit;
 pub mod resolve;
 pub mod release;
 pub mod topology;

@@ -11,6 +11,7 @@ mod layers;
 mod lower;
 mod parse;
 mod release;
+mod removal;
 mod schema;
 mod stack;
 mod topology;
@@ -28,6 +29,7 @@ pub use layers::{merge_raw, merge_values};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
+pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};
 pub use stack::{
     CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,

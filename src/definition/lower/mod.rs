@@ -7,6 +7,7 @@ mod fleet;
 mod pools;
 mod raw;
 mod said;
+mod removal;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
