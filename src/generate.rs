@@ -111,7 +111,12 @@ pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
 /// Everything up to the releases: what is written, as meant, and what clusters can be made from.
 pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
     let input = world.read(notes)?;
-    let definitions = definition::parse(&input, notes)?;
+    let unread = notes.errors() > 0;
+    let definitions = definition::parse(&input, notes);
+    if unread {
+        // What stands in a file that cannot be read is not known, and would be missed everywhere.
+        return Err(notes.halted().into());
+    }
     let model = definition::lower(&definitions, &input, &program_version(), notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;

@@ -226,10 +226,9 @@ spec:
         ];
         let mut notes = Notes::new();
         let input = Files(files.into_iter().collect()).read(&mut notes).expect("a world in memory");
-        let plan = definition::parse(&input, &mut notes)
-            .and_then(|definitions| {
-                let model =
-                    definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)?;
+        let definitions = definition::parse(&input, &mut notes);
+        let plan = definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)
+            .and_then(|model| {
                 let resolution = resolve::resolve(&model, &mut notes)?;
                 let releases = release::releases(&resolution, &input, &mut notes)?;
                 plan::plan(&model, &releases, &input, &mut notes)

@@ -226,6 +226,7 @@ impl Faults<'_> {
                 format!("must have at least {limit} entr{}", if *limit == 1 { "y" } else { "ies" })
             }
             ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
+            ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
             _ => one_of_words(self.schema, path),
         }
     }
@@ -396,7 +397,10 @@ fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> Str
         _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
         _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
         _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
-        _ => format!("write a value that {}", expected.replacen("must be", "is", 1)),
+        _ => {
+            let is = expected.replacen("must be", "is", 1).replacen("must have", "has", 1);
+            format!("write a value that {is}")
+        }
     }
 }
 

@@ -118,7 +118,7 @@ fn render_class(
     let mut objects = Vec::new();
     let mut sound = true;
     for template in &resolved.stack.cluster_class {
-        match template.template.render(&context, notes) {
+        match template.template.objects(&context, notes) {
             Some(documents) => {
                 documents.iter().for_each(|object| check_annotations(object, input, notes));
                 objects.extend(documents.into_iter().map(protected));

@@ -15,6 +15,9 @@ pub struct Input {
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
+    /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
+    /// nothing, and only says whether the engine would look in the right folder.
+    pub folder: Option<String>,
 }
 
 /// The outside world, as far as the flow may see it.
@@ -44,7 +47,7 @@ impl World for Files {
                 None => {}
             }
         }
-        Ok(Input { sources: Sources::new(sources), companions })
+        Ok(Input { sources: Sources::new(sources), companions, folder: None })
     }
 }
 

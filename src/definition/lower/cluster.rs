@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, label, removal, said};
+use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
     model::{
-        Cluster, Fleet, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain,
+        Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain,
     },
     note::{Notes, Place},
     world::Input,
@@ -15,7 +15,7 @@ use crate::{
 
 pub(super) fn lower_all(
     context: &Lowering<'_>,
-    fleet: &Fleet,
+    fleet: &Lowered,
     input: &Input,
     notes: &mut Notes,
 ) -> Vec<Cluster> {
@@ -26,7 +26,8 @@ pub(super) fn lower_all(
             One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
         (cluster, own)
     };
-    let lowered: Vec<_> = context.definitions.clusters.par_iter().map(one).collect();
+    let known = context.definitions.clusters.par_iter().filter(|layer| !has_broken_defaults(context, layer));
+    let lowered: Vec<_> = known.map(one).collect();
     let mut clusters = Vec::new();
     for (cluster, own) in lowered {
         clusters.extend(cluster);
@@ -48,7 +49,7 @@ pub(super) fn lower_all(
         }
     }
     check_folders(context, input, notes);
-    for layer in unused(context) {
+    for layer in unused(context).filter(|layer| !has_broken_defaults(context, layer)) {
         let node = merged(context.definitions, layer);
         One { context, fleet, input, layer, node }.check_unused(notes);
     }
@@ -56,26 +57,33 @@ pub(super) fn lower_all(
     clusters
 }
 
+/// Whether a folder's defaults are at fault: what a cluster below them is, nobody knows.
+fn has_broken_defaults(context: &Lowering<'_>, layer: &Layer) -> bool {
+    let path = &layer.source.path;
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    let mut files =
+        folders.flat_map(|folder| ["yaml", "yml"].map(|ending| format!("{folder}/_defaults.{ending}")));
+    files.any(|file| context.is_broken(&file))
+}
+
 /// Defaults of folders without a cluster: nobody would look at them before there is one.
 fn unused<'a>(context: &Lowering<'a>) -> impl Iterator<Item = &'a Layer> {
-    let definitions = context.definitions;
-    let is_below = move |folder: &str| {
-        let inside =
-            |layer: &Layer| layer.source.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        definitions.clusters.iter().any(inside)
+    let sources = context.sources;
+    let is_used = move |folder: &str| {
+        sources.below(folder).any(|source| {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            !matches!(name, "_defaults.yaml" | "_defaults.yml")
+        })
     };
-    definitions.defaults.iter().filter(move |(folder, _)| !is_below(folder)).map(|(_, layer)| layer)
+    context.definitions.defaults.iter().filter(move |(folder, _)| !is_used(folder)).map(|(_, layer)| layer)
 }
 
 /// A `<cluster>.d` folder beside no definition would be applied by nobody.
 fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
     for folder in &input.companions {
         let stem = folder.strip_suffix(".d").unwrap_or(folder);
-        let beside = |layer: &Layer| {
-            let path = &*layer.source.path;
-            path.strip_prefix(stem).is_some_and(|rest| rest == ".yaml" || rest == ".yml")
-        };
-        if !context.definitions.clusters.iter().any(beside) {
+        let beside = [".yaml", ".yml"].map(|ending| format!("{stem}{ending}"));
+        if !beside.iter().any(|path| context.sources.at(path).is_some()) {
             notes
                 .error("stray-folder", Place::file(folder.as_str()), format!("no cluster is defined in `{stem}.yaml`, so nobody applies this folder"))
                 .hint("name the folder after the file of a cluster definition, with `.d` in the place of `.yaml`");
@@ -85,7 +93,7 @@ fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
 
 struct One<'a> {
     context: &'a Lowering<'a>,
-    fleet: &'a Fleet,
+    fleet: &'a Lowered,
     input: &'a Input,
     layer: &'a Layer,
     node: Node,
@@ -190,6 +198,9 @@ impl One<'_> {
         if let Some(found) = known.iter().find(|cluster| cluster.name.as_str() == name) {
             return Some(found.clone());
         }
+        if self.fleet.broken {
+            return None;
+        }
         let note = notes.error(
             "unknown-management-cluster",
             self.place(node),
@@ -277,6 +288,7 @@ impl One<'_> {
             listed.any(|version| version == minor.to_string() || version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {
+            None if self.context.is_broken(&format!("stacks/{id}/stack.yaml")) => None,
             None => {
                 let known = self.context.definitions.stacks.keys().map(String::as_str);
                 let similar = closest(&id.to_string(), known).map(str::to_owned);

@@ -48,7 +48,7 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
             Err(wrong) => notes.append(wrong),
         }
     }
-    Ok(Input { sources: Sources::new(sources), companions })
+    Ok(Input { sources: Sources::new(sources), companions, folder: super::folder_in_repository(root)? })
 }
 
 /// What there is to read.

@@ -60,3 +60,20 @@ pub fn named(path: &Path) -> Result<String, Fault> {
         Fault::because(format!("`{shown}` is not UTF-8 text"), error).hint("save it as UTF-8")
     })
 }
+
+/// Where a folder, which may not be there yet, lies in the git repository around it: by the nearest `.git` above it, as
+/// git itself looks for one. None outside of a repository.
+pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
+    let whole = std::path::absolute(path)
+        .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
+    let there = whole.ancestors().find(|folder| folder.is_dir()).unwrap_or(&whole);
+    let rest = whole.strip_prefix(there).unwrap_or(Path::new(""));
+    let there = there
+        .canonicalize()
+        .map_err(|error| Fault::because(format!("cannot open the folder `{}`", there.display()), error))?;
+    let whole = there.join(rest);
+    let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
+    let inside = whole.strip_prefix(top).unwrap_or(Path::new(""));
+    let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
+    Ok(parts.map(|parts| parts.join("/")))
+}
