@@ -3,9 +3,11 @@
 //! A rule looks at a release, at one cluster's plan or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod class_lint;
 mod cluster_api;
 mod cluster_class;
 mod control_plane;
+pub mod lints;
 mod object;
 mod plaintext_secret;
 mod unlisted;
@@ -48,7 +50,8 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 7] = [
+pub static RULES: [&Rule; 8] = [
+    &class_lint::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule};
+use super::{Check, Finder, Rule, lints::Findings};
 use crate::{
     plan::{ClusterPlan, Plan},
     release::Release,
@@ -27,16 +27,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
-/// The variables of the classes that a plan uses, read once for all clusters.
+/// The classes that a plan uses, read once for all clusters.
 #[derive(Debug, Default)]
 pub struct Classes {
     variables: BTreeMap<String, Vec<Definition>>,
+    /// What lints say of those of head releases.
+    pub(super) lints: Findings,
 }
 
 impl Classes {
     /// Reads the classes of a plan.
     pub fn read(plan: &Plan) -> Self {
-        let mut classes = Self::default();
+        let mut classes = Self { lints: Findings::of(plan), ..Self::default() };
         for cluster in &plan.clusters {
             let name = &cluster.release.name;
             if !classes.variables.contains_key(name) {

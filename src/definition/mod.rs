@@ -30,7 +30,7 @@ pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, rea
 pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
 pub use schema::{Kind, closest};
 pub use stack::{
-    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,
-    Versioning,
+    Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
+    StackSpec, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};

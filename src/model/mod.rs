@@ -16,5 +16,5 @@ pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKin
 pub use fleet::{AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
-pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};
