@@ -20,5 +20,5 @@ pub use fleet::{
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
-pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

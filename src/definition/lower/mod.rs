@@ -2,6 +2,7 @@
 //! and either-or rules are checked here.
 
 mod addon;
+mod allowance;
 mod cluster;
 mod fleet;
 mod pools;
