@@ -7,3 +7,4 @@ mod hostile;
 mod identity;
 mod sandbox;
 mod sources;
+mod watch;

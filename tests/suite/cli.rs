@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 12] = [
     &[],
     &["init"],
     &["new"],
@@ -19,7 +19,10 @@ const COMMANDS: [&[&str]; 9] = [
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["watch"],
     &["schema"],
+    &["completions"],
+    &["man"],
 ];
 
 /// The program, in a folder, with nothing of this machine's git and terminal.
