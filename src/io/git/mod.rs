@@ -17,7 +17,7 @@ use std::{
 use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryState, Signature};
 
 use super::disk::Workspace;
-use crate::note::Fault;
+use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 
@@ -102,6 +102,29 @@ impl Repository {
             self.inner.author_from_env().map_err(unknown)?,
             self.inner.committer_from_env().map_err(unknown)?,
         ))
+    }
+
+    /// Whether a blob begins as the program's own files do.
+    fn has_ours(&self, id: Oid, path: &str) -> Result<bool, Fault> {
+        match self.inner.find_blob(id) {
+            Ok(blob) => Ok(is_ours(blob.content())),
+            Err(error) if error.code() == ErrorCode::NotFound && self.is_partial() => Err(Fault::because(
+                format!("`{path}` goes, and HEAD's copy of it, which says whose it is, is not in this partial clone"),
+                error,
+            )
+            .hint("get what is missing: `git sparse-checkout add generated`, or `git checkout HEAD -- generated`")),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether objects may be missing here that git would fetch when it wants them. libgit2 does not.
+    fn is_partial(&self) -> bool {
+        let config = self.inner.config().and_then(|mut config| config.snapshot());
+        let found = config.and_then(|config| {
+            let mut entries = config.entries(Some("^remote\\..*\\.promisor$"))?;
+            Ok(entries.next().is_some())
+        });
+        found.unwrap_or(false)
     }
 
     fn around(inner: git2::Repository, workspace: &Workspace) -> Result<Self, Fault> {
