@@ -17,3 +17,4 @@ mod docs;
 mod hazards;
 mod laws;
 mod shells;
+mod watch;
