@@ -28,6 +28,9 @@ use crate::{
 /// writing anew looks like that for a moment, and a commit that drops a cluster for a moment is a bad commit.
 const DOUBT: Duration = Duration::from_millis(700);
 
+/// So often in a row something may be doubted; where changes never end, a run must come all the same.
+const MOST_DOUBTS: u32 = 8;
+
 /// How often to look where changes cannot be heard of.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -103,7 +106,7 @@ pub fn watch(
         };
         match senses.wait(pause) {
             Heard::Stop => return,
-            Heard::Change => watch.patience(),
+            Heard::Change => watch.heard_change(),
             Heard::Nothing => {}
         }
     }
@@ -130,6 +133,8 @@ struct Run {
     empty: BTreeSet<String>,
     /// Names that were gone, or files that had become empty, at the last look.
     doubted: BTreeSet<String>,
+    /// How often in a row there was something to doubt.
+    doubts: u32,
     /// Faults of the last run, until it is known that they are those of what is there now.
     untold: Option<Notes>,
     /// How many runs in a row were dropped because the sources changed meanwhile.
@@ -167,7 +172,7 @@ impl Watch<'_> {
         };
         let print = fingerprint(&input, &notes);
         if self.run.done == Some(print) {
-            self.run.doubted.clear();
+            self.run.doubts = 0;
             if let Some(notes) = self.run.untold.take() {
                 (self.tell)(Told::Faulty(notes));
             }
@@ -176,8 +181,9 @@ impl Watch<'_> {
         let (names, empty) = names(&input);
         let gone = self.run.names.difference(&names);
         let doubted: BTreeSet<_> = gone.chain(empty.difference(&self.run.empty)).cloned().collect();
-        if !doubted.is_empty() && doubted != self.run.doubted {
+        if !doubted.is_empty() && doubted != self.run.doubted && self.run.doubts < MOST_DOUBTS {
             self.run.doubted = doubted;
+            self.run.doubts += 1;
             return Next::WaitFor(DOUBT);
         }
         let stale = Cell::new(false);
@@ -221,8 +227,9 @@ impl Watch<'_> {
         }
     }
 
-    /// A change is a new reason to try soon, and none to complain early.
-    fn patience(&mut self) {
+    /// A change begins doubts anew, and is a reason to try soon what was refused.
+    fn heard_change(&mut self) {
+        self.run.doubted.clear();
         if self.run.said.is_none() {
             self.run.refused = 0;
         }

@@ -12,7 +12,7 @@ use crate::note::Fault;
 /// run it when it starts, rather than keep a copy: then it always fits the program.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom completions bash >> ~/.bashrc                # or: source <(stackloom completions bash)\n  stackloom completions zsh > ~/.zfunc/_stackloom       # a folder in $fpath\n  stackloom completions fish > ~/.config/fish/completions/stackloom.fish\n  stackloom completions elvish >> ~/.config/elvish/rc.elv\n  stackloom completions powershell >> $PROFILE"
+    after_help = "Examples:\n  # each for the file that the shell reads when it starts:\n  source <(stackloom completions bash)                                    # ~/.bashrc\n  source <(stackloom completions zsh)                                     # ~/.zshrc, below compinit\n  stackloom completions fish | source                                     # ~/.config/fish/config.fish\n  eval (stackloom completions elvish | slurp)                             # ~/.config/elvish/rc.elv\n  stackloom completions powershell | Out-String | Invoke-Expression       # $PROFILE"
 )]
 pub(super) struct Args {
     /// The shell

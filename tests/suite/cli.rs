@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 10] = [
+const COMMANDS: &[&[&str]] = &[
     &[],
     &["init"],
     &["new"],
@@ -19,8 +19,11 @@ const COMMANDS: [&[&str]; 10] = [
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["watch"],
     &["schema"],
     &["topology"],
+    &["completions"],
+    &["man"],
 ];
 
 /// The program, in a folder, with nothing of this machine's git and terminal.
@@ -288,7 +291,7 @@ fn json_is_json_however_it_ends() {
 #[test]
 fn help_teaches_by_example() {
     let root = sandbox::folder();
-    for command in COMMANDS {
+    for &command in COMMANDS {
         let help = ends(root.path(), &[command, &["--help"]].concat(), 0);
         assert!(help.err.is_empty());
         assert!(help.out.contains("Usage: stackloom"), "{}", help.out);

@@ -16,4 +16,6 @@ mod cli;
 mod docs;
 mod hazards;
 mod laws;
+mod shells;
 mod topology;
+mod watch;

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
-    tree::{Changes, FileChange, Part, Sink, TreePath, is_ours},
+    tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
 /// A sink that commits `generated/`, and only it.
@@ -74,7 +74,6 @@ impl CommitSink {
         let open = begun(open.as_mut())?;
         let mut found = Notes::new();
         let stays = |path: &TreePath| disk.is_written(path) || disk.is_kept(path);
-        let is_ours = |id: Oid| repository.inner.find_blob(id).is_ok_and(|blob| is_ours(blob.content()));
         for path in &open.head.strange {
             note_foreign_in_head(&mut found, path);
         }
@@ -83,7 +82,7 @@ impl CommitSink {
                 continue;
             }
             // What lies on disk has been judged there.
-            if !disk.is_on_disk(path) && !is_ours(entry.id) {
+            if !disk.is_on_disk(path) && !(entry.is_file() && repository.has_ours(entry.id, path.as_str())?) {
                 note_foreign_in_head(&mut found, path.as_str());
             }
             open.changes.record_removed(path.clone());
@@ -95,7 +94,7 @@ impl CommitSink {
                     || open.head.entries.contains_key(&path)
                     || disk.is_on_disk(&path)
             });
-            if !known && !is_ours(id) {
+            if !known && !repository.has_ours(id, &path)? {
                 note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
             }
         }
