@@ -12,11 +12,13 @@ use rayon::prelude::*;
 
 use crate::{
     check,
-    definition::{self, Definitions},
+    definition::{self, Definitions, Model},
     note::{Fault, Halted, Notes},
     partial::{self, Left, Scope},
     plan::{self, ClusterPlan, Plan},
-    publish, release, render, resolve,
+    publish,
+    release::{self, Releases},
+    render, resolve,
     tree::{Changes, Part, Sink, TreePath},
     world::{Input, World},
 };
@@ -83,8 +85,12 @@ pub fn generate_some(
     let mut read = Notes::new();
     let input = world.read(&mut read)?;
     let settled = partial::settle(&input, scope, read, notes, |input, excluded, found| {
-        let made = lay_out(input, found, |definitions, input, notes| {
-            partial::narrow(definitions, input, scope, excluded, notes);
+        let made = lay_out(input, found, |definitions, notes| {
+            partial::narrow(definitions, scope, excluded, notes);
+        });
+        let made = made.and_then(|(input, model, releases)| {
+            let plan = plan::plan(&model, &releases, &input, found)?;
+            Ok((input, plan))
         });
         let Ok((input, plan)) = made else { return (None, Vec::new()) };
         // What is at fault when it is drawn is known before anything is handed to the sink.
@@ -164,23 +170,34 @@ impl Sink for Nowhere {
 
 /// Everything up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
-    let input = world.read(notes)?;
-    Ok(lay_out(input, notes, |_, _, _| {})?)
+    let (input, model, releases) = understand(world, notes)?;
+    let plan = plan::plan(&model, &releases, &input, notes)?;
+    Ok((input, plan))
 }
 
-/// The stages up to the plan; `narrow` may take clusters from what was read.
+/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
+    let input = world.read(notes)?;
+    Ok(lay_out(input, notes, |_, _| {})?)
+}
+
+/// The stages up to the releases; `narrow` may take clusters from what was read.
 fn lay_out(
-    mut input: Input,
+    input: Input,
     notes: &mut Notes,
-    narrow: impl FnOnce(&mut Definitions, &mut Input, &mut Notes),
-) -> Result<(Input, Plan), Halted> {
-    let mut definitions = definition::parse(&input, notes)?;
-    narrow(&mut definitions, &mut input, notes);
+    narrow: impl FnOnce(&mut Definitions, &mut Notes),
+) -> Result<(Input, Model, Releases), Halted> {
+    let unread = notes.errors() > 0;
+    let mut definitions = definition::parse(&input, notes);
+    if unread {
+        // What stands in a file that cannot be read is not known, and would be missed everywhere.
+        return Err(notes.halted());
+    }
+    narrow(&mut definitions, notes);
     let model = definition::lower(&definitions, &input, &program_version(), notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
-    let plan = plan::plan(&model, &releases, &input, notes)?;
-    Ok((input, plan))
+    Ok((input, model, releases))
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
@@ -218,12 +235,12 @@ fn weave<'a>(
 
 fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
     let mut notes = Notes::new();
+    let drawn = render::draw(subject, input, &mut notes);
     match subject {
         render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
         render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
     }
-    let drawn = render::draw(subject, input, &mut notes);
     check::objects(&drawn, input, &mut notes);
     (drawn, notes)
 }

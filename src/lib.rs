@@ -36,5 +36,6 @@ pub mod check;
 pub mod publish;
 pub mod partial;
 pub mod generate;
+pub mod watch;
 pub mod io;
 pub mod cli;

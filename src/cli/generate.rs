@@ -128,7 +128,8 @@ fn files(changes: &Changes) -> String {
     )
 }
 
-fn document(generation: &Generation) -> Json {
+/// What a machine is told of a run.
+pub(super) fn document(generation: &Generation) -> Json {
     let changes = &generation.changes;
     let files: serde_json::Map<_, _> =
         changes.files.iter().map(|(path, change)| (path.to_string(), json!(change))).collect();

@@ -34,7 +34,7 @@ pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, Rel
 pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};
 pub use stack::{
-    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,
-    Versioning,
+    Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
+    StackSpec, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};

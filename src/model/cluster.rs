@@ -150,8 +150,8 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version.
     pub version: Option<(Version, Origin)>,
-    /// Why a version outside the matrix is taken.
-    pub unlisted: Option<String>,
+    /// Why a version outside the matrix is taken, and where it says so.
+    pub unlisted: Option<(String, Origin)>,
     /// How it leaves.
     pub removal: Option<Removal>,
     /// Helm values over the release's.

@@ -76,7 +76,7 @@ impl Excluded {
             !self.has(folder) && !beside("yaml") && !beside("yml")
         };
         let companions = input.companions.iter().filter(stays).cloned().collect();
-        Input { sources: Sources::new(files), companions }
+        Input { sources: Sources::new(files), companions, folder: input.folder.clone() }
     }
 
     fn has(&self, path: &str) -> bool {

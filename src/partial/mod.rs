@@ -63,13 +63,7 @@ pub struct Left {
 }
 
 /// Takes from the definitions the clusters that are not meant, and those made from what is left out.
-pub fn narrow(
-    definitions: &mut Definitions,
-    input: &mut Input,
-    scope: &Scope,
-    excluded: &mut Excluded,
-    notes: &mut Notes,
-) {
+pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Excluded, notes: &mut Notes) {
     let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
     let mut meant: BTreeSet<String> = BTreeSet::new();
     for identity in all.iter().filter(|identity| scope.means(identity)) {
@@ -78,7 +72,9 @@ pub fn narrow(
             meant.insert(identity.file.clone());
         }
     }
-    for only in &scope.only {
+    // What is at fault may be what is asked for: that is told first.
+    let unsound = notes.errors() > 0;
+    for only in scope.only.iter().filter(|_| !unsound) {
         let broken = || excluded.left().iter().any(|left| within(&left.file, only));
         if !all.iter().any(|identity| names(only, identity)) && !broken() {
             let note = notes.error("unknown-cluster", None, format!("`--only {only}` names no cluster"));
@@ -91,13 +87,6 @@ pub fn narrow(
         }
     }
     definitions.clusters.retain(|layer| meant.contains(&*layer.source.path));
-    let stem = |path: &str| path.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
-    let beside: BTreeSet<_> = meant.iter().filter_map(|file| stem(file)).collect();
-    let left: BTreeSet<_> =
-        all.iter().filter(|one| !meant.contains(&one.file)).filter_map(|one| stem(&one.file)).collect();
-    input
-        .companions
-        .retain(|folder| beside.contains(folder) || scope.only.is_empty() && !left.contains(folder));
 }
 
 /// A definition whose part is at fault once it is drawn, and why.
@@ -156,6 +145,10 @@ fn blame(notes: &Notes, faulty: &[(String, String)], excluded: &mut Excluded) ->
             let blamed: Vec<bool> = places.map(|place| excluded.add(&place.file)).collect();
             if blamed.is_empty() || blamed.contains(&false) {
                 return false;
+            }
+            let twin = note.place.as_ref().and_then(|place| place.file.strip_suffix(".yml"));
+            if let Some(twin) = twin.filter(|_| note.code == "duplicate" && note.related.is_empty()) {
+                excluded.add(&format!("{twin}.yaml"));
             }
         }
     }

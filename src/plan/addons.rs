@@ -73,8 +73,13 @@ pub(super) fn plan(
     let planner = Planner { cluster, release, names, input };
     planner.check_known(notes);
     let mut addons = Vec::new();
-    for frozen in release.addons.iter().filter(|addon| planner.enabled(addon)) {
-        addons.extend(planner.addon(frozen, notes));
+    for frozen in &release.addons {
+        if planner.enabled(frozen) {
+            addons.extend(planner.addon(frozen, notes));
+        } else {
+            // It is off now; what is wrong with it would be found by whoever turns it on.
+            planner.version(frozen, planner.choice(frozen.addon.name.as_str()), notes);
+        }
     }
     (notes.errors() == before).then_some(addons)
 }
@@ -230,7 +235,7 @@ impl Planner<'_> {
             return Some(frozen.version.clone());
         };
         let place = self.input.sources.place(*origin);
-        let unlisted = choice.and_then(|choice| choice.unlisted.as_deref());
+        let unlisted = choice.and_then(|choice| choice.unlisted.as_ref());
         let row = frozen.addon.matrix.iter().find(|row| row.version == *version);
         let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
         if !fits && unlisted.is_none() {

@@ -32,7 +32,7 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
     let context = context::of_cluster(plan);
     for template in &plan.release.cluster {
-        if let Some(objects) = template.template.render(&context, notes) {
+        if let Some(objects) = template.template.objects(&context, notes) {
             let source = format!("{} of {}", template.path, plan.release.name);
             drawn.add_rendered(&folder, &source, Target::Management, objects);
         }

@@ -161,6 +161,17 @@ fn management_folder(management: &ManagementCluster) -> TreePath {
 }
 
 impl Drawn {
+    /// The Cluster, in a cluster's part.
+    pub fn cluster(&self) -> Option<&Node> {
+        let text = |object: &Object, key| object.node.get(key).and_then(Node::as_str).map(str::to_owned);
+        let is_cluster = |object: &&Object| {
+            let group =
+                text(object, "apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
+            group && text(object, "kind").as_deref() == Some("Cluster")
+        };
+        self.objects.iter().find(is_cluster).map(|object| &object.node)
+    }
+
     /// The part as bytes.
     pub fn into_part(self) -> Part {
         let object = |object: Object| {

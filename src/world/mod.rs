@@ -13,8 +13,11 @@ pub struct Input {
     /// `stackloom.yaml`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
     /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
     pub sources: Sources,
-    /// The `<cluster>.d/` folders that hold at least one file, as paths from the root of the fleet.
+    /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
+    /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
+    /// nothing, and only says whether the engine would look in the right folder.
+    pub folder: Option<String>,
 }
 
 /// The outside world, as far as the flow may see it.
@@ -34,7 +37,9 @@ impl World for Files {
         for (path, text) in &self.0 {
             match companion_folder(path) {
                 Some(folder) => {
-                    companions.insert(folder.to_owned());
+                    if holds_object(path, text.as_bytes()) {
+                        companions.insert(folder.to_owned());
+                    }
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
@@ -42,7 +47,7 @@ impl World for Files {
                 None => {}
             }
         }
-        Ok(Input { sources: Sources::new(sources), companions })
+        Ok(Input { sources: Sources::new(sources), companions, folder: None })
     }
 }
 
@@ -53,6 +58,20 @@ pub fn companion_folder(path: &str) -> Option<&str> {
     }
     let at = path.find(".d/")?;
     Some(&path[..at + 2])
+}
+
+/// Whether a file of a `<cluster>.d` folder is something that Flux applies: YAML with more in it than comments. What
+/// else it holds is the user's own business.
+pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
+    let file = std::path::Path::new(path);
+    let yaml = file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let named = file.file_name().is_some_and(|name| name == "Kustomization");
+    let says = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let line = line.strip_prefix(b"---").unwrap_or(line).trim_ascii_start();
+        !(line.is_empty() || line.starts_with(b"#") || line == b"...")
+    };
+    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
 }
 
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files

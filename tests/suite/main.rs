@@ -18,3 +18,6 @@ mod hazards;
 mod laws;
 mod partial;
 mod removal;
+mod shells;
+mod topology;
+mod watch;

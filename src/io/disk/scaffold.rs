@@ -1,6 +1,6 @@
 //! Files that the user asked for by a command: definitions to begin with, schemas. Nothing is overwritten unasked.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io::Read as _, path::Path};
 
 use crate::note::Fault;
 
@@ -64,4 +64,46 @@ pub fn folder_name(path: &Path) -> Result<String, Fault> {
         .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
     let last = whole.components().next_back().map(|last| last.as_os_str().to_string_lossy().into_owned());
     Ok(last.unwrap_or_default())
+}
+
+/// The longest file that a user names to be looked at: whole clusters are exported as one.
+const EXPORT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A file that the user named on the command line; `-` is standard input.
+pub fn named(path: &Path) -> Result<String, Fault> {
+    let shown = path.display();
+    let failed = |error| {
+        Fault::because(format!("cannot read `{shown}`"), error)
+            .hint("give a file that is there, or `-` for standard input")
+    };
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(EXPORT_LIMIT + 1).read_to_end(&mut bytes)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(EXPORT_LIMIT + 1).read_to_end(&mut bytes))
+    };
+    if read.map_err(failed)? as u64 > EXPORT_LIMIT {
+        return Err(Fault::new(format!("`{shown}` is longer than {EXPORT_LIMIT} bytes"))
+            .hint("export fewer objects at a time"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Fault::because(format!("`{shown}` is not UTF-8 text"), error).hint("save it as UTF-8")
+    })
+}
+
+/// Where a folder, which may not be there yet, lies in the git repository around it: by the nearest `.git` above it, as
+/// git itself looks for one. None outside of a repository.
+pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
+    let whole = std::path::absolute(path)
+        .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
+    let there = whole.ancestors().find(|folder| folder.is_dir()).unwrap_or(&whole);
+    let rest = whole.strip_prefix(there).unwrap_or(Path::new(""));
+    let there = there
+        .canonicalize()
+        .map_err(|error| Fault::because(format!("cannot open the folder `{}`", there.display()), error))?;
+    let whole = there.join(rest);
+    let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
+    let inside = whole.strip_prefix(top).unwrap_or(Path::new(""));
+    let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
+    Ok(parts.map(|parts| parts.join("/")))
 }

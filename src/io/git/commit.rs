@@ -24,7 +24,7 @@ use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
     remove::guard,
-    tree::{Changes, FileChange, Part, Sink, TreePath, is_ours},
+    tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
 /// A sink that commits `generated/`, and only it.
@@ -75,7 +75,6 @@ impl CommitSink {
         let open = begun(open.as_mut())?;
         let mut found = Notes::new();
         let stays = |path: &TreePath| disk.is_written(path) || disk.is_kept(path);
-        let is_ours = |id: Oid| repository.inner.find_blob(id).is_ok_and(|blob| is_ours(blob.content()));
         for path in &open.head.strange {
             note_foreign_in_head(&mut found, path);
         }
@@ -84,7 +83,7 @@ impl CommitSink {
                 continue;
             }
             // What lies on disk has been judged there.
-            if !disk.is_on_disk(path) && !is_ours(entry.id) {
+            if !disk.is_on_disk(path) && !(entry.is_file() && repository.has_ours(entry.id, path.as_str())?) {
                 note_foreign_in_head(&mut found, path.as_str());
             }
             open.changes.record_removed(path.clone());
@@ -101,7 +100,7 @@ impl CommitSink {
                     || open.head.entries.contains_key(&path)
                     || disk.is_on_disk(&path)
             });
-            if !known && !is_ours(id) {
+            if !known && !repository.has_ours(id, &path)? {
                 note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
             }
         }
@@ -249,6 +248,10 @@ fn commit(repository: &Repository, open: &Open, tree: Oid, message: &str) -> Res
 /// Has the branch name a commit, if it still names what it named when the run began.
 fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str) -> Result<(), Fault> {
     let inner = &repository.inner;
+    // A branch may have been left that did not move itself.
+    if repository.tip()? != *tip {
+        return Err(moved_meanwhile("HEAD"));
+    }
     let (name, log) = match tip {
         Tip::Branch(name, None) => (name.as_str(), format!("commit (initial): {subject}")),
         Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
@@ -267,8 +270,7 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
                 sleep(Duration::from_millis(50));
             }
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                return Err(Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
-                    .hint("someone else committed; run this again on what is there now"));
+                return Err(moved_meanwhile(name));
             }
             Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
         }
@@ -278,6 +280,11 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
     fs::File::open(folder.join(name))
         .and_then(|file| file.sync_all())
         .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+fn moved_meanwhile(name: &str) -> Fault {
+    Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
+        .hint("someone else committed, or changed to another branch; run this again on what is there now")
 }
 
 /// What is said when the commit is there and the rest is not.
