@@ -28,8 +28,9 @@ pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
 type Names = fn(&Input) -> BTreeSet<String>;
 
 /// What the value of an argument completes to, by the name that it has in the help.
-const VALUES: [(&str, Names); 7] = [
+const VALUES: [(&str, Names); 8] = [
     ("CLUSTER", clusters),
+    ("CLUSTER|FOLDER", clusters),
     ("MANAGEMENT_CLUSTER", management_clusters),
     ("MINOR", minors),
     ("NAMESPACE", namespaces),
@@ -161,8 +162,9 @@ mod tests {
 
     #[test]
     fn names_come_from_what_can_be_read() {
-        let expected: [(&str, &[&str]); 7] = [
+        let expected: [(&str, &[&str]); 8] = [
             ("CLUSTER", &["one", "two"]),
+            ("CLUSTER|FOLDER", &["one", "two"]),
             ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),
             ("MINOR", &["1.34", "1.35"]),
             ("NAMESPACE", &["team-a", "team-b"]),

@@ -221,7 +221,7 @@ fn an_edit_gives_what_is_meant_and_leaves_the_rest_in_every_layout() {
     removal.set("step", "detach");
     let values = [Node::from("new"), Node::from(7_i64), Node::from(removal)];
     let (mut all, mut made) = (0_usize, 0_usize);
-    for seed in 0..400 {
+    for seed in 0..80 {
         let author = Author::write(seed);
         let whole = yaml::to_json(&read(&author.text));
         for (at, path) in author.paths.iter().enumerate() {
@@ -247,6 +247,6 @@ fn an_edit_gives_what_is_meant_and_leaves_the_rest_in_every_layout() {
             }
         }
     }
-    assert!(all > 5000, "{all}");
+    assert!(all > 1000, "{all}");
     assert!(made * 100 > all * 90, "{made} of {all} edits were made");
 }
