@@ -67,7 +67,10 @@ fn with_values(command: Command) -> Command {
 fn candidates(names: Names) -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let read = || Workspace::open(&folder)?.read(&mut Notes::new());
-    read().map_or_else(|_| Vec::new(), |input| names(&input).into_iter().map(CompletionCandidate::new).collect())
+    read().map_or_else(
+        |_| Vec::new(),
+        |input| names(&input).into_iter().map(CompletionCandidate::new).collect(),
+    )
 }
 
 /// The folder that `-C` names on the line that is being written.
@@ -169,7 +172,10 @@ mod tests {
         ];
         for ((value, names), (expected_value, expected)) in VALUES.iter().zip(expected) {
             let found = names(&fleet());
-            assert_eq!((*value, found.iter().map(String::as_str).collect::<Vec<_>>()), (expected_value, expected.to_vec()));
+            assert_eq!(
+                (*value, found.iter().map(String::as_str).collect::<Vec<_>>()),
+                (expected_value, expected.to_vec())
+            );
         }
     }
 

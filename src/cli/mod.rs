@@ -127,7 +127,8 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let args = match complete::answer().and_then(|answered| Ok((!answered).then(Args::try_parse).transpose()?)) {
+    let parsed = complete::answer().and_then(|done| (!done).then(Args::try_parse).transpose());
+    let args = match parsed {
         Ok(Some(args)) => args,
         Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(error) => {

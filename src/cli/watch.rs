@@ -46,7 +46,11 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut open = || -> Result<Box<dyn Sink>, Fault> {
-        if args.commit { Ok(Box::new(CommitSink::open(&world)?)) } else { Ok(Box::new(DiskSink::new(&world))) }
+        if args.commit {
+            Ok(Box::new(CommitSink::open(&world)?))
+        } else {
+            Ok(Box::new(DiskSink::new(&world)))
+        }
     };
     // What can never work is said at once.
     drop(open()?);
@@ -93,7 +97,8 @@ impl Teller<'_> {
             self.printer.notes(notes);
             self.last = text;
         } else if notes.errors() > 0 {
-            self.printer.talk(&format!("still the same {}; nothing was written", counted(notes.errors(), "error")));
+            self.printer
+                .talk(&format!("still the same {}; nothing was written", counted(notes.errors(), "error")));
             return;
         }
         if notes.errors() > 0 {

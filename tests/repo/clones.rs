@@ -119,7 +119,10 @@ fn a_work_tree_of_a_bare_repository() {
     let origin = origin();
     let clone = cloned(&origin, &["--bare"]);
     let (refused, hints) = fault(&clone, &["one"]);
-    assert!(refused.to_string().contains("has no work tree") && hints.contains("git worktree add"), "{refused}");
+    assert!(
+        refused.to_string().contains("has no work tree") && hints.contains("git worktree add"),
+        "{refused}"
+    );
     let mut linked = Sandbox::new();
     linked.root = linked.outside().join("main");
     clone.git(&["worktree", "add", "-q", linked.root.to_str().unwrap(), "main"]);
@@ -142,13 +145,22 @@ fn a_checkout_as_ci_makes_it() {
 #[test]
 fn hooks_are_not_run() {
     let sandbox = Sandbox::repository();
-    let hooks = ["pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change"];
+    let hooks = [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+    ];
     for hook in hooks {
         let file = sandbox.root.join(".git/hooks").join(hook);
-        sandbox.write(&format!(".git/hooks/{hook}"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\nexit 1\n");
+        sandbox
+            .write(&format!(".git/hooks/{hook}"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\nexit 1\n");
         fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let (result, _) = run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
     assert!(result.unwrap().commit.is_some());
     assert!(!sandbox.has(".git/hooks/was-run"));
 }

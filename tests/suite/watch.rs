@@ -111,7 +111,9 @@ fn stage() -> Rc<Stage> {
 /// What the loop tells, as words.
 fn told(stage: &Rc<Stage>) -> Vec<&'static str> {
     let mut all = Vec::new();
-    let mut open = || -> Result<Box<dyn Sink>, Fault> { Ok(Box::new(Counting(Memory::default(), Rc::clone(stage), false))) };
+    let mut open = || -> Result<Box<dyn Sink>, Fault> {
+        Ok(Box::new(Counting(Memory::default(), Rc::clone(stage), false)))
+    };
     watch(&**stage, &mut Ears(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
         all.push(match what {
             Told::Deaf(_) => "deaf",
@@ -131,7 +133,7 @@ fn save(path: &'static str, text: impl Into<String>) -> Event {
 }
 
 fn comment(mark: &'static str) -> Event {
-    Box::new(move |files| files.0.get_mut(ONE).unwrap().push_str(&format!("# {mark}\n")))
+    Box::new(move |files| files.0.get_mut(ONE).unwrap().extend(["# ", mark, "\n"]))
 }
 
 fn nothing() -> Event {
@@ -187,7 +189,11 @@ fn what_disappears_for_a_moment_is_not_removed() {
         let stage = stage();
         let text = stage.files.borrow().0[ONE].clone();
         let gone: Event = Box::new(move |files| {
-            if empty { files.0.insert(ONE.to_owned(), String::new()) } else { files.0.remove(ONE) };
+            if empty {
+                files.0.insert(ONE.to_owned(), String::new())
+            } else {
+                files.0.remove(ONE)
+            };
         });
         heard(&stage, gone, Heard::Change);
         heard(&stage, nothing(), Heard::Change);

@@ -213,9 +213,15 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
     let text = error.message().to_lowercase();
     let hint = if error.code() == ErrorCode::Owner {
         // The message has the path that git, too, compares with.
-        let path = error.message().split('\'').nth(1).map_or_else(|| root.display().to_string(), str::to_owned);
-        let elsewhere = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT"].iter().any(|name| env::var_os(name).is_some());
-        let note = if elsewhere { "; only `~/.gitconfig` and the system's configuration count for this" } else { "" };
+        let path =
+            error.message().split('\'').nth(1).map_or_else(|| root.display().to_string(), str::to_owned);
+        let elsewhere =
+            ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT"].iter().any(|name| env::var_os(name).is_some());
+        let note = if elsewhere {
+            "; only `~/.gitconfig` and the system's configuration count for this"
+        } else {
+            ""
+        };
         format!(
             "it belongs to someone else; if you trust it: `git config --global --add safe.directory {path}`{note}"
         )

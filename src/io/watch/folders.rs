@@ -49,7 +49,8 @@ impl<'a> Folders<'a> {
         let Ok(folder) = folder.canonicalize() else { return Ok(()) };
         // Links that lead elsewhere are refused when they are read.
         let inside = folder.strip_prefix(self.root);
-        let none = inside.is_err() || inside.is_ok_and(|at| at.starts_with("generated") || at.starts_with(".git"));
+        let none =
+            inside.is_err() || inside.is_ok_and(|at| at.starts_with("generated") || at.starts_with(".git"));
         if none || !self.watch(&folder)? {
             return Ok(());
         }

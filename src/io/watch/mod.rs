@@ -115,11 +115,11 @@ fn is_gone(error: &notify::Error) -> bool {
 
 fn cannot_watch(error: notify::Error) -> Fault {
     match error.kind {
-        ErrorKind::MaxFilesWatch => {
-            Fault::new("the limit of watched folders is reached, so changes cannot be heard of")
-                .hint("raise it: `sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files")
-                .hint("or have it look every so many seconds: `stackloom watch --poll 2`")
-        }
+        ErrorKind::MaxFilesWatch => Fault::new(
+            "the limit of watched folders is reached, so changes cannot be heard of",
+        )
+        .hint("raise it: `sysctl fs.inotify.max_user_watches=524288`, or end other programs that watch files")
+        .hint("or have it look every so many seconds: `stackloom watch --poll 2`"),
         _ => Fault::because("the operating system cannot tell of changes here", error)
             .hint("if it has run out of watchers: `sysctl fs.inotify.max_user_instances=512`")
             .hint("or have it look every so many seconds: `stackloom watch --poll 2`"),
