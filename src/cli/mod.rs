@@ -11,6 +11,7 @@ mod man;
 mod new;
 mod printer;
 mod progress;
+mod remove;
 mod scaffold;
 mod schema;
 mod topology;
@@ -46,6 +47,7 @@ Examples:
   stackloom generate --commit             the same, and commit it
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
@@ -87,6 +89,7 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Remove(remove::Args),
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
@@ -159,6 +162,7 @@ fn run(args: &Args) -> Exit {
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     match done {

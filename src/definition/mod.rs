@@ -6,6 +6,7 @@
 mod addon;
 mod cluster;
 mod fleet;
+mod identity;
 mod kinds;
 mod layers;
 mod lower;
@@ -24,6 +25,7 @@ pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
     SourceObjectKind, SourceRef,
 };
+pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{merge_raw, merge_values};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};

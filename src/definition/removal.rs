@@ -8,7 +8,6 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Removal {
     /// Why, for those who find it so.
-    #[schemars(length(min = 1))]
     pub reason: String,
     /// How far it is.
     pub step: RemovalStep,

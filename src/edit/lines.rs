@@ -92,7 +92,9 @@ pub(super) fn like(text: &str, old: &RawNode, new: &Node) -> String {
             quote(new, &mut out);
             out + "\""
         }
-        (Some(new), Some('\'')) if quoted && !new.contains(is_special) => format!("'{}'", new.replace('\'', "''")),
+        (Some(new), Some('\'')) if quoted && !new.contains(is_special) => {
+            format!("'{}'", new.replace('\'', "''"))
+        }
         _ => inline(new),
     }
 }

@@ -78,11 +78,17 @@ fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut No
     });
     let refusal = match meant {
         Ok((edit, meant)) if reads_as(source, &edit, &meant) => return Some(edit),
-        Ok((edit, _)) => Refusal::new(edit.range.start, "the layout of the file is beyond what can be edited"),
+        Ok((edit, _)) => {
+            Refusal::new(edit.range.start, "the layout of the file is beyond what can be edited")
+        }
         Err(refusal) => refusal,
     };
     notes
-        .error("edit", placed(source, refusal.offset), format!("cannot edit `{}`: {}", shown(path), refusal.message))
+        .error(
+            "edit",
+            placed(source, refusal.offset),
+            format!("cannot edit `{}`: {}", shown(path), refusal.message),
+        )
         .hint("edit the file by hand; nothing was changed");
     None
 }

@@ -117,12 +117,7 @@ fn name_of(item: &RawNode) -> Option<&str> {
     entries.iter().find(|(key, _)| scalar(key) == Some("name")).and_then(|(_, value)| scalar(value))
 }
 
-pub(super) fn set(
-    text: &str,
-    root: &RawNode,
-    path: &[Step<'_>],
-    value: &Node,
-) -> Result<Edit, Refusal> {
+pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -> Result<Edit, Refusal> {
     let (trail, rest) = follow(root, path)?;
     let deepest = trail.last().map_or(root, At::value);
     let [first, behind @ ..] = rest else {

@@ -14,9 +14,7 @@ fn done(text: &str, edit: impl FnOnce(&Source, &mut Notes) -> Option<Edit>) -> S
 }
 
 fn path(text: &str) -> Vec<Step<'_>> {
-    text.split('/')
-        .map(|part| part.strip_prefix('=').map_or(Step::Key(part), Step::Named))
-        .collect()
+    text.split('/').map(|part| part.strip_prefix('=').map_or(Step::Key(part), Step::Named)).collect()
 }
 
 fn put(text: &str, at: &str, value: impl Into<Node>) -> String {
@@ -132,13 +130,19 @@ fn ten_edits_change_the_lines_that_they_are_about_and_no_other() {
         "-    - class: default-worker\n-      name: az2\n-      # autoscale: { min: 1, max: 2 }\n",
     );
     check(cut(FULL, "spec/variables/motd"), "-        motd: |\n-            hello\n-\n-            world\n");
-    check(cut(FULL, "spec/controlPlane/replicas"), "-    controlPlane:\n-        replicas:   3   # odd\n+    controlPlane: {}\n");
+    check(
+        cut(FULL, "spec/controlPlane/replicas"),
+        "-    controlPlane:\n-        replicas:   3   # odd\n+    controlPlane: {}\n",
+    );
 }
 
 #[test]
 fn line_ends_of_windows_stay_and_a_last_line_without_one_stays_so() {
     let dos = "spec:\r\n  a: 1 # one\r\n  b: 2\r\n";
-    assert_eq!(put(dos, "spec/removal", removal("delete")), "spec:\r\n  a: 1 # one\r\n  b: 2\r\n  removal:\r\n    reason: 'the site closes: see #12'\r\n    step: delete\r\n");
+    assert_eq!(
+        put(dos, "spec/removal", removal("delete")),
+        "spec:\r\n  a: 1 # one\r\n  b: 2\r\n  removal:\r\n    reason: 'the site closes: see #12'\r\n    step: delete\r\n"
+    );
     assert_eq!(cut(dos, "spec/a"), "spec:\r\n  b: 2\r\n");
     assert_eq!(put("spec:\n  a: 1", "spec/b", 2_i64), "spec:\n  a: 1\n  b: 2");
     assert_eq!(cut("spec:\n  a: 1\n  b: 2", "spec/b"), "spec:\n  a: 1");
@@ -172,8 +176,14 @@ fn entries_go_from_every_kind_of_collection() {
 
 #[test]
 fn what_cannot_be_edited_is_refused_in_words() {
-    assert_eq!(refused("a: &x 1\nb: *x\n", "a"), "cannot edit `a`: the layout of the file is beyond what can be edited");
+    assert_eq!(
+        refused("a: &x 1\nb: *x\n", "a"),
+        "cannot edit `a`: the layout of the file is beyond what can be edited"
+    );
     assert_eq!(refused("a: 1\n", "b"), "cannot edit `b`: there is no such value");
     assert_eq!(refused("a: 1\n", "a"), "cannot edit `a`: it is all that the file holds");
-    assert_eq!(refused("a: [1, # one\n  {name: x}]\n", "a/=x"), "cannot edit `a[x]`: a comment stands between this entry and the next");
+    assert_eq!(
+        refused("a: [1, # one\n  {name: x}]\n", "a/=x"),
+        "cannot edit `a[x]`: a comment stands between this entry and the next"
+    );
 }

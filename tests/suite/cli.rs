@@ -19,6 +19,7 @@ const COMMANDS: &[&[&str]] = &[
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["remove"],
     &["watch"],
     &["schema"],
     &["topology"],
@@ -53,10 +54,10 @@ pub(super) fn environment(command: &mut Command) {
     command.envs(known);
 }
 
-struct Ran {
+pub(super) struct Ran {
     code: i32,
-    out: String,
-    err: String,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 fn ran(folder: &Path, arguments: &[&str]) -> Ran {
@@ -66,13 +67,13 @@ fn ran(folder: &Path, arguments: &[&str]) -> Ran {
 }
 
 /// A run that ends as it should.
-fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
+pub(super) fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
     let ran = ran(folder, arguments);
     assert_eq!(ran.code, code, "{arguments:?}\n{}{}", ran.out, ran.err);
     ran
 }
 
-fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
+pub(super) fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
     let ran = ends(folder, &arguments, code);
     let document: Json =
@@ -81,7 +82,7 @@ fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     document
 }
 
-fn fleet() -> tempfile::TempDir {
+pub(super) fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     ends(root.path(), &["init", "--name", "demo"], 0);
     root

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
-    model::{
-        Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain,
-    },
+    model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
     note::{Notes, Place},
     world::Input,
     yaml::{Node, Origin},
@@ -324,7 +322,7 @@ impl One<'_> {
 
     /// A paused Cluster is never deleted: Cluster API does not look at it.
     fn removal(&self, notes: &mut Notes) -> Option<Removal> {
-        let removal = removal::lower(self.node.get("spec")?)?;
+        let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
         if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
             let note = notes.error(
                 "removal",

@@ -65,7 +65,7 @@ pub(super) fn lower_all(
                 note.related("the other one", place);
             }
         }
-        match removal::lower(node) {
+        match removal::lower(context, node, notes) {
             None => pools.push(pool),
             // Its machines go first, drained one by one, and it can still be had back.
             Some(found) if found.step == RemovalStep::Detach => {

@@ -8,11 +8,17 @@ use crate::{
 };
 
 /// How a cluster, a pool or an addon leaves, if it does.
-pub(super) fn lower(node: &Node) -> Option<Removal> {
+pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Removal> {
     let removal = node.get("removal")?;
-    let text = |key| removal.get(key).and_then(Node::as_str);
-    let step = RemovalStep::parse(text("step")?)?;
-    Some(Removal { reason: text("reason")?.to_owned(), step, origin: removal.origin })
+    let reason = removal.get("reason")?;
+    let step = RemovalStep::parse(removal.get("step").and_then(Node::as_str)?)?;
+    let text = reason.as_str()?;
+    if text.trim().is_empty() {
+        notes
+            .error("removal", context.place(reason.origin), "nothing says why it leaves")
+            .hint("write the reason, for those who find it so");
+    }
+    Some(Removal { reason: text.to_owned(), step, origin: removal.origin })
 }
 
 /// What folder defaults say holds for clusters that are not thought of, and for those that come later.

@@ -195,7 +195,7 @@ impl One<'_> {
                     );
             }
             let reason = self.reason(unlisted, "unlisted", notes);
-            let removal = removal::lower(node);
+            let removal = removal::lower(self.context, node, notes);
             let enabled = node.get("enabled").and_then(Node::as_bool);
             if let (Some(found), Some(false)) = (&removal, enabled) {
                 notes

@@ -31,6 +31,13 @@ fn flux_folder(management: &ManagementCluster) -> TreePath {
     management_folder(management).join("flux")
 }
 
+/// The folder of the engine's objects for a cluster.
+pub(super) fn cluster_folder(plan: &ClusterPlan) -> TreePath {
+    let cluster = &plan.cluster;
+    let folder = flux_folder(&cluster.management).join("clusters");
+    folder.join(cluster.namespace.as_str()).join(cluster.name.as_str())
+}
+
 /// What a management cluster has of its own: the entry, the source, the releases, the charts.
 pub(super) fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
@@ -78,8 +85,7 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     let (cluster, names) = (&plan.cluster, &plan.names);
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
-    let folder =
-        flux_folder(management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str());
+    let folder = cluster_folder(plan);
     let leaving = cluster.removal.as_ref();
     let deleting = leaving.is_some_and(|removal| removal.step == RemovalStep::Delete);
     let of = |name: &str, at: String| Kustomization {
