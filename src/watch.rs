@@ -187,7 +187,7 @@ impl Watch<'_> {
             return Next::WaitFor(DOUBT);
         }
         let stale = Cell::new(false);
-        let untold = match self.generate(AlreadyRead::new(input, notes), print, &stale, stop) {
+        let untold = match self.generate(&AlreadyRead::new(input, notes), print, &stale, stop) {
             Ok(untold) => untold,
             Err(_) if stop.load(Ordering::SeqCst) => return Next::Look,
             Err(_) if stale.get() => {
@@ -203,7 +203,7 @@ impl Watch<'_> {
     /// Runs on what was read. Faults of the input are handed back: they are told once it is known that they still hold.
     fn generate(
         &mut self,
-        read: AlreadyRead,
+        read: &AlreadyRead,
         print: Fingerprint,
         stale: &Cell<bool>,
         stop: &AtomicBool,
@@ -217,7 +217,7 @@ impl Watch<'_> {
         };
         let mut sink = Guarded { inner: (self.open)()?, stop, still: &still };
         let mut notes = Notes::new();
-        match generate::generate(&read, &mut sink, self.progress, &mut notes) {
+        match generate::generate(read, &mut sink, self.progress, &mut notes) {
             Ok(generation) => {
                 (self.tell)(Told::Done(generation, notes));
                 Ok(None)

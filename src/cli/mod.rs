@@ -130,17 +130,17 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let args =
-        match complete::answer().and_then(|answered| Ok((!answered).then(Args::try_parse).transpose()?)) {
-            Ok(Some(args)) => args,
-            Ok(None) => return ExitCode::from(Exit::Done.code()),
-            Err(error) => {
-                let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
-                // Nobody is left to tell when even this cannot be printed.
-                drop(error.print());
-                return ExitCode::from(code);
-            }
-        };
+    let parsed = complete::answer().and_then(|done| (!done).then(Args::try_parse).transpose());
+    let args = match parsed {
+        Ok(Some(args)) => args,
+        Ok(None) => return ExitCode::from(Exit::Done.code()),
+        Err(error) => {
+            let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
+            // Nobody is left to tell when even this cannot be printed.
+            drop(error.print());
+            return ExitCode::from(code);
+        }
+    };
     match std::panic::catch_unwind(|| run(&args)) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(_) => {

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     model::Minor,
     note::{Notes, Place},
-    world::Input,
+    world::{Input, is_yaml},
     yaml::{self, Node, Source, Sources},
 };
 
@@ -236,10 +236,6 @@ fn stack_folder(
             .hint("`stackloom new stack` writes one; or remove the folder");
     }
     Some(StackFolder { stack: stack?, shared, overrides })
-}
-
-fn is_yaml(path: &str) -> bool {
-    std::path::Path::new(path).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
 }
 
 /// Puts a file of a stack where it belongs. Files that are no YAML (a README, build instructions) are nobody's business.

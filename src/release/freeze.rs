@@ -53,19 +53,19 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
     release.name = name(&stack.id, &stack.kubernetes, &release.version);
     let stand_in = std::mem::take(&mut release.objects);
     release.objects = render_class(resolved, &release, input, notes)?;
-    check_name(&release, stand_in, input, notes);
+    check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
 
 /// A class may say its release's whole name and nothing else of it: what else it said would be other content in every
 /// release, so machines would be replaced, and a release that is read could not be told from one that was changed.
-fn check_name(release: &Release, stand_in: Vec<Node>, input: &Input, notes: &mut Notes) {
+fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut Notes) {
     let stand_in_name = name(&release.stack, &release.kubernetes, STAND_IN);
     let mut found: Vec<_> =
         release.objects.iter().map(|object| renamed(object, &release.name, &stand_in_name)).collect();
     found.sort_by_cached_key(identity);
-    let different = found.iter().zip(&stand_in).find_map(|(found, expected)| difference(found, expected));
+    let different = found.iter().zip(stand_in).find_map(|(found, expected)| difference(found, expected));
     if different.is_none() && found.len() == stand_in.len() {
         return;
     }
@@ -120,7 +120,9 @@ fn render_class(
     for template in &resolved.stack.cluster_class {
         match template.template.objects(&context, notes) {
             Some(documents) => {
-                documents.iter().for_each(|object| check_annotations(object, input, notes));
+                for object in &documents {
+                    check_annotations(object, input, notes);
+                }
                 objects.extend(documents.into_iter().map(protected));
             }
             None => sound = false,
@@ -164,7 +166,9 @@ fn protected(mut object: Node) -> Node {
                 metadata.set("annotations", empty());
             }
             if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
-                PROTECTION.into_iter().for_each(|name| annotations.set(name, "disabled"));
+                for name in PROTECTION {
+                    annotations.set(name, "disabled");
+                }
             }
         }
     }

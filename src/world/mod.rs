@@ -36,15 +36,13 @@ impl World for Files {
         let mut companions = BTreeSet::new();
         for (path, text) in &self.0 {
             match companion_folder(path) {
-                Some(folder) => {
-                    if holds_object(path, text.as_bytes()) {
-                        companions.insert(folder.to_owned());
-                    }
+                Some(folder) if holds_object(path, text.as_bytes()) => {
+                    companions.insert(folder.to_owned());
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
         Ok(Input { sources: Sources::new(sources), companions, folder: None })
@@ -64,7 +62,7 @@ pub fn companion_folder(path: &str) -> Option<&str> {
 /// else it holds is the user's own business.
 pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     let file = std::path::Path::new(path);
-    let yaml = file.extension().is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let yaml = is_yaml(path);
     let named = file.file_name().is_some_and(|name| name == "Kustomization");
     let says = |line: &[u8]| {
         let line = line.trim_ascii();
@@ -74,11 +72,16 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
 }
 
+/// Whether a path ends as definitions do.
+pub fn is_yaml(path: &str) -> bool {
+    let extension = std::path::Path::new(path).extension();
+    extension.is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
 /// are none: they belong to editors and operating systems.
 pub fn is_input(path: &str) -> bool {
-    let extension = std::path::Path::new(path).extension();
-    let yaml = extension.is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let yaml = is_yaml(path);
     if path.split('/').any(|part| part.starts_with('.')) {
         return false;
     }

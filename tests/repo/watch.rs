@@ -15,7 +15,7 @@ use serde_json::Value as Json;
 use crate::sandbox::Sandbox;
 
 /// Longer than any save here takes to be seen, on a machine that does other things too.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// Long enough for a run that should not be.
 const QUIET: Duration = Duration::from_millis(1200);

@@ -133,7 +133,7 @@ fn save(path: &'static str, text: impl Into<String>) -> Event {
 }
 
 fn comment(mark: &'static str) -> Event {
-    Box::new(move |files| files.0.get_mut(ONE).unwrap().push_str(&format!("# {mark}\n")))
+    Box::new(move |files| files.0.get_mut(ONE).unwrap().extend(["# ", mark, "\n"]))
 }
 
 fn nothing() -> Event {

@@ -365,8 +365,8 @@ impl One<'_> {
 fn is_reference(name: &str) -> bool {
     let forbidden = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
     let part = |part: &str| {
-        let ends = part.ends_with(".lock") || part.ends_with('.');
-        !(part.is_empty() || part.starts_with('.') || ends)
+        let lock = part.rsplit_once('.').is_some_and(|(_, ending)| ending == "lock");
+        !(part.is_empty() || part.starts_with('.') || part.ends_with('.') || lock)
     };
     name.split('/').all(part)
         && !name.contains(forbidden)

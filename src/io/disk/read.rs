@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::reason;
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Input, companion_folder, holds_object, is_head_release, is_input},
+    world::{Input, companion_folder, holds_object, is_head_release, is_input, is_yaml},
     yaml::Sources,
 };
 
@@ -141,7 +141,7 @@ impl Found<'_> {
             }
         }
         if entry.file_type().is_dir() {
-            if !path.starts_with("generated/") && (path.ends_with(".yaml") || path.ends_with(".yml")) {
+            if !path.starts_with("generated/") && is_yaml(&path) {
                 self.notes
                     .error("special-file", Place::file(&path), "this is a folder with the name of a file")
                     .hint("rename it: a definition of this name would be looked for in vain");

@@ -83,7 +83,9 @@ impl CommitSink {
                 continue;
             }
             // What lies on disk has been judged there.
-            if !disk.is_on_disk(path) && !(entry.is_file() && repository.has_ours(entry.id, path.as_str())?) {
+            let known =
+                disk.is_on_disk(path) || entry.is_file() && repository.has_ours(entry.id, path.as_str())?;
+            if !known {
                 note_foreign_in_head(&mut found, path.as_str());
             }
             open.changes.record_removed(path.clone());
