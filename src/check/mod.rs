@@ -3,10 +3,12 @@
 //! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod class_lint;
 mod cluster;
 mod cluster_api;
 mod cluster_class;
 mod control_plane;
+pub mod lints;
 mod object;
 mod plaintext_secret;
 mod unlisted;
@@ -49,7 +51,8 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 8] = [
+pub static RULES: [&Rule; 9] = [
+    &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,

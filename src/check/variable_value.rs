@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule};
+use super::{Check, Finder, Rule, lints::Findings};
 use crate::{
     plan::{ClusterPlan, Plan},
     release::Release,
@@ -31,6 +31,8 @@ pub(super) static RULE: Rule = Rule {
 #[derive(Debug, Default)]
 pub struct Classes {
     by_release: BTreeMap<String, Class>,
+    /// What lints say of those of head releases.
+    pub(super) lints: Findings,
 }
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ struct Class {
 impl Classes {
     /// Reads the classes of a plan.
     pub fn read(plan: &Plan) -> Self {
-        let mut classes = Self::default();
+        let mut classes = Self { lints: Findings::of(plan), ..Self::default() };
         for cluster in &plan.clusters {
             let name = &cluster.release.name;
             if !classes.by_release.contains_key(name)

@@ -76,13 +76,13 @@ struct ClusterArgs {
     #[arg(long)]
     namespace: Option<String>,
     /// The stack, as <provider>/<stack>
-    #[arg(long)]
+    #[arg(long, value_name = "PROVIDER/STACK")]
     stack: Option<String>,
     /// The Kubernetes minor, such as 1.35
     #[arg(long, value_name = "MINOR")]
     kubernetes: Option<String>,
     /// The management cluster
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
 }
 

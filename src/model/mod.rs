@@ -8,6 +8,7 @@ mod cluster;
 mod fleet;
 mod names;
 mod range;
+mod removal;
 mod stack;
 mod version;
 
@@ -18,5 +19,6 @@ pub use fleet::{
 };
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
-pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use removal::{Removal, RemovalStep};
+pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

@@ -20,7 +20,7 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind},
+    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, StackId},
     note::{Halted, Notes},
     release::{Release, Releases},
     world::Input,
@@ -40,6 +40,8 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// The clusters.
     pub clusters: Vec<ClusterPlan>,
+    /// Lints that classes of stacks may trip.
+    pub allowed: BTreeMap<StackId, Vec<Allowance>>,
 }
 
 /// What a management cluster has of its own.
@@ -111,6 +113,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
+        allowed: model.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect(),
     })
 }
 

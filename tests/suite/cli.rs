@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: &[&[&str]] = &[
     &[],
     &["init"],
     &["new"],
@@ -19,7 +19,12 @@ const COMMANDS: [&[&str]; 9] = [
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["remove"],
+    &["watch"],
     &["schema"],
+    &["topology"],
+    &["completions"],
+    &["man"],
 ];
 
 /// The program, in a folder, with nothing of this machine's git and terminal.
@@ -49,10 +54,10 @@ pub(super) fn environment(command: &mut Command) {
     command.envs(known);
 }
 
-struct Ran {
+pub(super) struct Ran {
     code: i32,
-    out: String,
-    err: String,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 fn ran(folder: &Path, arguments: &[&str]) -> Ran {
@@ -62,13 +67,13 @@ fn ran(folder: &Path, arguments: &[&str]) -> Ran {
 }
 
 /// A run that ends as it should.
-fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
+pub(super) fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
     let ran = ran(folder, arguments);
     assert_eq!(ran.code, code, "{arguments:?}\n{}{}", ran.out, ran.err);
     ran
 }
 
-fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
+pub(super) fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
     let ran = ends(folder, &arguments, code);
     let document: Json =
@@ -77,7 +82,7 @@ fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     document
 }
 
-fn fleet() -> tempfile::TempDir {
+pub(super) fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     ends(root.path(), &["init", "--name", "demo"], 0);
     root
@@ -289,7 +294,7 @@ fn json_is_json_however_it_ends() {
 #[test]
 fn help_teaches_by_example() {
     let root = sandbox::folder();
-    for command in COMMANDS {
+    for &command in COMMANDS {
         let help = ends(root.path(), &[command, &["--help"]].concat(), 0);
         assert!(help.err.is_empty());
         assert!(help.out.contains("Usage: stackloom"), "{}", help.out);

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, fleet::Lowered, label, said};
+use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
-    model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, StackId, Subdomain},
+    model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
     note::{Notes, Place},
     world::Input,
     yaml::{Node, Origin},
@@ -51,6 +51,7 @@ pub(super) fn lower_all(
         let node = merged(context.definitions, layer);
         One { context, fleet, input, layer, node }.check_unused(notes);
     }
+    removal::check_defaults(context, notes);
     clusters
 }
 
@@ -125,6 +126,7 @@ impl One<'_> {
             addons: said.addons,
             availability_gates: said.availability_gates,
             suspend: said.suspend,
+            removal: self.removal(notes),
             raw: said.raw,
             companion: companion.filter(|folder| self.input.companions.contains(folder)),
         })
@@ -316,5 +318,19 @@ impl One<'_> {
             }
             Some(_) => Some(ReleaseRef::Head(id, minor)),
         }
+    }
+
+    /// A paused Cluster is never deleted: Cluster API does not look at it.
+    fn removal(&self, notes: &mut Notes) -> Option<Removal> {
+        let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
+        if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
+            let note = notes.error(
+                "removal",
+                self.definition_place(suspend),
+                "a suspended cluster cannot be deleted: Cluster API does not look at it",
+            );
+            note.hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
+        }
+        Some(removal)
     }
 }

@@ -2,11 +2,13 @@
 //! and either-or rules are checked here.
 
 mod addon;
+mod allowance;
 mod cluster;
 mod fleet;
 mod pools;
 mod raw;
 mod said;
+mod removal;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};

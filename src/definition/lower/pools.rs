@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Lowering, label};
+use super::{Lowering, label, removal};
 use crate::{
-    model::{NodePool, PoolKind, Size},
+    model::{NodePool, PoolKind, RemovalStep, Size},
     note::Notes,
     yaml::{Mapping, Node, Origin},
 };
@@ -65,7 +65,15 @@ pub(super) fn lower_all(
                 note.related("the other one", place);
             }
         }
-        pools.push(pool);
+        match removal::lower(context, node, notes) {
+            None => pools.push(pool),
+            // Its machines go first, drained one by one, and it can still be had back.
+            Some(found) if found.step == RemovalStep::Detach => {
+                let none = Node::from(0_i64).with_origin(found.origin);
+                pools.push(NodePool { size: Size::Fixed(none), ..pool });
+            }
+            Some(_) => {}
+        }
     }
     sound.then_some(pools)
 }

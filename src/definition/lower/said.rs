@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, net::IpAddr};
 
-use super::{Lowering, name_error, pools, raw, text};
+use super::{Lowering, name_error, pools, raw, removal, text};
 use crate::{
     model::{AddonChoice, ControlPlane, Network, NodePool, Subdomain},
     note::{Notes, Place},
@@ -195,10 +195,22 @@ impl One<'_> {
                     );
             }
             let reason = self.reason(unlisted, "unlisted", notes);
+            let removal = removal::lower(self.context, node, notes);
+            let enabled = node.get("enabled").and_then(Node::as_bool);
+            if let (Some(found), Some(false)) = (&removal, enabled) {
+                notes
+                    .error(
+                        "removal",
+                        self.context.place(found.origin),
+                        format!("the addon `{}` is turned off already by `enabled: false`", entry.key.name),
+                    )
+                    .hint("remove one of them: `removal` leads to `enabled: false` in steps");
+            }
             let choice = AddonChoice {
                 origin: Some(entry.key.origin),
-                enabled: node.get("enabled").and_then(Node::as_bool),
+                enabled,
                 version,
+                removal,
                 unlisted: reason.zip(unlisted.map(|node| node.origin)),
                 values: node.get("values").cloned(),
             };

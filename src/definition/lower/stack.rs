@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Lowering, StackTemplate,
     addon::{Said, check_dependencies, lower as lower_addon},
+    allowance::allowances,
     check_named, place_at, range, semantic_version,
 };
 use crate::{
@@ -196,6 +197,7 @@ impl OneStack<'_> {
             addons,
             images: images.unwrap_or_default(),
             compatibility: rules.to_vec(),
+            allow: allowances(&self.folder.stack, notes),
         }
     }
 

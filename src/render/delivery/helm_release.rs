@@ -4,7 +4,7 @@
 use super::{
     super::{
         Drawn, Target, context,
-        flux::{Kustomization, path, secret_reference, sources},
+        flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
 };
@@ -77,7 +77,7 @@ impl Renderer<'_> {
         spec.set_filled("dependsOn", helm.depends_on.iter().map(|name| named(name)).collect::<Vec<_>>());
         spec.set("install", action(helm, "Create", true));
         spec.set("upgrade", action(helm, "CreateReplace", false));
-        if cluster.management.standby {
+        if helm.suspended || cluster.management.standby {
             spec.set("suspend", true);
         }
         spec.set_filled("valuesFrom", self.values_from(notes)?);
@@ -172,8 +172,9 @@ impl Renderer<'_> {
             namespace: cluster.namespace.to_string(),
             depends_on: manifests.depends_on.clone(),
             kube_config: Some(self.kube_config()),
-            orphan: manifests.protected,
+            on_deletion: if manifests.orphan { OnDeletion::Orphan } else { OnDeletion::AsPrune },
             protected: manifests.protected,
+            suspended: manifests.suspended,
             ..Kustomization::new(
                 &cluster.management,
                 &self.plan.fleet,
