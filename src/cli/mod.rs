@@ -11,8 +11,10 @@ mod man;
 mod new;
 mod printer;
 mod progress;
+mod remove;
 mod scaffold;
 mod schema;
+mod topology;
 mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -45,6 +47,8 @@ Examples:
   stackloom generate --commit             the same, and commit it
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom remove dev-2 --reason WHY     take a cluster away, step by step
+  stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
 
@@ -54,7 +58,7 @@ pub struct Global {
     /// Work in this folder, the root of the fleet
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, or one JSON document on standard output
+    /// How to print: for people, or one JSON or YAML document on standard output
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -75,6 +79,8 @@ pub enum Format {
     Text,
     /// One JSON document on standard output.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 #[derive(Debug, Subcommand)]
@@ -83,8 +89,10 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Remove(remove::Args),
     Watch(watch::Args),
     Schema(schema::Args),
+    Topology(topology::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -151,8 +159,10 @@ fn run(args: &Args) -> Exit {
         Command::Completions(command) => completions::run(command, &printer),
         Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
+        Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     match done {

@@ -23,6 +23,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
+    remove::guard,
     tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
@@ -89,6 +90,11 @@ impl CommitSink {
             }
             open.changes.record_removed(path.clone());
         }
+        let old = |path: &TreePath| {
+            let entry = open.head.entries.get(path)?;
+            Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
+        };
+        guard(&open.changes, &old, &mut found);
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)
@@ -200,6 +206,10 @@ impl Sink for CommitSink {
 
     fn keep(&mut self, folder: TreePath) {
         self.disk.keep(folder);
+    }
+
+    fn sweep(&mut self, folder: TreePath) {
+        self.disk.sweep(folder);
     }
 
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {

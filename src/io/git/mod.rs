@@ -6,6 +6,7 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod revision;
 mod sign;
 mod trees;
 
@@ -87,6 +88,21 @@ impl Repository {
     /// The top of the work tree.
     pub fn work_tree(&self) -> &Path {
         &self.work_tree
+    }
+
+    /// What HEAD has at a path of the fleet; none if there is no such file, or no commit.
+    pub fn committed(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
+        let Some(commit) = self.tip()?.commit() else { return Ok(None) };
+        let whole = format!("{}{path}", self.prefix);
+        let read = || {
+            let entry = self.inner.find_commit(commit)?.tree()?.get_path(Path::new(&whole))?;
+            Ok::<_, git2::Error>(self.inner.find_blob(entry.id())?.content().to_vec())
+        };
+        match read() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(Fault::because(format!("cannot read `{path}` in HEAD"), error)),
+        }
     }
 
     /// Who commits, as author and as committer.
