@@ -327,6 +327,10 @@ impl Sink for Guarded<'_> {
         self.inner.keep(folder);
     }
 
+    fn sweep(&mut self, folder: TreePath) {
+        self.inner.sweep(folder);
+    }
+
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         self.go_on()?;
         if !(self.still)()? {

@@ -168,6 +168,7 @@ impl Sink for CommitSink {
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
         self.open = None;
         let repository = &self.repository;
+        Repository::refuse_other_index()?;
         repository.refuse_unfinished()?;
         repository.identity()?;
         let index = LockedIndex::take(repository)?;

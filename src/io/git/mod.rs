@@ -163,6 +163,16 @@ impl Repository {
         Ok(Self { inner, work_tree, prefix })
     }
 
+    /// Refuses to commit from within a commit of git's own, or by another index than the repository's.
+    fn refuse_other_index() -> Result<(), Fault> {
+        if env::var_os("GIT_INDEX_FILE").is_none() {
+            return Ok(());
+        }
+        Err(Fault::new("`GIT_INDEX_FILE` is set, as git does for its hooks, so nothing is committed")
+            .hint("a commit made inside `pre-commit` makes git's own fail; a good hook is `stackloom generate --check`")
+            .hint("where no commit is under way, as in `post-commit`: `env -u GIT_INDEX_FILE stackloom generate --commit`"))
+    }
+
     /// Refuses a repository in the middle of something that a commit would disturb.
     fn refuse_unfinished(&self) -> Result<(), Fault> {
         let (what, end) = match self.inner.state() {
