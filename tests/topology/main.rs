@@ -10,6 +10,7 @@
 )]
 
 mod case;
+mod conformance;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
