@@ -11,6 +11,7 @@
 
 mod case;
 mod conformance;
+mod hostile;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

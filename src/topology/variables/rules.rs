@@ -95,8 +95,22 @@ fn type_name(value: &CelValue) -> String {
     })
 }
 
+/// The longest rule that a class may have by the schema of its kind.
+const MAX_LENGTH: usize = 4096;
+/// Operators and brackets of one expression: parser and evaluator recurse over them.
+const MAX_OPERATORS: usize = 400;
+
+/// Whether an expression is larger than this program follows. Nothing is said of it then.
+pub fn is_too_large(expression: &str) -> bool {
+    let operators = expression.chars().filter(|c| "+-*/%<>=!&|?([{".contains(*c)).count();
+    expression.len() > MAX_LENGTH || operators > MAX_OPERATORS
+}
+
 /// Parses an expression as Kubernetes does, with optional syntax.
 pub fn parse(expression: &str) -> Result<IdedExpr, String> {
+    if is_too_large(expression) {
+        return Err("it is larger than this program follows".to_owned());
+    }
     let parser = Parser::new().enable_optional_syntax(true);
     parser.parse(expression).map_err(|error| error.to_string())
 }
