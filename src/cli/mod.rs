@@ -3,14 +3,19 @@
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
 mod check;
+mod complete;
+mod completions;
 mod generate;
 mod init;
+mod man;
 mod new;
 mod printer;
 mod progress;
+mod remove;
 mod scaffold;
 mod schema;
 mod topology;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -40,7 +45,9 @@ Examples:
   stackloom check                         look for faults, write nothing
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
+  stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
@@ -82,8 +89,12 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Remove(remove::Args),
+    Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// How a run ended.
@@ -119,8 +130,10 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
+    let parsed = complete::answer().and_then(|done| (!done).then(Args::try_parse).transpose());
+    let args = match parsed {
+        Ok(Some(args)) => args,
+        Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(error) => {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             // Nobody is left to tell when even this cannot be printed.
@@ -143,10 +156,14 @@ fn run(args: &Args) -> Exit {
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Completions(command) => completions::run(command, &printer),
+        Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Remove(command) => remove::run(command, &args.global, &printer),
+        Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,

@@ -125,17 +125,21 @@ impl Printer {
         self.data(&text);
     }
 
+    /// One JSON document on one line, of several that a command prints.
+    pub fn record(&self, exit: super::Exit, more: Json) {
+        if !self.is_json() {
+            return;
+        }
+        let mut record = json!({ "exit": exit.code() });
+        if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
+            record.extend(more);
+        }
+        say(&mut std::io::stdout(), format_args!("{record}"));
+    }
+
     /// A fault of the world: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
-        let mut text = fault.to_string();
-        let mut source = fault.source();
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text = format!("{text}: {cause_text}");
-            }
-            source = cause.source();
-        }
+        let text = whole(fault);
         if self.is_json() {
             let document =
                 json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
@@ -147,6 +151,20 @@ impl Printer {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         say(&mut std::io::stderr(), format_args!("{}", renderer.render(&groups)));
     }
+}
+
+/// A fault with its causes.
+pub(super) fn whole(fault: &Fault) -> String {
+    let mut text = fault.to_string();
+    let mut source = fault.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// Writes a line. Who reads may have gone (`| head`): then nobody is left to tell, and that is no fault.

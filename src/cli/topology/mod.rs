@@ -302,8 +302,9 @@ fn drawn<'a>(
     if own.release.is_head() {
         check::release(&own.release, &classes, input, notes);
     }
-    check::cluster(&own, &classes, input, notes);
-    let objects = render::draw(render::Subject::Cluster(&own), input, notes).objects;
+    let drawn = render::draw(render::Subject::Cluster(&own), input, notes);
+    check::cluster(&own, &drawn, &classes, input, notes);
+    let objects = drawn.objects;
     notes.halt(())?;
     let is_cluster = |node: &Node| node.get("kind").and_then(Node::as_str) == Some("Cluster");
     let node = objects.into_iter().map(|object| object.node).find(is_cluster);

@@ -328,7 +328,7 @@ spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 
     fn what_cannot_be_read_is_told_with_its_line() {
         let mut objects = Objects::default();
         let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
-        assert_eq!(refused(&mut objects, "a: 1\n---\nb: [\n").line, 3);
+        assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);
         assert!(refused(&mut objects, "a: 1\n").message.contains("no Kubernetes object"));
         let old = CLASS.replace("v1beta2", "v1beta1");
         assert!(refused(&mut objects, &old).message.contains("v1beta1"));
