@@ -109,6 +109,26 @@ pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
     Ok((input, plan))
 }
 
+/// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another
+/// content than the last one. Releases are checked as those that clusters use.
+pub fn cut(
+    world: &dyn World,
+    request: &release::Request,
+    notes: &mut Notes,
+) -> Result<Vec<release::Considered>, Failure> {
+    let input = world.read(notes)?;
+    let definitions = definition::parse(&input, notes)?;
+    let model = definition::lower(&definitions, &input, &program_version(), notes)?;
+    let resolution = resolve::resolve(&model, notes)?;
+    let releases = release::releases(&resolution, &input, notes)?;
+    let considered = release::cut(&resolution, &releases, request, &input, notes);
+    let classes = check::Classes::default();
+    for one in considered.iter().filter_map(|one| one.cut.as_ref()) {
+        notes.append(draw(render::Subject::Release(&one.release), &classes, &input).1);
+    }
+    Ok(notes.halt(considered)?)
+}
+
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
 const AT_A_TIME: usize = 256;
 

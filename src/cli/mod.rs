@@ -8,6 +8,7 @@ mod init;
 mod new;
 mod printer;
 mod progress;
+mod release;
 mod scaffold;
 mod schema;
 
@@ -40,6 +41,7 @@ Examples:
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom release --dry-run             say which stacks changed since their last release, and what that means
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
 
@@ -78,6 +80,7 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Release(release::Args),
     Schema(schema::Args),
 }
 
@@ -141,6 +144,7 @@ fn run(args: &Args) -> Exit {
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Release(command) => release::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,

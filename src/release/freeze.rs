@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Release, ReleaseAddon, class, content};
+use super::{Components, History, Release, ReleaseAddon, class, content};
 use crate::{
     definition::Channel,
-    model::{ImageSource, KubernetesVersion, NodeImage, StackId},
+    model::{ImageSource, KubernetesVersion, Minor, NodeImage, StackId},
     note::Notes,
     resolve::ResolvedStack,
     template::{Context, LANGUAGE},
@@ -32,7 +32,7 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
     });
     let addons = addons.collect();
     let mut release = Release {
-        name: name(&stack.id, &stack.kubernetes, STAND_IN),
+        name: stand_in(&stack.id, &stack.kubernetes),
         channel: Channel::Hash,
         version: STAND_IN.to_owned(),
         stack: stack.id.clone(),
@@ -46,19 +46,50 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
         compatibility: stack.compatibility.clone(),
         content: content::Content::default(),
         language: LANGUAGE,
+        components: Components::default(),
+        history: None,
     };
     release.objects = render_class(resolved, &release, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
-    release.version = format!("v0-sha.{}", short(&release.content.whole));
-    release.name = name(&stack.id, &stack.kubernetes, &release.version);
+    let by_content = |digest: &str| format!("v0-sha.{}", short(digest));
+    release.version = by_content(&release.content.whole);
+    release.components = Components {
+        cluster_addon: by_content(&release.content.cluster_addon),
+        node_image: by_content(&release.content.node_image),
+    };
+    release.name = name(&stack.id, stack.kubernetes.minor(), &release.version);
     release.objects = render_class(resolved, &release, notes)?;
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
 
+/// The same content under a version of its own.
+#[expect(clippy::too_many_arguments, reason = "what a release has of its own, beside its content")]
+pub(super) fn cut(
+    resolved: &ResolvedStack<'_>,
+    head: &Release,
+    channel: Channel,
+    version: String,
+    components: Components,
+    history: History,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Release> {
+    let name = name(&head.stack, head.kubernetes.minor(), &version);
+    let mut release = Release { name, channel, version, components, history: Some(history), ..head.clone() };
+    release.objects = render_class(resolved, &release, notes)?;
+    release.class = class::read(&release, &input.sources, notes)?;
+    Some(release)
+}
+
+/// The name that stands for that of a release where its content is hashed or compared.
+pub(super) fn stand_in(stack: &StackId, kubernetes: &KubernetesVersion) -> String {
+    name(stack, kubernetes.minor(), STAND_IN)
+}
+
 /// `<provider>-<stack>-<major>-<minor>-<version>`.
-pub(super) fn name(stack: &StackId, kubernetes: &KubernetesVersion, version: &str) -> String {
-    format!("{}-{}-{}-{version}", stack.provider, stack.name, kubernetes.minor().dashed())
+pub(super) fn name(stack: &StackId, minor: Minor, version: &str) -> String {
+    format!("{}-{}-{}-{version}", stack.provider, stack.name, minor.dashed())
 }
 
 /// Eight characters of a digest, the first of them a letter: a number with a leading zero is no valid semver.

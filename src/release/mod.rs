@@ -6,16 +6,31 @@
 
 mod class;
 mod content;
+mod cut;
+mod difference;
 mod freeze;
+mod impact;
+mod nameless;
+mod notes_text;
+mod number;
 mod read;
+mod template_node;
 mod write;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use semver::Version;
 
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
+pub use cut::{Considered, Cut, Request, cut};
+pub use difference::{Component, Difference, differences};
+pub use impact::{Effect, Impact, impact};
+pub use notes_text::tag_message;
+pub use number::check as check_version;
 
 use crate::{
     definition::{Channel, StackTemplate, closest},
@@ -62,6 +77,32 @@ pub struct Release {
     pub content: Content,
     /// The level of the template language.
     pub language: u32,
+    /// The versions of its components.
+    pub components: Components,
+    /// How it came about; head releases have none.
+    pub history: Option<History>,
+}
+
+/// The versions of the components that have one of their own; the class has that of the release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Components {
+    /// Of the addons.
+    pub cluster_addon: String,
+    /// Of the node images.
+    pub node_image: String,
+}
+
+/// How a numbered release came about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The release of its channel before it.
+    pub previous: Option<String>,
+    /// The commit that its sources are of.
+    pub commit: Option<String>,
+    /// The components that have another version than before.
+    pub bumped: BTreeSet<Component>,
+    /// What it means for a cluster that moves to it from the previous one; each effect with why.
+    pub impact: Option<BTreeMap<Effect, BTreeSet<String>>>,
 }
 
 /// An addon of a release.
@@ -90,6 +131,17 @@ impl Release {
         self.addons.iter().find(|addon| addon.addon.name.as_str() == name)
     }
 
+    /// The name that stands for its own where content is compared.
+    pub fn stand_in(&self) -> String {
+        freeze::stand_in(&self.stack, &self.kubernetes)
+    }
+
+    /// The objects of its class, with the stand-in for its name.
+    pub fn nameless(&self) -> Vec<Node> {
+        let stand_in = self.stand_in();
+        self.objects.iter().map(|object| nameless::renamed(object, &self.name, &stand_in)).collect()
+    }
+
     /// What every template of the release sees: the stack, the release, Kubernetes and the node images.
     pub fn context(&self) -> Mapping {
         freeze::context(&self.stack, &self.name, &self.version, &self.kubernetes, &self.images)
@@ -107,9 +159,37 @@ impl PartialEq for StackTemplate {
 pub struct Releases {
     heads: BTreeMap<(StackId, Minor), Arc<Release>>,
     named: BTreeMap<String, Arc<Release>>,
+    /// Folders that are refused, each with why.
+    refused: BTreeMap<String, Notes>,
 }
 
 impl Releases {
+    /// The newest release of a stack, a minor and a channel.
+    fn newest(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<&Release> {
+        let own = |one: &&Arc<Release>| {
+            one.stack == *stack && one.kubernetes.minor() == minor && one.channel == channel
+        };
+        let all = self.named.values().filter(own);
+        all.max_by_key(|one| number::order(channel, &one.version)).map(|one| &**one)
+    }
+
+    /// A release that is refused, and newer than all that are sound.
+    fn newest_broken(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<String> {
+        let prefix = freeze::name(stack, minor, "");
+        let order = |name: &str| {
+            let version = name.strip_prefix(&prefix)?;
+            number::check(channel, version).ok()?;
+            Some(number::order(channel, version))
+        };
+        let sound = self.newest(stack, minor, channel).and_then(|one| order(&one.name));
+        self.refused.keys().find(|name| order(name).is_some_and(|own| Some(own) > sound)).cloned()
+    }
+
+    /// Whether there is a folder of this name, sound or not.
+    fn has(&self, name: &str) -> bool {
+        self.named.contains_key(name) || self.refused.contains_key(name)
+    }
+
     /// The release that a cluster names; an unknown one is reported.
     pub fn of(&self, cluster: &Cluster, input: &Input, notes: &mut Notes) -> Option<Arc<Release>> {
         let name = match &cluster.release {
@@ -131,6 +211,19 @@ impl Releases {
     }
 }
 
+/// What the tags of the numbered releases say: their notes. A release that is refused has none.
+pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
+    let mut messages = BTreeMap::new();
+    for name in numbered(input) {
+        let files = files_of(&name, input);
+        let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
+        if read(&name, &files, notes).is_some() {
+            messages.insert(name.clone(), text.unwrap_or(name));
+        }
+    }
+    messages
+}
+
 /// Freezes every stack as it stands, and reads the numbered releases of the tree.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
@@ -140,12 +233,12 @@ pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -
         }
     }
     for name in numbered(input) {
-        let prefix = format!("generated/releases/{name}/");
-        let files = input.sources.below(prefix.trim_end_matches('/'));
-        let files = files
-            .map(|source| (source.path.strip_prefix(&prefix).unwrap_or_default().to_owned(), source.clone()));
-        if let Some(release) = read(&name, &files.collect(), notes) {
+        let mut own = Notes::new();
+        if let Some(release) = read(&name, &files_of(&name, input), &mut own) {
             releases.named.insert(name, Arc::new(release));
+        } else {
+            notes.append(own.clone());
+            releases.refused.insert(name, own);
         }
     }
     notes.halt(releases)
@@ -158,6 +251,15 @@ fn values_objects(addon: &Addon, source: &Source, level: u32, notes: &mut Notes)
         Text::parse(&node, source, level, Visible::Addon, notes)
     };
     addon.values_from.iter().filter_map(|from| parse(from, notes).map(Arc::new)).collect()
+}
+
+/// The files of a release, by their paths in its folder.
+fn files_of(name: &str, input: &Input) -> BTreeMap<String, Source> {
+    let folder = format!("generated/releases/{name}");
+    let inside = |source: &Source| {
+        source.path.strip_prefix(&folder).map(|path| path.trim_start_matches('/').to_owned())
+    };
+    input.sources.below(&folder).filter_map(|source| Some((inside(source)?, source.clone()))).collect()
 }
 
 /// The names of the numbered releases among the sources.

@@ -5,5 +5,6 @@ mod commit;
 mod disk;
 mod hostile;
 mod identity;
+mod release;
 mod sandbox;
 mod sources;

@@ -6,7 +6,10 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod journal;
+mod release;
 mod sign;
+mod tag;
 mod trees;
 
 use std::{
@@ -20,6 +23,7 @@ use super::disk::Workspace;
 use crate::note::Fault;
 
 pub use commit::CommitSink;
+pub use release::{NewRelease, ReleaseRun, Released};
 
 /// A repository with a work tree that the fleet lies in.
 pub struct Repository {
