@@ -20,10 +20,10 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind},
+    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef},
     note::{Halted, Notes},
     release::{Release, Releases},
-    world::Input,
+    world::{Input, Record},
     yaml::Node,
 };
 
@@ -40,6 +40,8 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// The clusters.
     pub clusters: Vec<ClusterPlan>,
+    /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
+    pub untagged: BTreeSet<String>,
 }
 
 /// What a management cluster has of its own.
@@ -100,17 +102,30 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         clusters.extend(cluster);
         notes.append(own);
     }
+    let named = model.clusters.iter().filter_map(|cluster| match &cluster.release {
+        ReleaseRef::Named(name) => Some(name.as_str()),
+        ReleaseRef::Head(..) => None,
+    });
+    releases.warn_unused(&named.collect(), notes);
     let mut index = Index::default();
     for cluster in &clusters {
         index.add(cluster);
     }
     notes.halt(Plan {
+        untagged: untagged(&clusters, input),
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
     })
+}
+
+/// The numbered releases that clusters use and that are recorded by no tag.
+fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
+    let numbered = clusters.iter().map(|cluster| &cluster.release).filter(|release| !release.is_head());
+    let tagged = |name: &str| input.recorded.get(name).is_some_and(|recorded| recorded.by == Record::Tag);
+    numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
 }
 
 /// Releases by name, and chart sources: what the clusters of one management cluster share.

@@ -7,6 +7,7 @@ use super::{
     Component, Components, Difference, History, Impact, Release, Releases, differences, freeze, impact,
     notes_text,
     number::{self, Step},
+    read,
     write::write_numbered,
 };
 use crate::{
@@ -15,6 +16,7 @@ use crate::{
     note::Notes,
     resolve::{Resolution, ResolvedStack},
     world::Input,
+    yaml::Sources,
 };
 
 /// What is to be cut.
@@ -79,6 +81,7 @@ pub fn cut(
     for (key, resolved) in found {
         let Some(head) = releases.heads.get(key) else { continue };
         if let Some(name) = releases.newest_broken(&key.0, key.1, request.channel) {
+            notes.append(releases.refused.get(&name).cloned().unwrap_or_default());
             note_broken(&name, notes);
             continue;
         }
@@ -125,7 +128,33 @@ fn one(
     let release = freeze::cut(resolved, head, request.channel, version, components, history, input, notes)?;
     let text = notes_text::text(&release, last, &differences);
     let files = write_numbered(&release, &text);
+    check_readable(&release, &files, notes)?;
     Some(Cut { release, differences, notes: text, files })
+}
+
+/// What is written must be read back as what it is: a release that this program would refuse is never made.
+fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &mut Notes) -> Option<()> {
+    let mut sources = Sources::default();
+    let mut source = |path: &String, text: &String| {
+        let id = sources.add(path, text.as_str());
+        sources.get(id).map(|source| (path.clone(), source.clone()))
+    };
+    let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
+    let mut found = Notes::new();
+    if read(&release.name, &files, &mut found).as_ref() == Some(release) {
+        return Some(());
+    }
+    let why = found.iter().next().map_or("it is another one", |note| note.message.as_str());
+    notes
+        .error(
+            "release-unreadable",
+            None,
+            format!("the release `{}` would not be read back: {why}", release.name),
+        )
+        .hint(
+            "templates of a class may hold `release.name` whole, and nothing else that only this release has",
+        );
+    None
 }
 
 /// The next version whose name is free.

@@ -14,6 +14,7 @@ mod nameless;
 mod notes_text;
 mod number;
 mod read;
+mod record;
 mod template_node;
 mod write;
 
@@ -38,7 +39,7 @@ use crate::{
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Text, Visible},
-    world::Input,
+    world::{Input, numbered_releases},
     yaml::Source,
     yaml::{Mapping, Node},
 };
@@ -185,6 +186,13 @@ impl Releases {
         self.refused.keys().find(|name| order(name).is_some_and(|own| Some(own) > sound)).cloned()
     }
 
+    /// Says of refused releases that no cluster uses what is wrong with them.
+    pub fn warn_unused(&self, used: &BTreeSet<&str>, notes: &mut Notes) {
+        for (_, why) in self.refused.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+            notes.append_as_warnings(why.clone());
+        }
+    }
+
     /// Whether there is a folder of this name, sound or not.
     fn has(&self, name: &str) -> bool {
         self.named.contains_key(name) || self.refused.contains_key(name)
@@ -200,6 +208,17 @@ impl Releases {
             return Some(found.clone());
         }
         let place = input.sources.place(cluster.release_origin);
+        if let Some(why) = self.refused.get(name) {
+            notes.append(why.clone());
+            notes
+                .error(
+                    "release-refused",
+                    place,
+                    format!("the release `{name}` is not what it was when it was cut"),
+                )
+                .hint("put it back as the other messages say, or move the cluster to another release");
+            return None;
+        }
         let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
         match closest(name, self.named.keys().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
@@ -214,17 +233,31 @@ impl Releases {
 /// What the tags of the numbered releases say: their notes. A release that is refused has none.
 pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
     let mut messages = BTreeMap::new();
-    for name in numbered(input) {
+    for name in numbered_releases(&input.sources) {
         let files = files_of(&name, input);
         let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
-        if read(&name, &files, notes).is_some() {
+        if verified(&name, input, notes).is_some() {
             messages.insert(name.clone(), text.unwrap_or(name));
         }
     }
     messages
 }
 
-/// Freezes every stack as it stands, and reads the numbered releases of the tree.
+/// Reads a numbered release, and holds it against its own digests and what git recorded of it.
+fn verified(name: &str, input: &Input, notes: &mut Notes) -> Option<Release> {
+    record::check(name, input, notes);
+    let drifted = notes.errors() > 0;
+    let told: BTreeSet<String> =
+        notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
+    let mut own = Notes::new();
+    let release = read(name, &files_of(name, input), &mut own);
+    // What git says of a file already names it, and how to put it back.
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| told.contains(&place.file)));
+    release.filter(|_| !drifted)
+}
+
+/// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:
+/// it concerns the clusters that use it, and nobody else.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
     for (key, resolved) in &resolution.stacks {
@@ -232,13 +265,11 @@ pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
-    for name in numbered(input) {
+    for name in numbered_releases(&input.sources) {
         let mut own = Notes::new();
-        if let Some(release) = read(&name, &files_of(&name, input), &mut own) {
-            releases.named.insert(name, Arc::new(release));
-        } else {
-            notes.append(own.clone());
-            releases.refused.insert(name, own);
+        match verified(&name, input, &mut own) {
+            Some(release) => drop(releases.named.insert(name, Arc::new(release))),
+            None => drop(releases.refused.insert(name, own)),
         }
     }
     notes.halt(releases)
@@ -260,15 +291,4 @@ fn files_of(name: &str, input: &Input) -> BTreeMap<String, Source> {
         source.path.strip_prefix(&folder).map(|path| path.trim_start_matches('/').to_owned())
     };
     input.sources.below(&folder).filter_map(|source| Some((inside(source)?, source.clone()))).collect()
-}
-
-/// The names of the numbered releases among the sources.
-fn numbered(input: &Input) -> Vec<String> {
-    let files = input.sources.below("generated/releases");
-    let mut names: Vec<_> = files
-        .filter_map(|source| source.path.strip_prefix("generated/releases/")?.split_once('/'))
-        .map(|(name, _)| name.to_owned())
-        .collect();
-    names.dedup();
-    names
 }

@@ -167,8 +167,8 @@ fn check_digests(
         let path = format!("generated/releases/{name}/{path}");
         let how = match how {
             "" => format!(
-                "a release never changes: `git checkout {name} -- {path}` puts the file back (without the tag: \
-                 `git checkout <commit> -- {path}`), and a change is a new release"
+                "a release never changes: put the file back from the tag `{name}` or from the commit that added the \
+                 release (`git log --oneline -- {path}`); a change is a new release"
             ),
             how => how.to_owned(),
         };

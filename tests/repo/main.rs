@@ -6,5 +6,6 @@ mod disk;
 mod hostile;
 mod identity;
 mod release;
+mod released;
 mod sandbox;
 mod sources;

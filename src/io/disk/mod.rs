@@ -17,8 +17,9 @@ use std::{
 };
 
 use crate::{
+    io::git,
     note::{Fault, Notes},
-    world::{Input, World},
+    world::{Input, World, numbered_releases},
 };
 
 pub use check::CheckSink;
@@ -58,7 +59,14 @@ impl Workspace {
 
 impl World for Workspace {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
-        read::read(&self.root, notes)
+        let mut input = read::read(&self.root, notes)?;
+        if !numbered_releases(&input.sources).is_empty() {
+            // What git cannot say is not verified, and told as that; generating needs no repository.
+            let repository = git::Repository::find(self).ok().flatten();
+            let recorded = repository.and_then(|repository| repository.recorded(&input.sources).ok());
+            input.recorded = recorded.unwrap_or_default();
+        }
+        Ok(input)
     }
 }
 

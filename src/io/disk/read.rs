@@ -48,7 +48,7 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
             Err(wrong) => notes.append(wrong),
         }
     }
-    Ok(Input { sources: Sources::new(sources), companions })
+    Ok(Input { sources: Sources::new(sources), companions, recorded: BTreeMap::new() })
 }
 
 /// What there is to read.

@@ -8,6 +8,7 @@ mod lock;
 mod objects;
 mod journal;
 mod release;
+mod released;
 mod sign;
 mod tag;
 mod trees;

@@ -40,7 +40,7 @@ impl World for Scrambled {
         for source in all {
             sources.add(&source.path, source.text);
         }
-        Ok(Input { sources, companions: input.companions })
+        Ok(Input { sources, ..input })
     }
 }
 
