@@ -8,6 +8,8 @@
 //! Within a stage every fault is collected; between stages the flow stops when there was one. Nothing is visible before
 //! the sink commits, so a fault anywhere leaves the tree as it was.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use crate::{
@@ -107,6 +109,17 @@ pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
     let releases = release::releases(&resolution, &input, notes)?;
     let plan = plan::plan(&model, &releases, &input, notes)?;
     Ok((input, plan))
+}
+
+/// Every release of a world, and who uses it. Faults of what would be made of it are none here.
+pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalogue, Failure> {
+    let input = world.read(notes)?;
+    let definitions = definition::parse(&input, notes)?;
+    let model = definition::lower(&definitions, &input, &program_version(), notes)?;
+    let resolution = resolve::resolve(&model, notes)?;
+    let releases = release::releases(&resolution, &input, notes)?;
+    releases.warn_unused(&BTreeSet::new(), notes);
+    Ok(release::catalogue(&definitions, &model, &releases))
 }
 
 /// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another

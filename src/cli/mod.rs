@@ -8,7 +8,9 @@ mod init;
 mod new;
 mod printer;
 mod progress;
+mod prune;
 mod release;
+mod releases;
 mod scaffold;
 mod schema;
 
@@ -81,6 +83,7 @@ enum Command {
     Check(check::Args),
     Generate(generate::Args),
     Release(release::Args),
+    Releases(releases::Args),
     Schema(schema::Args),
 }
 
@@ -145,6 +148,7 @@ fn run(args: &Args) -> Exit {
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
+        Command::Releases(command) => releases::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,

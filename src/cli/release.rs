@@ -1,8 +1,8 @@
-//! `stackloom release`: cut, tag.
+//! `stackloom release`: cut, tag; prune is a file of its own.
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, input_or_world, prune};
 use crate::{
     definition::Channel,
     generate,
@@ -37,6 +37,7 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Tag(TagArgs),
+    Prune(prune::Args),
 }
 
 /// Make the annotated tags that releases of HEAD lack
@@ -106,6 +107,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
         None => cut(&args.cut, global, printer),
         Some(Command::Tag(_)) => tag(global, printer),
+        Some(Command::Prune(command)) => prune::run(command, global, printer),
     }
 }
 

@@ -154,6 +154,8 @@ pub struct AddonChoice {
     pub version: Option<String>,
     /// Why a version outside the matrix is taken all the same.
     pub unlisted: Option<String>,
+    /// Another release of the same stack and minor that the addon is taken from.
+    pub release: Option<String>,
     /// Helm values, merged over the release's. `null` is kept: it removes a default of the chart.
     pub values: Option<AnyMap>,
 }

@@ -148,6 +148,8 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version.
     pub version: Option<(Version, Origin)>,
+    /// Another release of the same stack and minor that the addon is taken from.
+    pub release: Option<(String, Origin)>,
     /// Why a version outside the matrix is taken.
     pub unlisted: Option<String>,
     /// Helm values over the release's.

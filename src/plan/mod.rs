@@ -4,6 +4,7 @@
 //! here. Renderers lay out what stands here and decide nothing.
 
 mod addons;
+mod borrowed;
 mod charts;
 mod names;
 mod variables;
@@ -106,7 +107,9 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         ReleaseRef::Named(name) => Some(name.as_str()),
         ReleaseRef::Head(..) => None,
     });
-    releases.warn_unused(&named.collect(), notes);
+    let choices = model.clusters.iter().flat_map(|cluster| cluster.addons.values());
+    let borrowed = choices.filter_map(|choice| choice.release.as_ref().map(|(name, _)| name.as_str()));
+    releases.warn_unused(&named.chain(borrowed).collect(), notes);
     let mut index = Index::default();
     for cluster in &clusters {
         index.add(cluster);
@@ -195,7 +198,8 @@ fn plan_cluster(
     check_pools(cluster, &release, input, notes);
     let variables = variables::plan(cluster, &release, input, notes);
     let names = ClusterNames::new(cluster);
-    let addons = addons::plan(cluster, &release, &names, input, notes);
+    let borrowed = borrowed::with_borrowed(cluster, &release, releases, input, notes);
+    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &names, input, notes));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {

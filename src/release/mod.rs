@@ -4,6 +4,7 @@
 //! A head release (channel `hash`) is made from the stack as it stands and named by its content; a numbered one is read
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
+mod catalogue;
 mod class;
 mod content;
 mod cut;
@@ -25,6 +26,7 @@ use std::{
 
 use semver::Version;
 
+pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Request, cut};
@@ -40,8 +42,7 @@ use crate::{
     resolve::Resolution,
     template::{Text, Visible},
     world::{Input, numbered_releases},
-    yaml::Source,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Origin, Source},
 };
 
 pub use read::read;
@@ -204,10 +205,21 @@ impl Releases {
             ReleaseRef::Head(stack, minor) => return self.heads.get(&(stack.clone(), *minor)).cloned(),
             ReleaseRef::Named(name) => name.as_str(),
         };
+        self.named(name, cluster.release_origin, input, notes)
+    }
+
+    /// A numbered release by its name; one that is unknown or refused is reported.
+    pub fn named(
+        &self,
+        name: &str,
+        origin: Origin,
+        input: &Input,
+        notes: &mut Notes,
+    ) -> Option<Arc<Release>> {
         if let Some(found) = self.named.get(name) {
             return Some(found.clone());
         }
-        let place = input.sources.place(cluster.release_origin);
+        let place = input.sources.place(origin);
         if let Some(why) = self.refused.get(name) {
             notes.append(why.clone());
             notes
@@ -226,6 +238,9 @@ impl Releases {
                 "releases are folders of `generated/releases/`; `release: head` takes the stack as it stands",
             ),
         };
+        note.hint(format!(
+            "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
+        ));
         None
     }
 }

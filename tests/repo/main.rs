@@ -5,6 +5,7 @@ mod commit;
 mod disk;
 mod hostile;
 mod identity;
+mod prune;
 mod release;
 mod released;
 mod sandbox;

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: [&[&str]; 13] = [
     &[],
     &["init"],
     &["new"],
@@ -20,7 +20,9 @@ const COMMANDS: [&[&str]; 11] = [
     &["check"],
     &["generate"],
     &["release"],
+    &["release", "prune"],
     &["release", "tag"],
+    &["releases"],
     &["schema"],
 ];
 

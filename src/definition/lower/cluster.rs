@@ -347,6 +347,7 @@ impl One<'_> {
                 enabled: node.get("enabled").and_then(Node::as_bool),
                 version,
                 unlisted: text(node.get("unlisted")).map(str::to_owned),
+                release: node.get("release").and_then(|one| Some((one.as_str()?.to_owned(), one.origin))),
                 values: node.get("values").cloned(),
             };
             choices.insert(entry.key.name.to_string(), choice);

@@ -12,6 +12,7 @@ mod released;
 mod sign;
 mod tag;
 mod trees;
+mod usage;
 
 use std::{
     env,
@@ -25,6 +26,7 @@ use crate::note::Fault;
 
 pub use commit::CommitSink;
 pub use release::{NewRelease, ReleaseRun, Released};
+pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.
 pub struct Repository {

@@ -244,9 +244,19 @@ impl Repository {
 
     /// Names that a new release cannot have: those of tags, and of folders of HEAD.
     pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
-        let mut names: BTreeSet<String> = tag::names(self)?.into_iter().collect();
+        let mut names = self.tag_names()?;
         names.extend(self.committed_releases()?.into_keys());
         Ok(names)
+    }
+
+    /// The names of all tags.
+    pub fn tag_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(tag::names(self)?.into_iter().collect())
+    }
+
+    /// The names of the releases that HEAD has.
+    pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(self.committed_releases()?.into_keys().collect())
     }
 
     /// The folders of releases that HEAD has, with their trees.
