@@ -21,7 +21,7 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef},
+    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef, StackId},
     note::{Halted, Notes},
     release::{Release, Releases},
     world::{Input, Record},
@@ -43,6 +43,8 @@ pub struct Plan {
     pub clusters: Vec<ClusterPlan>,
     /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
     pub untagged: BTreeSet<String>,
+    /// Lints that classes of stacks may trip.
+    pub allowed: BTreeMap<StackId, Vec<Allowance>>,
 }
 
 /// What a management cluster has of its own.
@@ -114,6 +116,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     for cluster in &clusters {
         index.add(cluster);
     }
+    check_mirrors(fleet, &index.management, input, notes);
     notes.halt(Plan {
         untagged: untagged(&clusters, input),
         fleet: fleet.name.clone(),
@@ -121,6 +124,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
+        allowed: model.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect(),
     })
 }
 
@@ -165,6 +169,29 @@ fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Share
         management: management.clone(),
         releases: releases.into_values().collect(),
         charts: charts.into_iter().collect(),
+    }
+}
+
+/// A mirror of which nothing is taken is a slip of the pen, and the charts come from where they should not.
+fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, input: &Input, notes: &mut Notes) {
+    for management in &fleet.management_clusters {
+        let releases = index.get(&management.name).into_iter().flat_map(|(releases, _)| releases.values());
+        let charts =
+            releases.flat_map(|release| &release.addons).filter_map(|addon| addon.addon.chart.as_ref());
+        let repositories: BTreeSet<&str> = charts.map(|chart| chart.repository.as_str()).collect();
+        for mirror in &management.mirrors {
+            if repositories.is_empty() || repositories.iter().any(|one| mirror.rest(one).is_some()) {
+                continue;
+            }
+            let known: Vec<_> = repositories.iter().copied().collect();
+            notes
+                .warning(
+                    "mirror",
+                    input.sources.place(mirror.origin),
+                    format!("no chart comes from `{}`", mirror.from),
+                )
+                .hint(format!("the charts come from {}", known.join(", ")));
+        }
     }
 }
 

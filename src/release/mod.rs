@@ -37,7 +37,10 @@ pub use number::check as check_version;
 
 use crate::{
     definition::{Channel, StackTemplate, closest},
-    model::{Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId},
+    model::{
+        Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId,
+        Subdomain,
+    },
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Text, Visible},
@@ -251,9 +254,11 @@ pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, Stri
     for name in numbered_releases(&input.sources) {
         let files = files_of(&name, input);
         let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
-        if verified(&name, input, notes).is_some() {
+        let mut own = Notes::new();
+        if verified(&name, input, &mut own).is_some() {
             messages.insert(name.clone(), text.unwrap_or(name));
         }
+        notes.append(own);
     }
     messages
 }
@@ -269,6 +274,30 @@ fn verified(name: &str, input: &Input, notes: &mut Notes) -> Option<Release> {
     // What git says of a file already names it, and how to put it back.
     notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| told.contains(&place.file)));
     release.filter(|_| !drifted)
+}
+
+impl Releases {
+    /// What a cluster would say to be made from the release of a name. A head release answers to its name without the
+    /// version, too: that changes with every edit.
+    pub fn find(&self, name: &str) -> Option<ReleaseRef> {
+        if self.named.contains_key(name) {
+            return Subdomain::new(name).ok().map(ReleaseRef::Named);
+        }
+        let is_meant = |release: &Release| {
+            let rest = release.name.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-v0-sha."))
+        };
+        let mut heads = self.heads.iter().filter(|(_, release)| is_meant(release));
+        heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
+    }
+
+    /// The names of all of them, in order.
+    pub fn names(&self) -> Vec<&str> {
+        let heads = self.heads.values().map(|release| release.name.as_str());
+        let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
+        names.sort_unstable();
+        names
+    }
 }
 
 /// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:

@@ -1,6 +1,7 @@
 //! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
+mod clones;
 mod commit;
 mod disk;
 mod hostile;
@@ -10,3 +11,4 @@ mod release;
 mod released;
 mod sandbox;
 mod sources;
+mod watch;

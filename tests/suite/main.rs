@@ -16,3 +16,8 @@ mod cli;
 mod docs;
 mod hazards;
 mod laws;
+mod partial;
+mod removal;
+mod shells;
+mod topology;
+mod watch;

@@ -1,6 +1,7 @@
 //! What holds for every fleet.
 
 mod disk;
+mod edits;
 mod releases;
 mod shuffle;
 mod size;
