@@ -8,6 +8,8 @@
 //! Within a stage every fault is collected; between stages the flow stops when there was one. Nothing is visible before
 //! the sink commits, so a fault anywhere leaves the tree as it was.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use crate::{
@@ -231,6 +233,31 @@ fn lay_out(
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
     Ok((input, model, releases))
+}
+
+/// Every release of a world, and who uses it. Faults of what would be made of it are none here.
+pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalogue, Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    releases.warn_unused(&BTreeSet::new(), notes);
+    let definitions = definition::parse(&input, &mut Notes::new());
+    Ok(release::catalogue(&definitions, &model, &releases))
+}
+
+/// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another
+/// content than the last one. Releases are checked as those that clusters use.
+pub fn cut(
+    world: &dyn World,
+    request: &release::Request,
+    notes: &mut Notes,
+) -> Result<Vec<release::Considered>, Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    let resolution = resolve::resolve(&model, notes)?;
+    let considered = release::cut(&resolution, &releases, request, &input, notes);
+    let classes = check::Classes::default();
+    for one in considered.iter().filter_map(|one| one.cut.as_ref()) {
+        notes.append(draw(render::Subject::Release(&one.release), &classes, &input).1);
+    }
+    Ok(notes.halt(considered)?)
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.

@@ -6,9 +6,14 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod journal;
+mod release;
+mod released;
 mod revision;
 mod sign;
+mod tag;
 mod trees;
+mod usage;
 
 use std::{
     env,
@@ -21,6 +26,8 @@ use super::disk::Workspace;
 use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
+pub use release::{NewRelease, ReleaseRun, Released};
+pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.
 pub struct Repository {
