@@ -8,12 +8,14 @@
 //! Within a stage every fault is collected; between stages the flow stops when there was one. Nothing is visible before
 //! the sink commits, so a fault anywhere leaves the tree as it was.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use crate::{
     check,
     definition::{self, Definitions, Model},
-    note::{Fault, Halted, Notes},
+    note::{Fault, Halted, Notes, Severity},
     partial::{self, Left, Scope},
     plan::{self, ClusterPlan, Plan},
     publish,
@@ -65,7 +67,7 @@ pub fn generate(
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Generation, Failure> {
-    let (input, plan) = prepare(world, notes)?;
+    let (input, plan) = prepare_all(world, notes)?;
     sink.begin(notes)?;
     weave(&input, &plan, sink, progress, notes)?;
     notes.halt(())?;
@@ -84,7 +86,27 @@ pub fn generate_some(
 ) -> Result<Generation, Failure> {
     let mut read = Notes::new();
     let input = world.read(&mut read)?;
-    let settled = partial::settle(&input, scope, read, notes, |input, excluded, found| {
+    let Some(((input, plan), left)) = settle(&input, scope, read, notes) else { return Err(Failure::Input) };
+    let mut last = Notes::new();
+    sink.begin(&mut last)?;
+    sink.keep(TreePath::root());
+    plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| sink.sweep(folder));
+    let done = weave(&input, &plan, sink, progress, &mut last)
+        .and_then(|_| Ok(last.halt(())?))
+        .and_then(|()| Ok(sink.commit(&mut last, &publish::message)?))
+        .and_then(|changes| Ok(last.halt(changes)?));
+    notes.append(last);
+    Ok(Generation { plan, changes: done?, left })
+}
+
+/// The plan of what is sound, and what was left out of it.
+fn settle(
+    input: &Input,
+    scope: &Scope,
+    read: Notes,
+    notes: &mut Notes,
+) -> Option<((Input, Plan), Vec<Left>)> {
+    partial::settle(input, scope, read, notes, |input, excluded, found| {
         let made = lay_out(input, found, |definitions, notes| {
             partial::narrow(definitions, scope, excluded, notes);
         });
@@ -99,18 +121,7 @@ pub fn generate_some(
             Err(_) => Vec::new(),
         };
         (Some((input, plan)), faulty)
-    });
-    let Some(((input, plan), left)) = settled else { return Err(Failure::Input) };
-    let mut last = Notes::new();
-    sink.begin(&mut last)?;
-    sink.keep(TreePath::root());
-    plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| sink.sweep(folder));
-    let done = weave(&input, &plan, sink, progress, &mut last)
-        .and_then(|_| Ok(last.halt(())?))
-        .and_then(|()| Ok(sink.commit(&mut last, &publish::message)?))
-        .and_then(|changes| Ok(last.halt(changes)?));
-    notes.append(last);
-    Ok(Generation { plan, changes: done?, left })
+    })
 }
 
 /// The definitions that a part is made from, with the reason why they are at fault if the part is.
@@ -140,9 +151,33 @@ fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Fau
 
 /// Does everything but write, and gives what would have been made.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
-    let (input, plan) = prepare(world, notes)?;
+    let (input, plan) = prepare_all(world, notes)?;
     weave(&input, &plan, &mut Nowhere, progress, notes)?;
     Ok(notes.halt(plan)?)
+}
+
+/// Everything up to the plan. Where a stage halts, the others look at what is sound without what is not, so that every
+/// fault of every file is told in one run.
+fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let mut found = read.clone();
+    let made = lay_out(input.clone(), &mut found, |_, _| {});
+    let planned = made.and_then(|(input, model, releases)| {
+        let plan = plan::plan(&model, &releases, &input, &mut found)?;
+        Ok((input, plan))
+    });
+    if planned.is_err() {
+        let (mut further, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
+        settle(&input, &scope, read, &mut further);
+        // A warning on what remains may be none on the whole.
+        further
+            .iter()
+            .filter(|note| note.severity == Severity::Error)
+            .for_each(|note| found.push(note.clone()));
+    }
+    notes.append(found);
+    Ok(planned?)
 }
 
 /// A sink that keeps nothing.
@@ -198,6 +233,31 @@ fn lay_out(
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
     Ok((input, model, releases))
+}
+
+/// Every release of a world, and who uses it. Faults of what would be made of it are none here.
+pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalogue, Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    releases.warn_unused(&BTreeSet::new(), notes);
+    let definitions = definition::parse(&input, &mut Notes::new());
+    Ok(release::catalogue(&definitions, &model, &releases))
+}
+
+/// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another
+/// content than the last one. Releases are checked as those that clusters use.
+pub fn cut(
+    world: &dyn World,
+    request: &release::Request,
+    notes: &mut Notes,
+) -> Result<Vec<release::Considered>, Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    let resolution = resolve::resolve(&model, notes)?;
+    let considered = release::cut(&resolution, &releases, request, &input, notes);
+    let classes = check::Classes::default();
+    for one in considered.iter().filter_map(|one| one.cut.as_ref()) {
+        notes.append(draw(render::Subject::Release(&one.release), &classes, &input).1);
+    }
+    Ok(notes.halt(considered)?)
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.

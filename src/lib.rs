@@ -12,7 +12,7 @@
 //! | a user sees | read by | written by |
 //! |---|---|---|
 //! | `stackloom.yaml`, `stacks/`, `clusters/` | [`io::disk::Workspace`], then [`definition::parse`] | [`cli`] (`init`, `new`) |
-//! | `generated/releases/<release>/` | [`release::read`] | [`release::write`], through a [`tree::Sink`] |
+//! | `generated/releases/<release>/` | [`release::read`] | [`release::write`], through a [`tree::Sink`]; numbered ones [`release::cut()`] with [`io::git::ReleaseRun`] |
 //! | `generated/management/` | nobody: the tree is a function of the sources alone | [`render::draw`], through a [`tree::Sink`] |
 //! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
 //! | messages on classes and variables | [`check`], through [`topology`], which knows what Cluster API does | |

@@ -1,5 +1,7 @@
 //! `stackloom check`.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
@@ -22,13 +24,21 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
     let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);
     progress.end();
     printer.notes(&notes);
-    let (exit, clusters) = match done {
-        Ok(plan) => (Exit::Done, plan.clusters.len()),
-        Err(failure) => (input_or_world(failure)?, 0),
+    let (exit, clusters, untagged) = match done {
+        Ok(plan) => (Exit::Done, plan.clusters.len(), plan.untagged),
+        Err(failure) => (input_or_world(failure)?, 0, BTreeSet::new()),
     };
     if exit == Exit::Done {
         printer.result(&format!("{} checked, no fault found", counted(clusters, "cluster")));
     }
-    printer.document(exit, &notes, json!({ "clusters": clusters }));
+    if !untagged.is_empty() {
+        let names: Vec<_> = untagged.iter().map(String::as_str).collect();
+        printer.talk(&format!(
+            "{} verified from files alone, there being no tag here: {}",
+            counted(names.len(), "release"),
+            names.join(", ")
+        ));
+    }
+    printer.document(exit, &notes, json!({ "clusters": clusters, "untagged": untagged }));
     Ok(exit)
 }

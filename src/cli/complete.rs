@@ -27,13 +27,15 @@ pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
 /// The names in a fleet that a value can be.
 type Names = fn(&Input) -> BTreeSet<String>;
 
-/// What the value of an argument completes to, by the name that it has in the help.
-const VALUES: [(&str, Names); 8] = [
+/// What the value of an argument completes to, by the name that it has in the help; of several with `|` between them, by
+/// the first that stands here.
+const VALUES: [(&str, Names); 9] = [
+    ("ADDON", addons),
     ("CLUSTER", clusters),
-    ("CLUSTER|FOLDER", clusters),
     ("MANAGEMENT_CLUSTER", management_clusters),
     ("MINOR", minors),
     ("NAMESPACE", namespaces),
+    ("POOL", pools),
     ("PROVIDER/STACK", stacks),
     ("RELEASE", releases),
     ("STACK", stacks),
@@ -57,7 +59,7 @@ fn with_values(command: Command) -> Command {
         if name == "DIR" {
             return arg.value_hint(ValueHint::DirPath);
         }
-        match VALUES.iter().find(|(value, _)| *value == name) {
+        match name.split('|').find_map(|part| VALUES.iter().find(|(value, _)| *value == part)) {
             Some((_, names)) => arg.add(ArgValueCandidates::new(|| candidates(*names))),
             None => arg,
         }
@@ -111,6 +113,13 @@ fn clusters(input: &Input) -> BTreeSet<String> {
     texts(input, is_definition, &["metadata", "name"])
 }
 
+fn pools(input: &Input) -> BTreeSet<String> {
+    let definitions = documents(input, is_definition);
+    let pools =
+        definitions.iter().filter_map(|root| root.at(&["spec", "nodePools"])?.as_sequence()).flatten();
+    pools.filter_map(|pool| pool.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
 fn namespaces(input: &Input) -> BTreeSet<String> {
     texts(input, |path| path.starts_with("clusters/"), &["metadata", "namespace"])
 }
@@ -124,6 +133,13 @@ fn management_clusters(input: &Input) -> BTreeSet<String> {
 fn stacks(input: &Input) -> BTreeSet<String> {
     let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("stacks/"));
     paths.filter_map(|path| path.strip_suffix("/stack.yaml").map(str::to_owned)).collect()
+}
+
+/// The addons of all stacks.
+fn addons(input: &Input) -> BTreeSet<String> {
+    let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("stacks/"));
+    let names = paths.filter_map(|path| path.strip_suffix("/addon.yaml")?.rsplit_once("/addons/"));
+    names.map(|(_, name)| name.to_owned()).collect()
 }
 
 /// The Kubernetes minors of all stacks.
@@ -151,7 +167,8 @@ mod tests {
             ("stackloom.yaml", "spec: {managementClusters: [{name: mgmt}, {name: other}]}"),
             ("stacks/docker/scs/stack.yaml", "spec: {kubernetes: [{version: 1.35.10}, {version: 1.34.2}]}"),
             ("clusters/dev/_defaults.yaml", "metadata: {namespace: team-a}"),
-            ("clusters/dev/one.yaml", "metadata: {name: one}"),
+            ("stacks/docker/scs/addons/cilium/addon.yaml", "kind: Addon"),
+            ("clusters/dev/one.yaml", "{metadata: {name: one}, spec: {nodePools: [{name: md-0}]}}"),
             ("clusters/dev/two.yml", "metadata: {name: two, namespace: team-b}"),
             ("clusters/dev/broken.yaml", "metadata: ["),
             ("generated/releases/docker-scs-1-35-v1/release.yaml", "kind: Release"),
@@ -162,12 +179,13 @@ mod tests {
 
     #[test]
     fn names_come_from_what_can_be_read() {
-        let expected: [(&str, &[&str]); 8] = [
+        let expected: [(&str, &[&str]); 9] = [
+            ("ADDON", &["cilium"]),
             ("CLUSTER", &["one", "two"]),
-            ("CLUSTER|FOLDER", &["one", "two"]),
             ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),
             ("MINOR", &["1.34", "1.35"]),
             ("NAMESPACE", &["team-a", "team-b"]),
+            ("POOL", &["md-0"]),
             ("PROVIDER/STACK", &["docker/scs"]),
             ("RELEASE", &["docker-scs-1-35-v1"]),
             ("STACK", &["docker/scs"]),

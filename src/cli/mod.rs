@@ -11,6 +11,9 @@ mod man;
 mod new;
 mod printer;
 mod progress;
+mod prune;
+mod release;
+mod releases;
 mod remove;
 mod scaffold;
 mod schema;
@@ -47,6 +50,7 @@ Examples:
   stackloom generate --commit             the same, and commit it
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom release --dry-run             say which stacks changed since their last release, and what that means
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
@@ -89,6 +93,8 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Release(release::Args),
+    Releases(releases::Args),
     Remove(remove::Args),
     Watch(watch::Args),
     Schema(schema::Args),
@@ -162,6 +168,8 @@ fn run(args: &Args) -> Exit {
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Release(command) => release::run(command, &args.global, &printer),
+        Command::Releases(command) => releases::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };

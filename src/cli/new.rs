@@ -381,7 +381,12 @@ impl Choice<'_> {
                 return None;
             }
         };
-        let kubernetes = self.args.kubernetes.clone().or_else(|| self.newest(&stack))?;
+        let Some(kubernetes) = self.args.kubernetes.clone().or_else(|| self.newest(&stack)) else {
+            let known: Vec<_> = self.definitions.stacks.keys().map(String::as_str).collect();
+            let note = notes.error("unknown-stack", None, format!("there is no stack `{stack}`"));
+            note.hint(format!("the fleet has {}; `stackloom new stack` adds one", known.join(", ")));
+            return None;
+        };
         Some(mapping([
             ("stack", stack.into()),
             ("kubernetes", kubernetes.into()),

@@ -40,10 +40,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
     /// One of its node pools, not the cluster
-    #[arg(long, value_name = "NAME", conflicts_with = "addon")]
+    #[arg(long, value_name = "POOL", conflicts_with = "addon")]
     pool: Option<String>,
     /// One of its addons, not the cluster
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "ADDON")]
     addon: Option<String>,
     /// Show the step, write nothing
     #[arg(long)]
@@ -198,7 +198,12 @@ impl World for Edited<'_> {
                 companions.retain(|folder| Some(folder.as_str()) != self.companion);
             }
         }
-        Ok(Input { sources: Sources::new(files), companions, folder: self.input.folder.clone() })
+        Ok(Input {
+            sources: Sources::new(files),
+            companions,
+            folder: self.input.folder.clone(),
+            recorded: self.input.recorded.clone(),
+        })
     }
 }
 

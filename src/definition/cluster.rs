@@ -159,6 +159,8 @@ pub struct AddonChoice {
     /// Why a version outside the matrix is taken all the same.
     #[schemars(example = "1.18.8 leaks memory; 1.18.9 is being tested")]
     pub unlisted: Option<String>,
+    /// Another release of the same stack and minor that the addon is taken from.
+    pub release: Option<String>,
     /// How it leaves, when it is turned off: for addons that nodes need, whose removal git alone does not do.
     pub removal: Option<Removal>,
     /// Helm values, merged over the release's. `null` is kept: it removes a default of the chart.

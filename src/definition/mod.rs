@@ -30,7 +30,9 @@ pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{merge_raw, merge_values};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
-pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
+pub use release::{
+    Channel, ContentHashes, FrozenAddon, Release, ReleaseHistory, ReleaseKind, ReleaseSpec, Requires,
+};
 pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};
 pub use stack::{

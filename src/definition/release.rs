@@ -73,6 +73,25 @@ pub struct ReleaseSpec {
     pub compatibility: Option<Vec<CompatibilityRule>>,
     /// What a management cluster must serve.
     pub requires: Requires,
+    /// How it came about; a head release has none.
+    pub history: Option<ReleaseHistory>,
+    /// The `sha256:` digest of every other file of a numbered release, by its path.
+    pub files: Option<BTreeMap<String, String>>,
+}
+
+/// How a numbered release came about.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReleaseHistory {
+    /// The release of its channel before it.
+    pub previous: Option<String>,
+    /// The commit that its sources are of.
+    pub commit: Option<String>,
+    /// The components that have another version than before.
+    pub bumped: Vec<String>,
+    /// What it means for a cluster that moves to it from the previous one: each effect with why. Empty: nothing but
+    /// names changes.
+    pub impact: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// `sha256:` digests of content; names, comments and the order of keys are no content.

@@ -150,6 +150,8 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version.
     pub version: Option<(Version, Origin)>,
+    /// Another release of the same stack and minor that the addon is taken from.
+    pub release: Option<(String, Origin)>,
     /// Why a version outside the matrix is taken, and where it says so.
     pub unlisted: Option<(String, Origin)>,
     /// How it leaves.

@@ -154,6 +154,17 @@ impl Notes {
         self.list.extend(other.list);
     }
 
+    /// Takes over some of what another collector found.
+    pub fn append_if(&mut self, other: Self, wanted: impl Fn(&Diagnostic) -> bool) {
+        self.list.extend(other.list.into_iter().filter(wanted));
+    }
+
+    /// Takes over what another collector found, errors as warnings: they concern nothing that is made.
+    pub fn append_as_warnings(&mut self, other: Self) {
+        let milder = |note| Diagnostic { severity: Severity::Warning, ..note };
+        self.list.extend(other.list.into_iter().map(milder));
+    }
+
     /// All messages, in order of place; those that are exactly equal once.
     pub fn sorted(&self) -> Vec<&Diagnostic> {
         let mut all: Vec<_> = self.list.iter().collect();

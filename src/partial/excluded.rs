@@ -71,12 +71,17 @@ impl Excluded {
         let kept = input.sources.iter().filter(|source| !self.has(&source.path));
         let files = kept.map(|source| (source.path.to_string(), source.text.to_string())).collect();
         let stays = |folder: &&String| {
-            let stem = folder.trim_end_matches(".d");
+            let stem = folder.strip_suffix(".d").unwrap_or(folder);
             let beside = |end: &str| self.has(&format!("{stem}.{end}"));
             !self.has(folder) && !beside("yaml") && !beside("yml")
         };
         let companions = input.companions.iter().filter(stays).cloned().collect();
-        Input { sources: Sources::new(files), companions, folder: input.folder.clone() }
+        Input {
+            sources: Sources::new(files),
+            companions,
+            folder: input.folder.clone(),
+            recorded: input.recorded.clone(),
+        }
     }
 
     fn has(&self, path: &str) -> bool {

@@ -4,6 +4,7 @@
 //! here. Renderers lay out what stands here and decide nothing.
 
 mod addons;
+mod borrowed;
 mod charts;
 mod names;
 mod variables;
@@ -20,10 +21,10 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, StackId},
+    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef, StackId},
     note::{Halted, Notes},
     release::{Release, Releases},
-    world::Input,
+    world::{Input, Record},
     yaml::Node,
 };
 
@@ -40,6 +41,8 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// The clusters.
     pub clusters: Vec<ClusterPlan>,
+    /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
+    pub untagged: BTreeSet<String>,
     /// Lints that classes of stacks may trip.
     pub allowed: BTreeMap<StackId, Vec<Allowance>>,
 }
@@ -102,12 +105,20 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         clusters.extend(cluster);
         notes.append(own);
     }
+    let named = model.clusters.iter().filter_map(|cluster| match &cluster.release {
+        ReleaseRef::Named(name) => Some(name.as_str()),
+        ReleaseRef::Head(..) => None,
+    });
+    let choices = model.clusters.iter().flat_map(|cluster| cluster.addons.values());
+    let borrowed = choices.filter_map(|choice| choice.release.as_ref().map(|(name, _)| name.as_str()));
+    releases.warn_unused(&named.chain(borrowed).collect(), notes);
     let mut index = Index::default();
     for cluster in &clusters {
         index.add(cluster);
     }
     check_mirrors(fleet, &index.management, input, notes);
     notes.halt(Plan {
+        untagged: untagged(&clusters, input),
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
@@ -115,6 +126,13 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         clusters,
         allowed: model.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect(),
     })
+}
+
+/// The numbered releases that clusters use and that are recorded by no tag.
+fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
+    let numbered = clusters.iter().map(|cluster| &cluster.release).filter(|release| !release.is_head());
+    let tagged = |name: &str| input.recorded.get(name).is_some_and(|recorded| recorded.by == Record::Tag);
+    numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
 }
 
 /// Releases by name, and chart sources: what the clusters of one management cluster share.
@@ -207,7 +225,8 @@ fn plan_cluster(
     check_pools(cluster, &release, input, notes);
     let variables = variables::plan(cluster, &release, input, notes);
     let names = ClusterNames::new(cluster);
-    let addons = addons::plan(cluster, &release, &names, input, notes);
+    let borrowed = borrowed::with_borrowed(cluster, &release, releases, input, notes);
+    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &names, input, notes));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {

@@ -8,10 +8,10 @@ use std::{
 use crate::tree::{Changes, FileChange, PartChange, PartId};
 
 /// How long a subject may be; forges cut it there.
-const SUBJECT: usize = 72;
+pub(super) const SUBJECT: usize = 72;
 
 /// How many names a list of the body holds.
-const LISTED: usize = 20;
+pub(super) const LISTED: usize = 20;
 
 /// How many trailers of a kind a message holds; a program that needs all of a larger change reads the tree.
 const TRAILERS: usize = 200;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Release, ReleaseAddon};
+use super::{Component, Release, ReleaseAddon};
 use crate::{
     definition::StackTemplate,
     model::{ImageSource, hex},
@@ -20,6 +20,17 @@ pub struct Content {
     pub node_image: String,
     /// All of it.
     pub whole: String,
+}
+
+impl Content {
+    /// The digest of a component.
+    pub fn of(&self, component: Component) -> &str {
+        match component {
+            Component::ClusterClass => &self.cluster_class,
+            Component::ClusterAddon => &self.cluster_addon,
+            Component::NodeImage => &self.node_image,
+        }
+    }
 }
 
 /// Hashes a release whose name is a stand-in, or whose name is taken out of its class objects first.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Release, ReleaseAddon, class, content, read::renamed};
+use super::{Components, History, Release, ReleaseAddon, class, content};
 use crate::{
     definition::Channel,
-    model::{ImageSource, KubernetesVersion, NodeImage, StackId},
+    model::{ImageSource, KubernetesVersion, Minor, NodeImage, StackId},
     note::{Notes, Place},
     resolve::ResolvedStack,
     template::{Context, LANGUAGE},
@@ -32,7 +32,7 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
     });
     let addons = addons.collect();
     let mut release = Release {
-        name: name(&stack.id, &stack.kubernetes, STAND_IN),
+        name: stand_in(&stack.id, &stack.kubernetes),
         channel: Channel::Hash,
         version: STAND_IN.to_owned(),
         stack: stack.id.clone(),
@@ -46,11 +46,18 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
         compatibility: stack.compatibility.clone(),
         content: content::Content::default(),
         language: LANGUAGE,
+        components: Components::default(),
+        history: None,
     };
     release.objects = render_class(resolved, &release, input, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
-    release.version = format!("v0-sha.{}", short(&release.content.whole));
-    release.name = name(&stack.id, &stack.kubernetes, &release.version);
+    let by_content = |digest: &str| format!("v0-sha.{}", short(digest));
+    release.version = by_content(&release.content.whole);
+    release.components = Components {
+        cluster_addon: by_content(&release.content.cluster_addon),
+        node_image: by_content(&release.content.node_image),
+    };
+    release.name = name(&stack.id, stack.kubernetes.minor(), &release.version);
     let stand_in = std::mem::take(&mut release.objects);
     release.objects = render_class(resolved, &release, input, notes)?;
     check_name(&release, &stand_in, input, notes);
@@ -58,12 +65,34 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
     Some(release)
 }
 
+/// The same content under a version of its own.
+#[expect(clippy::too_many_arguments, reason = "what a release has of its own, beside its content")]
+pub(super) fn cut(
+    resolved: &ResolvedStack<'_>,
+    head: &Release,
+    channel: Channel,
+    version: String,
+    components: Components,
+    history: History,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Release> {
+    let name = name(&head.stack, head.kubernetes.minor(), &version);
+    let mut release = Release { name, channel, version, components, history: Some(history), ..head.clone() };
+    release.objects = render_class(resolved, &release, input, notes)?;
+    release.class = class::read(&release, &input.sources, notes)?;
+    Some(release)
+}
+
+/// The name that stands for that of a release where its content is hashed or compared.
+pub(super) fn stand_in(stack: &StackId, kubernetes: &KubernetesVersion) -> String {
+    name(stack, kubernetes.minor(), STAND_IN)
+}
+
 /// A class may say its release's whole name and nothing else of it: what else it said would be other content in every
 /// release, so machines would be replaced, and a release that is read could not be told from one that was changed.
 fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut Notes) {
-    let stand_in_name = name(&release.stack, &release.kubernetes, STAND_IN);
-    let mut found: Vec<_> =
-        release.objects.iter().map(|object| renamed(object, &release.name, &stand_in_name)).collect();
+    let mut found = release.nameless();
     found.sort_by_cached_key(identity);
     let different = found.iter().zip(stand_in).find_map(|(found, expected)| difference(found, expected));
     if different.is_none() && found.len() == stand_in.len() {
@@ -93,8 +122,8 @@ fn difference<'a>(found: &'a Node, expected: &Node) -> Option<&'a Node> {
 }
 
 /// `<provider>-<stack>-<major>-<minor>-<version>`.
-pub(super) fn name(stack: &StackId, kubernetes: &KubernetesVersion, version: &str) -> String {
-    format!("{}-{}-{}-{version}", stack.provider, stack.name, kubernetes.minor().dashed())
+pub(super) fn name(stack: &StackId, minor: Minor, version: &str) -> String {
+    format!("{}-{}-{}-{version}", stack.provider, stack.name, minor.dashed())
 }
 
 /// Eight characters of a digest, the first of them a letter: a number with a leading zero is no valid semver.

@@ -4,18 +4,36 @@
 //! A head release (channel `hash`) is made from the stack as it stands and named by its content; a numbered one is read
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
+mod catalogue;
 mod class;
 mod content;
+mod cut;
+mod difference;
 mod freeze;
+mod impact;
+mod nameless;
+mod notes_text;
+mod number;
 mod read;
+mod record;
+mod template_node;
 mod write;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use semver::Version;
 
+pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
+pub use cut::{Considered, Cut, Request, cut};
+pub use difference::{Component, Difference, differences};
+pub use impact::{Effect, Impact, impact};
+pub use notes_text::tag_message;
+pub use number::check as check_version;
 
 use crate::{
     definition::{Channel, StackTemplate, closest},
@@ -26,9 +44,8 @@ use crate::{
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Text, Visible},
-    world::Input,
-    yaml::Source,
-    yaml::{Mapping, Node},
+    world::{Input, numbered_releases},
+    yaml::{Mapping, Node, Origin, Source},
 };
 
 pub use read::read;
@@ -65,6 +82,32 @@ pub struct Release {
     pub content: Content,
     /// The level of the template language.
     pub language: u32,
+    /// The versions of its components.
+    pub components: Components,
+    /// How it came about; head releases have none.
+    pub history: Option<History>,
+}
+
+/// The versions of the components that have one of their own; the class has that of the release.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Components {
+    /// Of the addons.
+    pub cluster_addon: String,
+    /// Of the node images.
+    pub node_image: String,
+}
+
+/// How a numbered release came about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    /// The release of its channel before it.
+    pub previous: Option<String>,
+    /// The commit that its sources are of.
+    pub commit: Option<String>,
+    /// The components that have another version than before.
+    pub bumped: BTreeSet<Component>,
+    /// What it means for a cluster that moves to it from the previous one; each effect with why.
+    pub impact: Option<BTreeMap<Effect, BTreeSet<String>>>,
 }
 
 /// An addon of a release.
@@ -93,6 +136,17 @@ impl Release {
         self.addons.iter().find(|addon| addon.addon.name.as_str() == name)
     }
 
+    /// The name that stands for its own where content is compared.
+    pub fn stand_in(&self) -> String {
+        freeze::stand_in(&self.stack, &self.kubernetes)
+    }
+
+    /// The objects of its class, with the stand-in for its name.
+    pub fn nameless(&self) -> Vec<Node> {
+        let stand_in = self.stand_in();
+        self.objects.iter().map(|object| nameless::renamed(object, &self.name, &stand_in)).collect()
+    }
+
     /// What every template of the release sees: the stack, the release, Kubernetes and the node images.
     pub fn context(&self) -> Mapping {
         freeze::context(&self.stack, &self.name, &self.version, &self.kubernetes, &self.images)
@@ -110,19 +164,76 @@ impl PartialEq for StackTemplate {
 pub struct Releases {
     heads: BTreeMap<(StackId, Minor), Arc<Release>>,
     named: BTreeMap<String, Arc<Release>>,
+    /// Folders that are refused, each with why.
+    refused: BTreeMap<String, Notes>,
 }
 
 impl Releases {
+    /// The newest release of a stack, a minor and a channel.
+    fn newest(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<&Release> {
+        let own = |one: &&Arc<Release>| {
+            one.stack == *stack && one.kubernetes.minor() == minor && one.channel == channel
+        };
+        let all = self.named.values().filter(own);
+        all.max_by_key(|one| number::order(channel, &one.version)).map(|one| &**one)
+    }
+
+    /// A release that is refused, and newer than all that are sound.
+    fn newest_broken(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<String> {
+        let prefix = freeze::name(stack, minor, "");
+        let order = |name: &str| {
+            let version = name.strip_prefix(&prefix)?;
+            number::check(channel, version).ok()?;
+            Some(number::order(channel, version))
+        };
+        let sound = self.newest(stack, minor, channel).and_then(|one| order(&one.name));
+        self.refused.keys().find(|name| order(name).is_some_and(|own| Some(own) > sound)).cloned()
+    }
+
+    /// Says of refused releases that no cluster uses what is wrong with them.
+    pub fn warn_unused(&self, used: &BTreeSet<&str>, notes: &mut Notes) {
+        for (_, why) in self.refused.iter().filter(|(name, _)| !used.contains(name.as_str())) {
+            notes.append_as_warnings(why.clone());
+        }
+    }
+
+    /// Whether there is a folder of this name, sound or not.
+    fn has(&self, name: &str) -> bool {
+        self.named.contains_key(name) || self.refused.contains_key(name)
+    }
+
     /// The release that a cluster names; an unknown one is reported.
     pub fn of(&self, cluster: &Cluster, input: &Input, notes: &mut Notes) -> Option<Arc<Release>> {
         let name = match &cluster.release {
             ReleaseRef::Head(stack, minor) => return self.heads.get(&(stack.clone(), *minor)).cloned(),
             ReleaseRef::Named(name) => name.as_str(),
         };
+        self.named(name, cluster.release_origin, input, notes)
+    }
+
+    /// A numbered release by its name; one that is unknown or refused is reported.
+    pub fn named(
+        &self,
+        name: &str,
+        origin: Origin,
+        input: &Input,
+        notes: &mut Notes,
+    ) -> Option<Arc<Release>> {
         if let Some(found) = self.named.get(name) {
             return Some(found.clone());
         }
-        let place = input.sources.place(cluster.release_origin);
+        let place = input.sources.place(origin);
+        if let Some(why) = self.refused.get(name) {
+            notes.append(why.clone());
+            notes
+                .error(
+                    "release-refused",
+                    place,
+                    format!("the release `{name}` is not what it was when it was cut"),
+                )
+                .hint("put it back as the other messages say, or move the cluster to another release");
+            return None;
+        }
         let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
         match closest(name, self.named.keys().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
@@ -130,8 +241,39 @@ impl Releases {
                 "releases are folders of `generated/releases/`; `release: head` takes the stack as it stands",
             ),
         };
+        note.hint(format!(
+            "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
+        ));
         None
     }
+}
+
+/// What the tags of the numbered releases say: their notes. A release that is refused has none.
+pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
+    let mut messages = BTreeMap::new();
+    for name in numbered_releases(&input.sources) {
+        let files = files_of(&name, input);
+        let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
+        let mut own = Notes::new();
+        if verified(&name, input, &mut own).is_some() {
+            messages.insert(name.clone(), text.unwrap_or(name));
+        }
+        notes.append(own);
+    }
+    messages
+}
+
+/// Reads a numbered release, and holds it against its own digests and what git recorded of it.
+fn verified(name: &str, input: &Input, notes: &mut Notes) -> Option<Release> {
+    record::check(name, input, notes);
+    let drifted = notes.errors() > 0;
+    let told: BTreeSet<String> =
+        notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
+    let mut own = Notes::new();
+    let release = read(name, &files_of(name, input), &mut own);
+    // What git says of a file already names it, and how to put it back.
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| told.contains(&place.file)));
+    release.filter(|_| !drifted)
 }
 
 impl Releases {
@@ -158,7 +300,8 @@ impl Releases {
     }
 }
 
-/// Freezes every stack as it stands, and reads the numbered releases of the tree.
+/// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:
+/// it concerns the clusters that use it, and nobody else.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
     for (key, resolved) in &resolution.stacks {
@@ -166,13 +309,11 @@ pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
-    for name in numbered(input) {
-        let prefix = format!("generated/releases/{name}/");
-        let files = input.sources.below(prefix.trim_end_matches('/'));
-        let files = files
-            .map(|source| (source.path.strip_prefix(&prefix).unwrap_or_default().to_owned(), source.clone()));
-        if let Some(release) = read(&name, &files.collect(), notes) {
-            releases.named.insert(name, Arc::new(release));
+    for name in numbered_releases(&input.sources) {
+        let mut own = Notes::new();
+        match verified(&name, input, &mut own) {
+            Some(release) => drop(releases.named.insert(name, Arc::new(release))),
+            None => drop(releases.refused.insert(name, own)),
         }
     }
     notes.halt(releases)
@@ -187,13 +328,11 @@ fn values_objects(addon: &Addon, source: &Source, level: u32, notes: &mut Notes)
     addon.values_from.iter().filter_map(|from| parse(from, notes).map(Arc::new)).collect()
 }
 
-/// The names of the numbered releases among the sources.
-fn numbered(input: &Input) -> Vec<String> {
-    let files = input.sources.below("generated/releases");
-    let mut names: Vec<_> = files
-        .filter_map(|source| source.path.strip_prefix("generated/releases/")?.split_once('/'))
-        .map(|(name, _)| name.to_owned())
-        .collect();
-    names.dedup();
-    names
+/// The files of a release, by their paths in its folder.
+fn files_of(name: &str, input: &Input) -> BTreeMap<String, Source> {
+    let folder = format!("generated/releases/{name}");
+    let inside = |source: &Source| {
+        source.path.strip_prefix(&folder).map(|path| path.trim_start_matches('/').to_owned())
+    };
+    input.sources.below(&folder).filter_map(|source| Some((inside(source)?, source.clone()))).collect()
 }

@@ -1,16 +1,22 @@
 //! A numbered release from its files. It is refused where its content is not what it recorded.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use semver::Version;
 
-use super::{Content, Release, ReleaseAddon, class, content};
+use super::{
+    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content,
+    write::file_digest,
+};
 use crate::{
-    definition::{self as written, Kind, StackTemplate, Written, lower_frozen},
+    definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
     model::Addon,
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
-    yaml::{self, Node, Source, Sources, Value},
+    yaml::{self, Node, Source, Sources},
 };
 
 /// Reads a release from its files, by their paths inside its folder.
@@ -41,6 +47,12 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
             .hint("use a newer version of the program");
         return None;
     }
+    if spec.channel != Channel::Hash {
+        check_digests(name, spec.files.as_ref(), files, source, notes);
+        if notes.errors() > before {
+            return None;
+        }
+    }
     let parts = lower_frozen(&written, notes)?;
     let reader = Reader { files, level };
     let objects = reader.objects(notes);
@@ -64,9 +76,21 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         compatibility: parts.compatibility,
         content: recorded(&spec.content),
         language: level,
+        components: components(files, notes).unwrap_or_default(),
+        history: spec.history.as_ref().map(|one| history(one, source, notes)),
     };
+    check_name(&release, name, source, notes);
+    if notes.errors() > before {
+        return None;
+    }
+    check_content(&release, source, notes)?;
+    release.class = class::read(&release, &Sources::default(), notes)?;
+    Some(release)
+}
+
+fn check_name(release: &Release, name: &str, source: &Source, notes: &mut Notes) {
     if release.name != name
-        || super::freeze::name(&release.stack, &release.kubernetes, &release.version) != name
+        || super::freeze::name(&release.stack, release.kubernetes.minor(), &release.version) != name
     {
         notes
             .error(
@@ -76,12 +100,6 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
             )
             .hint("put the folder back under its own name");
     }
-    if notes.errors() > before {
-        return None;
-    }
-    check_content(&release, source, notes)?;
-    release.class = class::read(&release, &Sources::default(), notes)?;
-    Some(release)
 }
 
 fn recorded(hashes: &written::ContentHashes) -> Content {
@@ -93,12 +111,96 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
     }
 }
 
+/// What `metadata.yaml` says of the components.
+fn components(files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Components> {
+    let metadata = yaml::read(files.get("metadata.yaml")?, notes)?;
+    let version = |name| Some(metadata.at(&["versions", "components", name])?.as_str()?.to_owned());
+    Some(Components { cluster_addon: version("clusterAddon")?, node_image: version("nodeImage")? })
+}
+
+fn history(written: &written::ReleaseHistory, source: &Source, notes: &mut Notes) -> History {
+    let mut unknown = |what: &str, name: &str| {
+        notes
+            .error(
+                "release-changed",
+                source.word(0),
+                format!("`{name}` is no {what} that this program knows"),
+            )
+            .hint("use a newer version of the program, or put the release back as it was cut");
+    };
+    let mut bumped = BTreeSet::new();
+    for name in &written.bumped {
+        match Component::ALL.iter().find(|one| one.name() == name) {
+            Some(component) => drop(bumped.insert(*component)),
+            None => unknown("component", name),
+        }
+    }
+    let mut impact = written.impact.as_ref().map(|_| BTreeMap::new());
+    for (name, why) in written.impact.iter().flatten() {
+        match (Effect::ALL.iter().find(|one| one.name() == name), &mut impact) {
+            (Some(effect), Some(impact)) => drop(impact.insert(*effect, why.iter().cloned().collect())),
+            _ => unknown("effect", name),
+        }
+    }
+    History { previous: written.previous.clone(), commit: written.commit.clone(), bumped, impact }
+}
+
+/// Every file must be the one that was recorded, and none may be missing or added.
+fn check_digests(
+    name: &str,
+    recorded: Option<&BTreeMap<String, String>>,
+    files: &BTreeMap<String, Source>,
+    source: &Source,
+    notes: &mut Notes,
+) {
+    let Some(recorded) = recorded else {
+        notes
+            .error(
+                "release-changed",
+                source.word(0),
+                format!("the release `{name}` records no digests of its files"),
+            )
+            .hint("a numbered release is made by `stackloom release`, and by nothing else");
+        return;
+    };
+    let mut wrong = |path: &str, what: &str, how: &str| {
+        let path = format!("generated/releases/{name}/{path}");
+        let how = match how {
+            "" => format!(
+                "a release never changes: put the file back from the tag `{name}` or from the commit that added the \
+                 release (`git log --oneline -- {path}`); a change is a new release"
+            ),
+            how => how.to_owned(),
+        };
+        notes.error("release-changed", Place::file(&*path), what).hint(how);
+    };
+    for (path, digest) in recorded {
+        match files.get(path) {
+            None => wrong(path, &format!("this file of the release `{name}` is missing"), ""),
+            Some(file) if file_digest(&file.text) != *digest => {
+                wrong(
+                    path,
+                    &format!("this file of the release `{name}` is not what it was when it was cut"),
+                    "",
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    for path in files.keys().filter(|path| *path != "release.yaml" && !recorded.contains_key(*path)) {
+        wrong(
+            path,
+            &format!("this file was not in the release `{name}` when it was cut"),
+            "a release never changes: move the file elsewhere",
+        );
+    }
+}
+
 /// Compares what the files say with what was recorded, component by component.
 fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Option<()> {
     let mut nameless = release.clone();
-    nameless.name = super::freeze::name(&release.stack, &release.kubernetes, "v0");
-    nameless.objects =
-        release.objects.iter().map(|object| renamed(object, &release.name, &nameless.name)).collect();
+    nameless.name = release.stand_in();
+    nameless.objects = release.nameless();
     let found = content::hash(&nameless);
     let components = [
         ("the cluster class", &found.cluster_class, &release.content.cluster_class),
@@ -120,28 +222,6 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
         return None;
     }
     Some(())
-}
-
-/// The object with the release's name replaced by the stand-in, wherever it stands.
-pub(super) fn renamed(node: &Node, name: &str, stand_in: &str) -> Node {
-    let value = match &node.value {
-        Value::String(text) => Value::String(text.replace(name, stand_in).into()),
-        Value::Sequence(items) => {
-            Value::Sequence(Arc::new(items.iter().map(|item| renamed(item, name, stand_in)).collect()))
-        }
-        Value::Mapping(mapping) => {
-            let entries = mapping.iter().map(|entry| yaml::Entry {
-                key: yaml::Key {
-                    name: entry.key.name.replace(name, stand_in).into(),
-                    origin: entry.key.origin,
-                },
-                value: renamed(&entry.value, name, stand_in),
-            });
-            Value::Mapping(Arc::new(entries.collect()))
-        }
-        other => other.clone(),
-    };
-    Node { value, origin: node.origin }
 }
 
 struct Reader<'a> {

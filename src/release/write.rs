@@ -3,24 +3,45 @@
 use std::collections::BTreeMap;
 
 use semver::Version;
+use sha2::{Digest, Sha256};
 
-use super::Release;
+use super::{History, Release};
 use crate::{
     definition::{Channel, StackTemplate},
-    model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource},
+    model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource, hex},
     tree::HEADER,
     yaml::{Mapping, Node, emit},
 };
 
 /// Writes a release: each file with the line that says where it came from.
 pub fn write(release: &Release) -> BTreeMap<String, String> {
+    write_with(release, None)
+}
+
+/// Writes a numbered release: with its notes, and with the digest of every file.
+pub(super) fn write_numbered(release: &Release, notes: &str) -> BTreeMap<String, String> {
+    let mut files = write(release);
+    files.remove("release.yaml");
+    files.insert("NOTES.md".to_owned(), notes.to_owned());
+    let digests = files.iter().map(|(path, text)| (path.clone(), file_digest(text))).collect();
+    let mut all = write_with(release, Some(&digests));
+    all.insert("NOTES.md".to_owned(), notes.to_owned());
+    all
+}
+
+/// The digest of a file's bytes.
+pub(super) fn file_digest(text: &str) -> String {
+    format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())))
+}
+
+fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> BTreeMap<String, String> {
     let source = format!("stacks/{}", release.stack);
     let mut files = BTreeMap::new();
     let mut put = |path: String, body: &str, source: &str| {
         files.insert(path, format!("{HEADER}{source}; do not edit\n{body}"));
     };
-    put("metadata.yaml".to_owned(), &text(&metadata(release)), &source);
-    put("release.yaml".to_owned(), &text(&description(release)), &source);
+    put("metadata.yaml".to_owned(), &metadata(release), &source);
+    put("release.yaml".to_owned(), &text(&description(release, digests)), &source);
     for object in &release.objects {
         put(
             format!("cluster-class/{}", object_file(object, &release.name)),
@@ -56,26 +77,30 @@ fn object_file(object: &Node, release: &str) -> String {
     }
 }
 
-/// The format that the cluster stack operator and csctl know.
-fn metadata(release: &Release) -> Node {
-    let component = |digest: &str| match release.channel {
-        Channel::Hash => format!("v0-sha.{}", super::freeze::short(digest)),
-        Channel::Stable | Channel::Beta | Channel::Custom => release.version.clone(),
+/// The format that the cluster stack operator and csctl know, with its keys in the order in which those write them.
+fn metadata(release: &Release) -> String {
+    let text = |text: &str| {
+        let mut out = String::new();
+        emit(&Node::from(text), &mut out);
+        out.trim_end().to_owned()
     };
-    let mut components = Mapping::new();
-    components.set("clusterAddon", component(&release.content.cluster_addon));
-    components.set("nodeImage", component(&release.content.node_image));
-    let mut versions = Mapping::new();
-    versions.set("clusterStack", release.version.as_str());
-    versions.set("kubernetes", format!("v{}", release.kubernetes));
-    versions.set("components", components);
-    let mut root = Mapping::new();
-    root.set("apiVersion", "metadata.clusterstack.x-k8s.io/v1alpha1");
-    root.set("versions", versions);
-    root.into()
+    format!(
+        "apiVersion: metadata.clusterstack.x-k8s.io/v1alpha1
+versions:
+  clusterStack: {}
+  kubernetes: {}
+  components:
+    clusterAddon: {}
+    nodeImage: {}
+",
+        text(&release.version),
+        text(&format!("v{}", release.kubernetes)),
+        text(&release.components.cluster_addon),
+        text(&release.components.node_image),
+    )
 }
 
-fn description(release: &Release) -> Node {
+fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) -> Node {
     let mut spec = Mapping::new();
     spec.set("provider", &*release.stack.provider);
     spec.set("stack", &*release.stack.name);
@@ -99,6 +124,14 @@ fn description(release: &Release) -> Node {
     let mut requires = Mapping::new();
     requires.set("kinds", kinds(release));
     spec.set("requires", requires);
+    spec.set_some("history", release.history.as_ref().map(history));
+    if let Some(digests) = digests {
+        let mut files = Mapping::new();
+        for (path, digest) in digests {
+            files.set(path, digest.as_str());
+        }
+        spec.set("files", files);
+    }
     let mut named = Mapping::new();
     named.set("name", release.name.as_str());
     let mut root = Mapping::new();
@@ -107,6 +140,22 @@ fn description(release: &Release) -> Node {
     root.set("metadata", named);
     root.set("spec", spec);
     root.into()
+}
+
+fn history(history: &History) -> Node {
+    let texts = |texts: &mut dyn Iterator<Item = &str>| texts.map(Node::from).collect::<Vec<_>>();
+    let mut node = Mapping::new();
+    node.set_some("previous", history.previous.as_deref());
+    node.set_some("commit", history.commit.as_deref());
+    node.set("bumped", texts(&mut history.bumped.iter().map(|component| component.name())));
+    if let Some(impact) = &history.impact {
+        let mut effects = Mapping::new();
+        for (effect, why) in impact {
+            effects.set(effect.name(), texts(&mut why.iter().map(String::as_str)));
+        }
+        node.set("impact", effects);
+    }
+    node.into()
 }
 
 fn channel(channel: Channel) -> &'static str {
@@ -134,7 +183,7 @@ pub(super) fn addon_text(addon: &Addon, version: Option<&Version>) -> String {
     format!("{}\n{}", addon.name, text(&addon_node(addon, version)))
 }
 
-fn addon_node(addon: &Addon, version: Option<&Version>) -> Node {
+pub(super) fn addon_node(addon: &Addon, version: Option<&Version>) -> Node {
     let mut node = Mapping::new();
     node.set_some("version", version.map(Version::to_string));
     if let Some(chart) = &addon.chart {
@@ -190,7 +239,7 @@ fn values_from(from: &ValuesFrom) -> Node {
     mapping.into()
 }
 
-fn image(image: &NodeImage) -> Node {
+pub(super) fn image(image: &NodeImage) -> Node {
     let mut mapping = Mapping::new();
     mapping.set("name", image.name.as_str());
     mapping.set("kubernetes", image.kubernetes.to_string());
@@ -207,7 +256,7 @@ fn image(image: &NodeImage) -> Node {
     mapping.into()
 }
 
-fn rule(rule: &CompatibilityRule) -> Node {
+pub(super) fn rule(rule: &CompatibilityRule) -> Node {
     let mut when = Mapping::new();
     when.set("addon", rule.addon.as_str());
     when.set_some("version", rule.version.as_ref().map(ToString::to_string));

@@ -18,6 +18,38 @@ pub struct Input {
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
     pub folder: Option<String>,
+    /// What git recorded of the numbered releases, by name; those that it knows nothing of are left out.
+    pub recorded: BTreeMap<String, Recorded>,
+}
+
+/// What git recorded of a numbered release, held against its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What it is recorded by.
+    pub by: Record,
+    /// The files that are not as they were recorded, by their paths in the release's folder; none if the tag names
+    /// something that has no such folder.
+    pub drift: Option<BTreeMap<String, Drift>>,
+}
+
+/// What a release is recorded by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record {
+    /// The tag of its name.
+    Tag,
+    /// The commit that is checked out: there is no such tag here.
+    Head,
+}
+
+/// What became of a file since it was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drift {
+    /// It has another content.
+    Changed,
+    /// It was not there.
+    Added,
+    /// It is gone.
+    Missing,
 }
 
 /// The outside world, as far as the flow may see it.
@@ -45,7 +77,7 @@ impl World for Files {
                 Some(_) | None => {}
             }
         }
-        Ok(Input { sources: Sources::new(sources), companions, folder: None })
+        Ok(Input { sources: Sources::new(sources), companions, ..Input::default() })
     }
 }
 
@@ -89,6 +121,17 @@ pub fn is_input(path: &str) -> bool {
         return inside.split_once('/').is_some_and(|(release, _)| !is_head_release(release));
     }
     path == "stackloom.yaml" || path.starts_with("stacks/") || (path.starts_with("clusters/") && yaml)
+}
+
+/// The names of the numbered releases among the sources, in order.
+pub fn numbered_releases(sources: &Sources) -> Vec<String> {
+    let files = sources.below("generated/releases");
+    let mut names: Vec<_> = files
+        .filter_map(|source| source.path.strip_prefix("generated/releases/")?.split_once('/'))
+        .map(|(name, _)| name.to_owned())
+        .collect();
+    names.dedup();
+    names
 }
 
 /// Whether a release is a head release (channel `hash`), which is made anew by every run.

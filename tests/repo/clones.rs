@@ -164,3 +164,32 @@ fn hooks_are_not_run() {
     assert!(result.unwrap().commit.is_some());
     assert!(!sandbox.has(".git/hooks/was-run"));
 }
+
+/// The program as a hook of git's own.
+#[test]
+fn inside_a_hook_nothing_is_committed_unasked() {
+    let sandbox = Sandbox::repository();
+    let program = env!("CARGO_BIN_EXE_stackloom");
+    let hook = |name: &str, command: &str| {
+        sandbox.write(&format!(".git/hooks/{name}"), format!("#!/bin/sh\nexec {command}\n"));
+        let file = sandbox.root.join(".git/hooks").join(name);
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    git_in(&sandbox.root).args(["commit", "-qm", "first", "--allow-empty"]).status().unwrap();
+    let mut init = std::process::Command::new(program);
+    let init = init.args(["init", "--name", "demo"]).current_dir(&sandbox.root).output().unwrap();
+    assert!(init.status.success(), "{init:?}");
+    sandbox.git(&["add", "."]);
+    hook("pre-commit", &format!("{program} generate --commit"));
+    for arguments in [&["commit", "-qm", "mine"][..], &["commit", "-qam", "mine"]] {
+        let output = sandbox.try_git(arguments);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("`GIT_INDEX_FILE` is set"), "{said}");
+        assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
+    }
+    fs::remove_file(sandbox.root.join(".git/hooks/pre-commit")).unwrap();
+    hook("post-commit", &format!("env -u GIT_INDEX_FILE {program} generate --commit"));
+    sandbox.git(&["commit", "-qm", "mine"]);
+    assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "3");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+}

@@ -2,11 +2,14 @@
 
 use std::{
     fs,
-    io::{BufRead as _, BufReader, Read as _},
+    io::{BufRead as _, BufReader},
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc::{Receiver, channel},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, channel},
+    },
     time::{Duration, Instant},
 };
 
@@ -37,23 +40,42 @@ fn stackloom(folder: &Path) -> Command {
 struct Watching {
     child: Child,
     records: Receiver<Json>,
+    /// All that came on standard error.
+    talk: Arc<Mutex<String>>,
 }
 
 impl Watching {
     fn begin(sandbox: &Sandbox, options: &[&str]) -> Self {
         let mut command = stackloom(&sandbox.root);
-        command.args(["watch", "--format", "json"]).args(options);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        command.arg("watch").args(options).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let (send, records) = channel();
+        let out = BufReader::new(child.stdout.take().unwrap());
         std::thread::spawn(move || {
-            for line in lines.map_while(Result::ok) {
-                if send.send(serde_json::from_str(&line).unwrap()).is_err() {
-                    return;
-                }
+            for record in
+                out.lines().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok())
+            {
+                send.send(record).ok();
             }
         });
-        Self { child, records }
+        let talk = Arc::new(Mutex::new(String::new()));
+        let (err, heard) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&talk));
+        std::thread::spawn(move || {
+            for line in err.lines().map_while(Result::ok) {
+                heard.lock().unwrap().extend([line.as_str(), "\n"]);
+            }
+        });
+        Self { child, records, talk }
+    }
+
+    /// The same, with one object for each run.
+    fn begin_json(sandbox: &Sandbox, options: &[&str]) -> Self {
+        Self::begin(sandbox, &[&["--format", "json"], options].concat())
+    }
+
+    /// How often it has said something on standard error.
+    fn count(&self, what: &str) -> usize {
+        self.talk.lock().unwrap().matches(what).count()
     }
 
     /// The next thing that it says.
@@ -82,15 +104,12 @@ impl Watching {
         assert!(more.is_empty(), "runs that nobody asked for: {more:#?}");
     }
 
-    /// Ends it, and takes what it said on standard error.
-    fn end(mut self, signal: &str) -> String {
+    /// Ends it.
+    fn end(mut self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
         let status = self.child.wait().unwrap();
         assert_eq!(status.code(), Some(0), "{status}");
-        let mut said = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        said
     }
 }
 
@@ -157,7 +176,7 @@ const WAYS: [(&str, Save); 6] = [
     }),
     ("emptied and written", |_, file, text| {
         fs::write(file, "").unwrap();
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(60));
         fs::write(file, text).unwrap();
     }),
     ("renamed over", |_, file, text| {
@@ -173,7 +192,7 @@ const WAYS: [(&str, Save); 6] = [
     }),
     ("deleted and created", |_, file, text| {
         fs::remove_file(file).ok();
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(60));
         fs::write(file, text).unwrap();
     }),
     ("in a folder that is moved away and back", |sandbox, file, text| {
@@ -187,7 +206,7 @@ const WAYS: [(&str, Save); 6] = [
 #[test]
 fn every_way_of_saving_ends_in_the_right_tree() {
     let sandbox = fleet();
-    let watching = Watching::begin(&sandbox, &["--commit"]);
+    let watching = Watching::begin_json(&sandbox, &["--commit"]);
     assert!(watching.next()["commit"].is_string());
     watching.is_quiet();
     let mut runs = Vec::new();
@@ -217,7 +236,7 @@ fn every_way_of_saving_ends_in_the_right_tree() {
 #[test]
 fn checkouts_stashes_and_moved_folders_are_followed() {
     let sandbox = fleet();
-    let watching = Watching::begin(&sandbox, &["--commit"]);
+    let watching = Watching::begin_json(&sandbox, &["--commit"]);
     watching.next();
     git(&sandbox, &["checkout", "-qb", "side"]);
     sandbox.write(ONE, definition("dev-1", "side"));
@@ -254,7 +273,7 @@ fn checkouts_stashes_and_moved_folders_are_followed() {
 fn links_are_followed_to_where_they_lead() {
     let sandbox = fleet();
     sandbox.write("shared/one.yaml", definition("linked", "before"));
-    let watching = Watching::begin(&sandbox, &[]);
+    let watching = Watching::begin_json(&sandbox, &[]);
     watching.next();
     symlink("../../shared/one.yaml", sandbox.root.join("clusters/dev/linked.yaml")).unwrap();
     let path = "generated/management/mgmt/clusters/team-a/linked/cluster/cluster.yaml";
@@ -268,27 +287,26 @@ fn links_are_followed_to_where_they_lead() {
 #[test]
 fn faults_are_told_once_and_end_nothing() {
     let sandbox = fleet();
-    let mut command = stackloom(&sandbox.root);
-    let child = command.arg("watch").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let watching = Watching { child, records: channel().1 };
-    let one = sandbox.root.join("generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml");
-    watching.until(|| one.exists(), "the first run");
+    let watching = Watching::begin(&sandbox, &[]);
+    let one = || sandbox.read("generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml");
+    watching.until(|| one().is_some(), "the first run");
+    let first = one();
+    let (fault, again) = ("error[yaml-syntax]", "still the same 1 error; nothing was written");
     sandbox.write("clusters/dev/bad.yaml", "kind: [\n");
-    std::thread::sleep(QUIET);
+    watching.until(|| watching.count(fault) > 0, "a fault");
     sandbox.write(ONE, definition("dev-1", "later"));
-    std::thread::sleep(QUIET);
-    assert!(!fs::read_to_string(&one).unwrap().contains("later"), "written in spite of a fault");
+    watching.until(|| watching.count(again) > 0, "the same fault");
+    assert_eq!(one(), first, "written in spite of a fault");
     fs::remove_file(sandbox.root.join("clusters/dev/bad.yaml")).unwrap();
-    watching.until(|| fs::read_to_string(&one).unwrap().contains("mark: later"), "the fault is gone");
-    let said = watching.end("INT");
-    assert_eq!(said.matches("error[yaml-syntax]").count(), 1, "{said}");
-    assert_eq!(said.matches("still the same 1 error; nothing was written").count(), 1, "{said}");
+    watching.until(|| one().unwrap().contains("mark: later"), "the fault is gone");
+    assert_eq!((watching.count(fault), watching.count(again)), (1, 1));
+    watching.end("INT");
 }
 
 #[test]
 fn a_locked_index_is_waited_for_and_then_told() {
     let sandbox = fleet();
-    let watching = Watching::begin(&sandbox, &["--commit"]);
+    let watching = Watching::begin_json(&sandbox, &["--commit"]);
     watching.next();
     let lock = sandbox.root.join(".git/index.lock");
     fs::write(&lock, "").unwrap();
@@ -312,7 +330,7 @@ fn a_locked_index_is_waited_for_and_then_told() {
 #[test]
 fn without_the_operating_system_it_looks_by_itself() {
     let sandbox = fleet();
-    let watching = Watching::begin(&sandbox, &["--poll", "1"]);
+    let watching = Watching::begin_json(&sandbox, &["--poll", "1"]);
     watching.next();
     sandbox.write("clusters/dev/a/b/two.yaml", definition("two", "polled"));
     let run = watching.next();

@@ -19,6 +19,10 @@ const COMMANDS: &[&[&str]] = &[
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["release"],
+    &["release", "prune"],
+    &["release", "tag"],
+    &["releases"],
     &["remove"],
     &["watch"],
     &["schema"],
@@ -169,17 +173,19 @@ fn new_refuses_what_is_wrong_before_it_writes() {
     ends(root.path(), &["new", "stack", "hetzner/base"], 0);
     let before = sandbox::snapshot(root.path());
     let cluster = ["new", "cluster", "dev-9"];
-    let faults: [&[&str]; 7] = [
+    let faults: [&[&str]; 8] = [
         &["--management-cluster", "mgnt"],
         &["--namespace", "Team_A"],
         &["--kubernetes", "1.20", "--stack", "docker/scs"],
         &["--stack", "docker/unknown", "--kubernetes", "1.35"],
         &["--stack", "no-stack"],
+        &["--stack", "docker/other"],
         &["--stack", "docker/scs", "--kubernetes", "1.35.1"],
         &["--folder", "clusters/dev/dev-1.yaml"],
     ];
     for fault in faults {
         let refused = ends(root.path(), &[&cluster, fault].concat(), 1);
+        assert!(refused.err.contains("error["), "{fault:?}\n{}", refused.err);
         assert!(refused.err.contains("nothing was written"), "{}", refused.err);
     }
     // A cluster of this name is there already, in another folder.

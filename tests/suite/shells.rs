@@ -34,6 +34,10 @@ fn bash_completes_names_of_the_fleet() {
         (&["new", "cluster", "x", "--kubernetes", "1.3"], "1.34 1.35 1.36"),
         (&["new", "cluster", "x", "--management-cluster", ""], "mgmt"),
         (&["new", "cluster", "x", "--namespace", ""], "team-a team-b"),
+        (&["remove", "dev-"], "dev-a-1 dev-a-2 dev-b-1"),
+        (&["remove", "dev-a-1", "--addon", "me"], "metrics-server"),
+        (&["generate", "--only", "dev-b"], "dev-b-1"),
+        (&["topology", "staging-a"], "staging-a-1"),
         (&["-C", "stacks", "new", "cluster", "x", "--stack", "o"], ""),
     ];
     let mut script = "source <(stackloom completions bash)\n\

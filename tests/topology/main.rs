@@ -10,6 +10,8 @@
 )]
 
 mod case;
+mod conformance;
+mod hostile;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -212,6 +212,7 @@ impl One<'_> {
                 version,
                 removal,
                 unlisted: reason.zip(unlisted.map(|node| node.origin)),
+                release: node.get("release").and_then(|one| Some((one.as_str()?.to_owned(), one.origin))),
                 values: node.get("values").cloned(),
             };
             choices.insert(entry.key.name.to_string(), choice);

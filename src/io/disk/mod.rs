@@ -5,6 +5,7 @@
 mod check;
 mod compare;
 mod read;
+mod release;
 mod scaffold;
 mod scan;
 mod sink;
@@ -16,8 +17,9 @@ use std::{
 };
 
 use crate::{
+    io::git,
     note::{Fault, Notes},
-    world::{Input, World},
+    world::{Input, World, numbered_releases},
 };
 
 pub use check::CheckSink;
@@ -28,6 +30,7 @@ pub use sink::DiskSink;
 pub use stage::Step;
 
 pub(super) use check::begun;
+pub(super) use release::{place_release, remove_release};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 
 /// The folder of a fleet.
@@ -58,7 +61,14 @@ impl Workspace {
 
 impl World for Workspace {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
-        read::read(&self.root, notes)
+        let mut input = read::read(&self.root, notes)?;
+        if !numbered_releases(&input.sources).is_empty() {
+            // What git cannot say is not verified, and told as that; generating needs no repository.
+            let repository = git::Repository::find(self).ok().flatten();
+            let recorded = repository.and_then(|repository| repository.recorded(&input.sources).ok());
+            input.recorded = recorded.unwrap_or_default();
+        }
+        Ok(input)
     }
 }
 

@@ -48,7 +48,8 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
             Err(wrong) => notes.append(wrong),
         }
     }
-    Ok(Input { sources: Sources::new(sources), companions, folder: super::folder_in_repository(root)? })
+    let folder = super::folder_in_repository(root)?;
+    Ok(Input { sources: Sources::new(sources), companions, folder, ..Input::default() })
 }
 
 /// What there is to read.

@@ -31,6 +31,8 @@ pub enum Step {
     Objects,
     /// The branch names the new commit.
     Reference,
+    /// One more release has its tag.
+    Tagged,
     /// One more file of the tree is as it is meant.
     File,
     /// The tree on disk is as it is meant.
@@ -90,7 +92,8 @@ impl Stage {
         fs::rename(self.slot(index), self.root.join(path.as_str())).map_err(|error| cannot_write(path, error))
     }
 
-    fn open(&mut self) -> Result<(), Fault> {
+    /// Makes the folder, and takes the tree for itself.
+    pub(super) fn open(&mut self) -> Result<(), Fault> {
         if self.open {
             return Ok(());
         }

@@ -17,7 +17,7 @@ use super::{
     Repository, Tip,
     index::{LockedIndex, Meant},
     objects::Objects,
-    sign::sign,
+    sign::{Signed, sign},
     trees::{Entry, FILE, Listing, note_foreign_in_head},
 };
 use crate::{
@@ -133,7 +133,7 @@ impl CommitSink {
     /// Writes the commit, and has the branch name it.
     fn write_commit(&mut self, tree: Oid, message: &str) -> Result<Oid, Fault> {
         let open = begun(self.open.as_mut())?;
-        let commit = commit(&self.repository, open, tree, message)?;
+        let commit = commit(&self.repository, &open.tip, &open.objects, tree, message)?;
         self.disk.tell(Step::Objects)?;
         let subject = message.lines().next().unwrap_or_default();
         move_reference(&self.repository, &open.tip, commit, subject)?;
@@ -168,6 +168,7 @@ impl Sink for CommitSink {
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
         self.open = None;
         let repository = &self.repository;
+        Repository::refuse_other_index()?;
         repository.refuse_unfinished()?;
         repository.identity()?;
         let index = LockedIndex::take(repository)?;
@@ -228,27 +229,38 @@ impl Sink for CommitSink {
 }
 
 /// Makes the commit; nothing names it yet.
-fn commit(repository: &Repository, open: &Open, tree: Oid, message: &str) -> Result<Oid, Fault> {
+pub(super) fn commit(
+    repository: &Repository,
+    tip: &Tip,
+    objects: &Objects,
+    tree: Oid,
+    message: &str,
+) -> Result<Oid, Fault> {
     let failed = |error| Fault::because("cannot write the commit", error);
     let inner = &repository.inner;
     let (author, committer) = repository.identity()?;
     let tree = inner.find_tree(tree).map_err(failed)?;
-    let parent = open.tip.commit().map(|id| inner.find_commit(id)).transpose().map_err(failed)?;
+    let parent = tip.commit().map(|id| inner.find_commit(id)).transpose().map_err(failed)?;
     let parents: Vec<_> = parent.iter().collect();
     let buffer = inner.commit_create_buffer(&author, &committer, message, &tree, &parents).map_err(failed)?;
     let text = std::str::from_utf8(&buffer)
         .map_err(|error| Fault::because("the commit is not UTF-8; look at `git config user.name`", error))?;
-    let id = match sign(repository, &committer, text)? {
+    let id = match sign(repository, Signed::Commit, &committer, text)? {
         Some(signature) => inner.commit_signed(text, &signature, None),
         None => inner.odb().and_then(|odb| odb.write(ObjectType::Commit, &buffer)),
     };
     let id = id.map_err(failed)?;
-    open.objects.sync(id)?;
+    objects.sync(id)?;
     Ok(id)
 }
 
 /// Has the branch name a commit, if it still names what it named when the run began.
-fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str) -> Result<(), Fault> {
+pub(super) fn move_reference(
+    repository: &Repository,
+    tip: &Tip,
+    commit: Oid,
+    subject: &str,
+) -> Result<(), Fault> {
     let inner = &repository.inner;
     // A branch may have been left that did not move itself.
     if repository.tip()? != *tip {
@@ -290,7 +302,7 @@ fn moved_meanwhile(name: &str) -> Fault {
 }
 
 /// What is said when the commit is there and the rest is not.
-fn left_behind(commit: Option<Oid>, fault: Fault) -> Fault {
+pub(super) fn left_behind(commit: Option<Oid>, fault: Fault) -> Fault {
     match commit {
         None => fault,
         Some(id) => {

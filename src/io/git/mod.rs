@@ -6,9 +6,14 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod journal;
+mod release;
+mod released;
 mod revision;
 mod sign;
+mod tag;
 mod trees;
+mod usage;
 
 use std::{
     env,
@@ -21,6 +26,8 @@ use super::disk::Workspace;
 use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
+pub use release::{NewRelease, ReleaseRun, Released};
+pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.
 pub struct Repository {
@@ -161,6 +168,16 @@ impl Repository {
             .and_then(|mut config| heed_environment(&mut config))
             .map_err(|error| Fault::because("cannot read git's configuration", error))?;
         Ok(Self { inner, work_tree, prefix })
+    }
+
+    /// Refuses to commit from within a commit of git's own, or by another index than the repository's.
+    fn refuse_other_index() -> Result<(), Fault> {
+        if env::var_os("GIT_INDEX_FILE").is_none() {
+            return Ok(());
+        }
+        Err(Fault::new("`GIT_INDEX_FILE` is set, as git does for its hooks, so nothing is committed")
+            .hint("a commit made inside `pre-commit` makes git's own fail; a good hook is `stackloom generate --check`")
+            .hint("where no commit is under way, as in `post-commit`: `env -u GIT_INDEX_FILE stackloom generate --commit`"))
     }
 
     /// Refuses a repository in the middle of something that a commit would disturb.

@@ -1,4 +1,4 @@
-//! Signing commits as `commit.gpgsign` asks, with the programs that git would run.
+//! Signing commits as `commit.gpgsign` asks and tags as `tag.gpgsign` does, with the programs that git would run.
 
 use std::{
     fs::{self, OpenOptions},
@@ -11,9 +11,26 @@ use git2::{Config, Signature};
 use super::Repository;
 use crate::{io::program, note::Fault};
 
-/// The signature of a commit, if commits are to be signed.
+/// What is signed, and the settings that ask for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Signed {
+    Commit,
+    Tag,
+}
+
+impl Signed {
+    fn settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Commit => &["commit.gpgsign"],
+            Self::Tag => &["tag.gpgsign", "tag.forcesignannotated"],
+        }
+    }
+}
+
+/// The signature of a commit or an annotated tag, if such are to be signed.
 pub(super) fn sign(
     repository: &Repository,
+    what: Signed,
     committer: &Signature,
     commit: &str,
 ) -> Result<Option<String>, Fault> {
@@ -22,7 +39,7 @@ pub(super) fn sign(
         .config()
         .and_then(|mut config| config.snapshot())
         .map_err(|error| Fault::because("cannot read git's configuration", error))?;
-    if !config.get_bool("commit.gpgsign").unwrap_or(false) {
+    if !what.settings().iter().any(|key| config.get_bool(key).unwrap_or(false)) {
         return Ok(None);
     }
     let format = config.get_string("gpg.format").unwrap_or_else(|_| "openpgp".to_owned());
@@ -143,5 +160,5 @@ fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
 }
 
 fn failed(program: &str, said: &str) -> Fault {
-    Fault::new(format!("`{program}` could not sign the commit: {}", said.trim()))
+    Fault::new(format!("`{program}` could not sign: {}", said.trim()))
 }

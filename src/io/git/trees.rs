@@ -14,6 +14,9 @@ use crate::{
 /// The mode of a plain file.
 pub(super) const FILE: i32 = 0o100_644;
 
+/// Where releases lie in a fleet.
+pub(super) const RELEASES: &str = "generated/releases";
+
 /// The mode of a folder.
 const FOLDER: i32 = 0o040_000;
 

@@ -62,7 +62,7 @@ fn validate_root(schema: &Value, path: &str) -> Vec<FieldError> {
         return vec![FieldError::new(ErrorType::Internal, path, detail)];
     };
     let mut errors = Vec::new();
-    validate_defaults(schema, &read, path, &mut errors);
+    validate_defaults(schema, &read, path, Rules::of_root_default, &mut errors);
     if !errors.is_empty() {
         return errors;
     }
@@ -76,7 +76,13 @@ fn validate_root(schema: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Defaults must fit their own schema, without unknown fields, and pass its rules.
-fn validate_defaults(source: &Value, schema: &Schema, path: &str, errors: &mut Vec<FieldError>) {
+fn validate_defaults(
+    source: &Value,
+    schema: &Schema,
+    path: &str,
+    rules: fn(&Value) -> Rules,
+    errors: &mut Vec<FieldError>,
+) {
     if let Some(default) = &schema.default {
         let field = format!("{path}.default");
         if !unknown_fields(default, schema, "").is_empty() {
@@ -84,7 +90,7 @@ fn validate_defaults(source: &Value, schema: &Schema, path: &str, errors: &mut V
         }
         let wrong = value_validation::validate(default, schema, &field);
         if wrong.is_empty() {
-            let rules = Rules::read(source);
+            let rules = rules(source);
             let broken = rules.judge(default, Some(default), &field).errors;
             let fits = broken.is_empty();
             errors.extend(broken);
@@ -95,12 +101,12 @@ fn validate_defaults(source: &Value, schema: &Schema, path: &str, errors: &mut V
         errors.extend(wrong);
     }
     if let (Some(items), Some(inner)) = (&schema.items, source.get("items")) {
-        validate_defaults(inner, items, &format!("{path}.items"), errors);
+        validate_defaults(inner, items, &format!("{path}.items"), Rules::read, errors);
     }
     for (name, property) in &schema.properties {
         if let Some(inner) = get(source, &["properties", name]) {
             let field = format!("{path}.properties[{name}]");
-            validate_defaults(inner, property, &field, errors);
+            validate_defaults(inner, property, &field, Rules::read, errors);
         }
     }
 }

@@ -18,7 +18,7 @@ use self::cost::look;
 use self::types::{MAX_REQUEST, Type, Typed};
 use super::fault::FieldError;
 use super::value::{get, text};
-use super::variables::rules::parse;
+use super::variables::rules::{is_too_large, parse};
 
 /// The most that one rule may cost.
 pub const RULE_LIMIT: u64 = 10_000_000;
@@ -93,6 +93,9 @@ pub struct Checked {
 /// Checks a rule of `x-kubernetes-validations`.
 pub fn check(rule: &Value, context: &Context) -> Checked {
     let mut checked = Checked::default();
+    if is_too_large(text(rule, &["rule"])) {
+        return checked;
+    }
     let own = Typed::of(&context.schema);
     let times = context.cardinality.unwrap_or(MAX_REQUEST / (own.min_bytes + 1));
     let variables = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);

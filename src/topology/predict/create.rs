@@ -7,7 +7,7 @@ use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
-use crate::topology::fault::{By, Fault, Opaque, Stage};
+use crate::topology::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::{get, set, text};
@@ -66,8 +66,36 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     if faults.is_empty() { missing } else { faults }
 }
 
+/// Values nest no deeper in any real object; walking over them recurses.
+const MAX_DEPTH: usize = 300;
+
+/// Whether a value nests too deep to be followed; found without recursion.
+fn nests_too_deep(object: &Value) -> bool {
+    let mut level: Vec<&Value> = vec![object];
+    for _ in 0..MAX_DEPTH {
+        level = level
+            .iter()
+            .flat_map(|value| {
+                let fields = value.as_object().into_iter().flat_map(serde_json::Map::values);
+                fields.chain(value.as_array().into_iter().flatten())
+            })
+            .collect();
+        if level.is_empty() {
+            return false;
+        }
+    }
+    true
+}
+
 /// What the API server and the kubeadm webhooks refuse when an object is written.
 fn written(object: &Value, stage: Stage) -> Vec<Fault> {
+    if nests_too_deep(object) {
+        let detail =
+            format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
+        let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+        let error = FieldError::new(ErrorType::Internal, "", detail);
+        return Fault::of(stage, By::Schema, &name, vec![error]);
+    }
     let mut faults = apply_faults(object, stage);
     if faults.is_empty() {
         faults = schema_faults(object, stage);

@@ -11,7 +11,15 @@ use serde_json::Value;
 use super::kubeadm::path_matches;
 use crate::topology::value::{group, list, text};
 
-const FILES: &[&str] = &[include_str!("../data/mutable/OpenStackCluster.json")];
+const FILES: [&str; 7] = [
+    include_str!("../data/mutable/AWSCluster.json"),
+    include_str!("../data/mutable/DevCluster.json"),
+    include_str!("../data/mutable/DockerCluster.json"),
+    include_str!("../data/mutable/HetznerCluster.json"),
+    include_str!("../data/mutable/Metal3Cluster.json"),
+    include_str!("../data/mutable/OpenStackCluster.json"),
+    include_str!("../data/mutable/VSphereCluster.json"),
+];
 
 /// Whether a provider takes a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +35,7 @@ pub enum Taken {
 struct Rules {
     group: String,
     source: String,
+    refused: Vec<String>,
     mutable: Vec<String>,
     perhaps: Vec<String>,
 }
@@ -41,6 +50,7 @@ static KINDS: LazyLock<BTreeMap<String, Rules>> = LazyLock::new(|| {
         let rules = Rules {
             group: text(&file, &["group"]).to_owned(),
             source: text(&file, &["source"]).to_owned(),
+            refused: words(&file, "refused"),
             mutable: words(&file, "mutable"),
             perhaps: words(&file, "perhaps"),
         };
@@ -54,12 +64,54 @@ pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&
     let rules = KINDS.get(kind).filter(|rules| rules.group == group(api_version));
     let Some(rules) = rules else { return (Taken::Unknown, None) };
     let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));
-    let taken = if any(&rules.mutable) {
-        Taken::Yes
+    let taken = if any(&rules.refused) {
+        Taken::No
     } else if any(&rules.perhaps) {
         Taken::Unknown
+    } else if any(&rules.mutable) {
+        Taken::Yes
     } else {
         Taken::No
     };
     (taken, Some(&rules.source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(kind: &str, path: &str) -> Taken {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        takes("infrastructure.cluster.x-k8s.io/v1beta1", kind, &path).0
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_read_and_names_its_source() {
+        assert_eq!(KINDS.len(), FILES.len());
+        for (kind, rules) in KINDS.iter() {
+            assert!(rules.source.contains(" v"), "the source of {kind} has no version");
+            assert!(!rules.mutable.is_empty(), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_a_webhook_refuses_comes_before_what_it_takes() {
+        assert_eq!(taken("AWSCluster", "region"), Taken::No);
+        assert_eq!(taken("AWSCluster", "sshKeyName"), Taken::Yes);
+        assert_eq!(taken("AWSCluster", "controlPlaneLoadBalancer.scheme"), Taken::Unknown);
+        assert_eq!(taken("HetznerCluster", "hcloudNetwork.cidrBlock"), Taken::No);
+        assert_eq!(taken("HetznerCluster", "sshKeys.hcloud"), Taken::Yes);
+        assert_eq!(taken("OpenStackCluster", "identityRef.region"), Taken::No);
+        assert_eq!(taken("OpenStackCluster", "identityRef.name"), Taken::Yes);
+        assert_eq!(taken("OpenStackCluster", "networkMTU"), Taken::No);
+        assert_eq!(taken("DockerCluster", "failureDomains"), Taken::Unknown);
+        assert_eq!(taken("VSphereCluster", "server"), Taken::Yes);
+        assert_eq!(taken("AcmeCluster", "anything"), Taken::Unknown);
+    }
+
+    #[test]
+    fn another_group_of_the_same_kind_is_another_kind() {
+        let (taken, source) = takes("vmware.infrastructure.cluster.x-k8s.io/v1beta1", "VSphereCluster", &[]);
+        assert_eq!((taken, source), (Taken::Unknown, None));
+    }
 }

@@ -22,6 +22,8 @@ use crate::topology::value::{list, text};
 #[derive(Debug, Default)]
 pub struct Rules {
     own: Vec<Rule>,
+    /// Why none of its own rules can be compiled.
+    uncompiled: Option<&'static str>,
     shape: Shape,
     properties: BTreeMap<String, Rules>,
     additional: Option<Box<Rules>>,
@@ -32,6 +34,8 @@ pub struct Rules {
 struct Rule {
     source: String,
     expression: Result<IdedExpr, String>,
+    /// Why upstream does not compile it.
+    fault: Option<String>,
     uses_old: bool,
     message: String,
     message_expression: Option<IdedExpr>,
@@ -91,8 +95,22 @@ fn type_name(value: &CelValue) -> String {
     })
 }
 
+/// The longest rule that a class may have by the schema of its kind.
+const MAX_LENGTH: usize = 4096;
+/// Operators and brackets of one expression: parser and evaluator recurse over them.
+const MAX_OPERATORS: usize = 400;
+
+/// Whether an expression is larger than this program follows. Nothing is said of it then.
+pub fn is_too_large(expression: &str) -> bool {
+    let operators = expression.chars().filter(|c| "+-*/%<>=!&|?([{".contains(*c)).count();
+    expression.len() > MAX_LENGTH || operators > MAX_OPERATORS
+}
+
 /// Parses an expression as Kubernetes does, with optional syntax.
 pub fn parse(expression: &str) -> Result<IdedExpr, String> {
+    if is_too_large(expression) {
+        return Err("it is larger than this program follows".to_owned());
+    }
     let parser = Parser::new().enable_optional_syntax(true);
     parser.parse(expression).map_err(|error| error.to_string())
 }
@@ -101,6 +119,28 @@ impl Rules {
     /// Compiles the rules of a schema; empty where there are none.
     pub fn read(schema: &Value) -> Self {
         Self::at(schema, 0)
+    }
+
+    /// Compiles the rules by which the default of a whole variable is judged. Upstream makes no type of a list there,
+    /// so that no rule inside of it compiles, and those of properties inside of it are left out.
+    pub fn of_root_default(schema: &Value) -> Self {
+        let rules = Self::read(schema);
+        if text(schema, &["type"]) == "array" { rules.without_type() } else { rules }
+    }
+
+    fn without_type(self) -> Self {
+        let inner = |rules: Option<Box<Self>>| {
+            rules.map(|rules| rules.without_type()).filter(|rules| !rules.is_empty()).map(Box::new)
+        };
+        let failed = "rule compiler initialization error: failed to convert to declType";
+        Self {
+            uncompiled: (!self.own.is_empty()).then_some(failed),
+            own: Vec::new(),
+            shape: Shape::default(),
+            properties: BTreeMap::new(),
+            additional: inner(self.additional),
+            items: inner(self.items),
+        }
     }
 
     fn at(schema: &Value, depth: usize) -> Self {
@@ -125,6 +165,7 @@ impl Rules {
         let own: Vec<Rule> =
             list(schema, &["x-kubernetes-validations"]).iter().map(|rule| Rule::read(rule, schema)).collect();
         Self {
+            uncompiled: None,
             shape: if own.is_empty() { Shape::default() } else { Shape::read(schema, depth) },
             own,
             properties,
@@ -135,7 +176,8 @@ impl Rules {
 
     /// Whether there is no rule anywhere.
     pub fn is_empty(&self) -> bool {
-        self.own.is_empty() && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
+        let own = self.own.is_empty() && self.uncompiled.is_none();
+        own && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
     }
 
     /// Runs all rules. Without an old value, transition rules do not run.
@@ -150,6 +192,9 @@ impl Rules {
     fn walk(&self, value: &Value, old: Option<&Value>, field: &str, base: &Context<'_>, all: &mut Judgement) {
         if value.is_null() {
             return;
+        }
+        if let Some(failed) = self.uncompiled {
+            all.errors.push(FieldError::invalid(field, failed));
         }
         if !self.own.is_empty() {
             let mut context = base.new_inner_scope();
@@ -184,9 +229,8 @@ impl Rules {
 }
 
 /// Rules that no `ClusterClass` could have, because they may take too long, are not run.
-fn affordable(rule: &Value, schema: &Value) -> Result<(), String> {
-    let costs = cel::check(rule, &cel::Context::root(schema)).costs;
-    match costs.iter().find(|(_, cost)| *cost > cel::RULE_LIMIT) {
+fn affordable(checked: &cel::Checked) -> Result<(), String> {
+    match checked.costs.iter().find(|(_, cost)| *cost > cel::RULE_LIMIT) {
         Some((part, _)) => Err(format!("its {part} may take too long")),
         None => Ok(()),
     }
@@ -195,12 +239,14 @@ fn affordable(rule: &Value, schema: &Value) -> Result<(), String> {
 impl Rule {
     fn read(rule: &Value, schema: &Value) -> Self {
         let source = text(rule, &["rule"]);
-        let expression = affordable(rule, schema).and_then(|()| parse(source));
+        let checked = cel::check(rule, &cel::Context::root(schema));
+        let expression = affordable(&checked).and_then(|()| parse(source));
         let uses_old =
             expression.as_ref().is_ok_and(|expression| expression.references().has_variable("oldSelf"));
         let message_expression = text(rule, &["messageExpression"]);
         Self {
             uses_old,
+            fault: checked.faults.into_iter().find(|fault| fault.part == "rule").map(|fault| fault.detail),
             expression,
             message: text(rule, &["message"]).to_owned(),
             message_expression: Some(message_expression)
@@ -218,6 +264,10 @@ impl Rule {
     }
 
     fn judge(&self, context: &Context<'_>, has_old: bool, field: &str, all: &mut Judgement) {
+        if let Some(fault) = &self.fault {
+            all.errors.push(FieldError::invalid(field, format!("rule compile error: {fault}")));
+            return;
+        }
         if self.uses_old && !has_old {
             return;
         }

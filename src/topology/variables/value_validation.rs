@@ -44,6 +44,21 @@ struct Place<'a> {
     field: &'a str,
 }
 
+/// Whether a number fits the integers of a schema, judged by its digits as upstream does.
+fn in_range(number: f64, schema: &Schema) -> bool {
+    if schema.types.as_slice() != ["integer"] {
+        return true;
+    }
+    let (least, most) = match schema.format.as_str() {
+        "int32" => (f64::from(i32::MIN), f64::from(i32::MAX)),
+        "uint32" => (0.0, f64::from(u32::MAX)),
+        "uint64" => (0.0, 18_446_744_073_709_549_568.0),
+        // The greatest below two to the power of 63.
+        _ => (-9_223_372_036_854_775_808.0, 9_223_372_036_854_774_784.0),
+    };
+    number.fract() == 0.0 && (least..=most).contains(&number)
+}
+
 /// All errors of a value; `field` is the path of the value.
 pub fn validate(value: &Value, schema: &Schema, field: &str) -> Vec<FieldError> {
     Place { field }.check(value, schema, "").errors
@@ -157,6 +172,11 @@ impl Place<'_> {
     fn check_number(&self, number: Option<f64>, schema: &Schema, path: &str) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 2 };
         let Some(number) = number else { return all };
+        if !in_range(number, schema) {
+            // Upstream's check of ranges knows no field: the error is that of the whole value.
+            let detail = format!("Checked value must be of type integer in {path}");
+            all.merge(Outcome::one(FieldError::invalid(self.field, detail)));
+        }
         let limits = &schema.limits;
         let mut fail = |words: &str, limit: f64| {
             let detail = format!("{path} in body should be {words} {limit}");

@@ -49,6 +49,27 @@ func (c *Checker) release(cluster *clusterv1.Cluster) (*release, error) {
 	return nil, fmt.Errorf("no release of the tree holds ClusterClass %s", key.Name)
 }
 
+// Release is a class with its templates, as it would stand reconciled in the API.
+type Release struct{ release *release }
+
+// NewRelease does to a class what its controller does.
+func NewRelease(class *clusterv1.ClusterClass, templates []*unstructured.Unstructured) *Release {
+	reconcile(class)
+	found := map[string]*unstructured.Unstructured{}
+	for _, t := range templates {
+		found[t.GetAPIVersion()+"/"+t.GetKind()+" "+t.GetName()] = t
+	}
+	return &Release{&release{class, found, api{class: class}}}
+}
+
+// Client answers what the webhooks ask about the class.
+func (r *Release) Client() client.Client { return r.release.client }
+
+// State computes what the topology controller wants to exist for a new Cluster.
+func (r *Release) State(ctx context.Context, cluster *clusterv1.Cluster) (*scope.ClusterState, error) {
+	return r.release.state(ctx, cluster)
+}
+
 func reconcile(class *clusterv1.ClusterClass) {
 	for _, v := range class.Spec.Variables {
 		class.Status.Variables = append(class.Status.Variables, clusterv1.ClusterClassStatusVariable{
@@ -112,6 +133,14 @@ type object struct {
 
 // desired computes what the topology controller creates for a new Cluster, patches applied.
 func (r *release) desired(ctx context.Context, cluster *clusterv1.Cluster) ([]object, error) {
+	state, err := r.state(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
+	return flatten(state)
+}
+
+func (r *release) state(ctx context.Context, cluster *clusterv1.Cluster) (*scope.ClusterState, error) {
 	generator, err := desiredstate.NewGenerator(r.client, unreachable{}, nil, nil, nil)
 	if err != nil {
 		return nil, err
@@ -121,11 +150,7 @@ func (r *release) desired(ctx context.Context, cluster *clusterv1.Cluster) ([]ob
 	if s.Blueprint, err = r.blueprint(cluster); err != nil {
 		return nil, err
 	}
-	state, err := generator.Generate(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	return flatten(state)
+	return generator.Generate(ctx, s)
 }
 
 func (r *release) template(ref clusterv1.ClusterClassTemplateReference) (*unstructured.Unstructured, error) {

@@ -1,0 +1,153 @@
+//! `stackloom release prune`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world};
+use crate::{
+    definition::Channel,
+    generate,
+    io::{
+        disk::Workspace,
+        git::{ReleaseRun, Repository},
+    },
+    note::Notes,
+    plan::release_name,
+    publish,
+    release::{Catalogue, Listed},
+};
+
+/// Remove numbered releases that no cluster uses, in one commit
+///
+/// Kept are the newest of each stack, Kubernetes minor and channel, and whatever a definition or the tree names: here, in
+/// HEAD, in what HEAD follows and in the branches that engines read, as they were last fetched. Tags stay, so a release
+/// can be had back, and its name is never used again. No class is taken from a management cluster: the command to do that
+/// is printed, and Cluster API refuses it for classes in use.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  git fetch && stackloom release prune --dry-run\n  stackloom release prune"
+)]
+pub(super) struct Args {
+    /// Remove nothing; say what would be removed, and what is kept and why
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
+    let catalogue = match generate::catalogue(&world, &mut notes) {
+        Ok(catalogue) => catalogue,
+        Err(failure) => {
+            printer.notes(&notes);
+            let exit = input_or_world(failure)?;
+            printer.talk("nothing was removed");
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    let opened;
+    let repository = match &run {
+        Some(run) => run.repository(),
+        None => {
+            opened = Repository::discover(&world)?;
+            &opened
+        }
+    };
+    let kept = kept(&catalogue, repository)?;
+    let numbered = catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash);
+    let names = numbered.map(|one| one.release.name.clone());
+    let removed: Vec<String> = names.filter(|name| !kept.contains_key(name)).collect();
+    let commit = match run {
+        Some(run) if !removed.is_empty() => {
+            run.commit(&[], &removed, &publish::releases_removed(&removed))?.commit
+        }
+        _ => None,
+    };
+    printer.notes(&notes);
+    tell(args, &removed, &kept, commit.as_deref(), printer);
+    let commands = commands(&catalogue, &removed);
+    if !removed.is_empty() {
+        printer.talk(
+            "their classes stay in the management clusters until you delete them; once this is published:",
+        );
+        for (_, command) in &commands {
+            printer.talk(&format!("  {command}"));
+        }
+    }
+    let commands: BTreeMap<_, _> = commands.into_iter().collect();
+    printer.document(
+        Exit::Done,
+        &notes,
+        json!({ "removed": removed, "kept": kept, "commit": commit, "commands": commands }),
+    );
+    Ok(Exit::Done)
+}
+
+/// The releases that stay, each with why.
+fn kept(
+    catalogue: &Catalogue,
+    repository: &Repository,
+) -> Result<BTreeMap<String, String>, crate::note::Fault> {
+    let numbered: Vec<&Listed> =
+        catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
+    let names: BTreeSet<String> = numbered.iter().map(|one| one.release.name.clone()).collect();
+    let mentioned = repository.mentioned(&names, &catalogue.branches)?;
+    let committed = repository.committed_names()?;
+    let mut kept = BTreeMap::new();
+    for one in numbered {
+        let name = &one.release.name;
+        let why = if let Some(cluster) = one.clusters.first() {
+            Some(format!("used by {cluster}"))
+        } else if one.newest {
+            Some("the newest of its minor and channel".to_owned())
+        } else if let Some(place) = mentioned.get(name) {
+            Some(format!("named in {place}"))
+        } else if committed.contains(name) {
+            None
+        } else {
+            Some("not committed".to_owned())
+        };
+        kept.extend(why.map(|why| (name.clone(), why)));
+    }
+    kept.extend(
+        catalogue.refused.iter().map(|name| (name.clone(), "not what it was when it was cut".to_owned())),
+    );
+    Ok(kept)
+}
+
+fn tell(
+    args: &Args,
+    removed: &[String],
+    kept: &BTreeMap<String, String>,
+    commit: Option<&str>,
+    printer: &Printer,
+) {
+    for (name, why) in kept.iter().filter(|_| args.dry_run || printer.is_verbose()) {
+        printer.result(&format!("keep {name}: {why}"));
+    }
+    for name in removed {
+        printer.result(&format!("remove {name}"));
+    }
+    match commit {
+        _ if removed.is_empty() => printer.result("no release to remove"),
+        None => printer.talk("this was a dry run: nothing was removed"),
+        Some(commit) => printer.result(&format!("committed as {}", &commit[..commit.len().min(12)])),
+    }
+}
+
+/// The command for each management cluster that deletes the classes of releases, by the label that Flux gives to what a
+/// release's Kustomization applied.
+fn commands(catalogue: &Catalogue, removed: &[String]) -> Vec<(String, String)> {
+    let labels: Vec<_> = removed.iter().map(|name| release_name(name)).collect();
+    let command = |(management, namespace): (&String, &String)| {
+        let selector = format!("kustomize.toolkit.fluxcd.io/name in ({})", labels.join(","));
+        let command = format!(
+            "kubectl --context {management} --namespace {namespace} delete clusterclass --selector '{selector}'"
+        );
+        (management.clone(), command)
+    };
+    if removed.is_empty() { Vec::new() } else { catalogue.class_namespaces.iter().map(command).collect() }
+}

@@ -1,0 +1,349 @@
+//! `stackloom release`: cut, tag; prune is a file of its own.
+
+use serde_json::{Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, input_or_world, prune};
+use crate::{
+    definition::Channel,
+    generate,
+    io::{
+        disk::Workspace,
+        git::{NewRelease, ReleaseRun, Repository},
+    },
+    model::{Minor, StackId},
+    note::{Fault, Notes},
+    publish,
+    release::{self, Considered, Cut, Impact, Request},
+    world::World as _,
+};
+
+/// Freeze stacks as numbered, immutable releases
+///
+/// Every stack and Kubernetes minor whose content is not that of its last release gets a next one: a folder of
+/// generated/releases/, in one commit of nothing else, and an annotated tag of the release's name. Comments, formatting,
+/// names of files and the order of keys are no content. No cluster moves: a cluster says which release it is made from.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release tag                        make missing tags, after a squash merge"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    cut: CutArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Tag(TagArgs),
+    Prune(prune::Args),
+}
+
+/// Make the annotated tags that releases of HEAD lack
+///
+/// Where pull requests are squashed, `release --no-tag` makes the release on the branch, and this makes the tag after the
+/// merge, on the oldest commit that has the release as it is. A tag that names another content is told and left alone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stackloom release tag && git push --tags")]
+struct TagArgs {}
+
+#[derive(Debug, clap::Args)]
+struct CutArgs {
+    /// The stack; all stacks where nothing is said
+    #[arg(value_name = "PROVIDER/STACK", value_parser = stack)]
+    stack: Option<StackId>,
+    /// The Kubernetes minor, such as 1.35; all that the stack serves where nothing is said
+    #[arg(long, value_name = "MINOR", value_parser = minor)]
+    kubernetes: Option<Minor>,
+    /// The channel: each has its own numbers
+    #[arg(long, value_enum, default_value = "stable")]
+    channel: ChannelName,
+    /// The version of a release of the channel `custom`, such as v7-hotfix.1
+    #[arg(long, value_name = "VERSION", required_if_eq("channel", "custom"))]
+    version: Option<String>,
+    /// Write nothing; say what would be released, and why
+    #[arg(long)]
+    dry_run: bool,
+    /// Make no tags
+    #[arg(long)]
+    no_tag: bool,
+}
+
+/// Channels as the command line names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ChannelName {
+    /// v1, v2 …, or semantic versions where the stack says so
+    Stable,
+    /// v0-beta.1, v0-beta.2 …
+    Beta,
+    /// v0-sha.<hash>: made by `generate`, for clusters that say `release: head`
+    Hash,
+    /// A version of your own, with --version
+    Custom,
+}
+
+impl ChannelName {
+    fn channel(self) -> Channel {
+        match self {
+            Self::Stable => Channel::Stable,
+            Self::Beta => Channel::Beta,
+            Self::Hash => Channel::Hash,
+            Self::Custom => Channel::Custom,
+        }
+    }
+}
+
+fn stack(text: &str) -> Result<StackId, String> {
+    StackId::parse(text)
+        .ok_or_else(|| "a stack is written <provider>/<stack>, such as openstack/scs".to_owned())
+}
+
+fn minor(text: &str) -> Result<Minor, String> {
+    Minor::parse(text).ok_or_else(|| "a minor is written like 1.35".to_owned())
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    match &args.command {
+        None => cut(&args.cut, global, printer),
+        Some(Command::Tag(_)) => tag(global, printer),
+        Some(Command::Prune(command)) => prune::run(command, global, printer),
+    }
+}
+
+fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    check_arguments(args, &mut notes);
+    if notes.errors() > 0 {
+        return end(Err(generate::Failure::Input), &notes, printer);
+    }
+    // Locked before anything is read: of two runs at once, the second one sees what the first one did, or waits.
+    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
+    let found = match &run {
+        Some(run) => consider(args, &world, run.repository(), &mut notes),
+        None => consider(args, &world, &Repository::discover(&world)?, &mut notes),
+    };
+    let considered = match found {
+        Ok(considered) => considered,
+        Err(failure) => return end(Err(failure), &notes, printer),
+    };
+    let cuts: Vec<&Cut> = considered.iter().filter_map(|one| one.cut.as_ref()).collect();
+    if let Some(run) = &run
+        && !cuts.is_empty()
+    {
+        refuse_uncommitted(&cuts, run.repository(), &mut notes)?;
+        if notes.errors() > 0 {
+            return end(Err(generate::Failure::Input), &notes, printer);
+        }
+    }
+    let released = match run {
+        Some(run) if !cuts.is_empty() => {
+            let new: Vec<_> = cuts.iter().map(|cut| new_release(cut, args.no_tag)).collect();
+            Some(run.commit(&new, &[], &message(&cuts))?)
+        }
+        _ => None,
+    };
+    printer.notes(&notes);
+    let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
+    tell(args, &considered, commit.as_deref(), &tags, printer);
+    printer.document(Exit::Done, &notes, document(&considered, commit.as_deref(), &tags));
+    Ok(Exit::Done)
+}
+
+fn check_arguments(args: &CutArgs, notes: &mut Notes) {
+    if args.channel == ChannelName::Hash {
+        notes
+            .error("hash-channel", None, "releases of the channel `hash` are not cut: `generate` makes them")
+            .hint("a cluster with `release: head` is made from one, and it is there for as long as one is");
+    }
+    match (&args.version, args.channel) {
+        (Some(version), ChannelName::Custom) => {
+            if let Err(form) = release::check_version(Channel::Custom, version) {
+                notes
+                    .error(
+                        "wrong-version",
+                        None,
+                        format!("`{version}` is no version of the channel `custom`"),
+                    )
+                    .hint(format!("write it as {form}"));
+            }
+        }
+        (Some(_), _) => {
+            notes
+                .error("wrong-version", None, "only a release of the channel `custom` takes a version")
+                .hint("leave `--version` out: the channel counts on by itself");
+        }
+        (None, _) => {}
+    }
+}
+
+fn consider(
+    args: &CutArgs,
+    world: &Workspace,
+    repository: &Repository,
+    notes: &mut Notes,
+) -> Result<Vec<Considered>, generate::Failure> {
+    let request = Request {
+        stack: args.stack.clone(),
+        minor: args.kubernetes,
+        channel: args.channel.channel(),
+        version: args.version.clone(),
+        taken: repository.taken_names()?,
+        commit: repository.head()?,
+    };
+    generate::cut(world, &request, notes)
+}
+
+/// A release says which commit it is of, so its stack must be as that commit has it.
+fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes) -> Result<(), Fault> {
+    let mut stacks: Vec<_> = cuts.iter().map(|cut| format!("stacks/{}", cut.release.stack)).collect();
+    stacks.dedup();
+    for path in repository.uncommitted(&stacks)? {
+        notes
+            .error("not-committed", crate::note::Place::file(path), "this is not as HEAD has it")
+            .hint("a release names the commit that it was made from: commit the stack first");
+    }
+    Ok(())
+}
+
+fn new_release(cut: &Cut, no_tag: bool) -> NewRelease {
+    NewRelease {
+        name: cut.release.name.clone(),
+        files: cut.files.clone(),
+        tag: (!no_tag).then(|| release::tag_message(&cut.notes)),
+    }
+}
+
+fn meaning(cut: &Cut) -> String {
+    match cut.release.history.as_ref().and_then(|history| history.impact.clone()) {
+        Some(effects) => Impact { effects }.sentence(),
+        None => "the first one".to_owned(),
+    }
+}
+
+fn message(cuts: &[&Cut]) -> String {
+    let told: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
+    publish::releases_added(&told)
+}
+
+fn end(done: Result<(), generate::Failure>, notes: &Notes, printer: &Printer) -> Done {
+    printer.notes(notes);
+    let exit = match done {
+        Ok(()) => Exit::Done,
+        Err(failure) => input_or_world(failure)?,
+    };
+    if exit != Exit::Done {
+        printer.talk("nothing was released");
+    }
+    printer.document(exit, notes, json!({}));
+    Ok(exit)
+}
+
+fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &[String], printer: &Printer) {
+    for one in considered {
+        let what = format!("{} {}", one.stack, one.kubernetes.minor());
+        match (&one.cut, &one.last) {
+            (Some(cut), last) => {
+                let release = &cut.release;
+                let after = last.as_ref().map(|last| format!(" after {last}")).unwrap_or_default();
+                printer.result(&format!("{what}: {}{after}: {}", release.name, meaning(cut)));
+                let effects = release.history.as_ref().and_then(|history| history.impact.as_ref());
+                for (effect, why) in effects.into_iter().flatten().rev() {
+                    let why: Vec<_> = why.iter().map(String::as_str).collect();
+                    printer.result(&format!("  {}: {}", effect.words(), why.join("; ")));
+                }
+                for difference in &cut.differences {
+                    printer.result(&format!("  {}: {difference}", difference.component.name()));
+                }
+            }
+            (None, Some(last)) => printer.result(&format!("{what}: nothing changed since {last}")),
+            (None, None) => {}
+        }
+    }
+    let count = considered.iter().filter(|one| one.cut.is_some()).count();
+    match commit {
+        _ if count == 0 => printer.result("nothing to release"),
+        None => printer.talk("this was a dry run: nothing was written"),
+        Some(commit) => {
+            let tagged = if tags.is_empty() { "without tags" } else { "and tagged" };
+            printer.result(&format!("committed as {}, {tagged}", &commit[..commit.len().min(12)]));
+            if args.no_tag {
+                printer.talk("next: merge the commit, then `stackloom release tag`");
+            } else {
+                printer.talk(&format!("next: git push --atomic origin HEAD {}", tags.join(" ")));
+            }
+        }
+    }
+}
+
+fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) -> Json {
+    let releases: Vec<Json> = considered
+        .iter()
+        .map(|one| {
+            let release = one.cut.as_ref().map(|cut| {
+                let history = cut.release.history.clone().unwrap_or_default();
+                let impact = history.impact.map(|effects| {
+                    effects
+                        .iter()
+                        .map(|(effect, why)| (effect.name().to_owned(), json!(why)))
+                        .collect::<serde_json::Map<_, _>>()
+                });
+                json!({
+                    "name": cut.release.name,
+                    "version": cut.release.version,
+                    "components": {
+                        "clusterAddon": cut.release.components.cluster_addon,
+                        "nodeImage": cut.release.components.node_image,
+                    },
+                    "bumped": history.bumped.iter().map(|one| one.name()).collect::<Vec<_>>(),
+                    "impact": impact,
+                    "differences": cut.differences.iter().map(|one| json!({
+                        "component": one.component.name(),
+                        "object": one.object,
+                        "field": one.field,
+                        "before": one.before.as_ref().map(crate::yaml::to_json),
+                        "after": one.after.as_ref().map(crate::yaml::to_json),
+                    })).collect::<Vec<_>>(),
+                })
+            });
+            json!({
+                "stack": one.stack.to_string(),
+                "kubernetes": one.kubernetes.to_string(),
+                "last": one.last,
+                "release": release,
+            })
+        })
+        .collect();
+    json!({ "releases": releases, "commit": commit, "tags": tags })
+}
+
+fn tag(global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let repository = Repository::discover(&world)?;
+    let mut notes = Notes::new();
+    let input = world.read(&mut notes)?;
+    let messages = release::numbered_notes(&input, &mut notes);
+    let (made, elsewhere) = repository.tag_releases(&messages)?;
+    for name in &elsewhere {
+        notes
+            .error(
+                "release-tag",
+                None,
+                format!("the tag `{name}` names another content than the release of HEAD"),
+            )
+            .hint(format!("compare them: `git diff {name} HEAD -- generated/releases/{name}`"));
+    }
+    let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
+    printer.notes(&notes);
+    for name in &made {
+        printer.result(&format!("{name} tagged"));
+    }
+    if made.is_empty() && exit == Exit::Done {
+        printer.result("every release of HEAD has its tag");
+    } else if !made.is_empty() {
+        printer.talk(&format!("next: git push origin {}", made.join(" ")));
+    }
+    printer.document(exit, &notes, json!({ "tags": made }));
+    Ok(exit)
+}

@@ -1,0 +1,166 @@
+//! `stackloom releases`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, input_or_world, printer::counted};
+use crate::{
+    definition::{Channel, Maturity},
+    generate,
+    io::{
+        disk::Workspace,
+        git::{Repository, Unused},
+    },
+    note::{Fault, Notes},
+    release::{Catalogue, Listed},
+};
+
+/// List releases: what stands in them, who uses them, and since when nobody does
+///
+/// All numbered releases of generated/releases/, and the head releases that clusters use.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'"
+)]
+pub(super) struct Args {}
+
+pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let catalogue = match generate::catalogue(&world, &mut notes) {
+        Ok(catalogue) => catalogue,
+        Err(failure) => {
+            printer.notes(&notes);
+            let exit = input_or_world(failure)?;
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    let git = FromGit::read(&world, &catalogue)?;
+    printer.notes(&notes);
+    for line in table(&catalogue, &git) {
+        printer.result(&line);
+    }
+    if catalogue.listed.is_empty() {
+        printer.result("no release yet: `stackloom release` makes the first ones");
+    }
+    for name in &catalogue.refused {
+        printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));
+    }
+    printer.document(Exit::Done, &notes, document(&catalogue, &git));
+    Ok(Exit::Done)
+}
+
+/// What git adds to the list.
+#[derive(Debug, Default)]
+struct FromGit {
+    tags: BTreeSet<String>,
+    unused: BTreeMap<String, Unused>,
+}
+
+impl FromGit {
+    fn read(world: &Workspace, catalogue: &Catalogue) -> Result<Self, Fault> {
+        let Some(repository) = Repository::find(world)? else { return Ok(Self::default()) };
+        let unused = catalogue.listed.iter().filter(|one| one.clusters.is_empty());
+        let unused = unused.map(|one| one.release.name.clone()).collect();
+        Ok(Self { tags: repository.tag_names()?, unused: repository.unused_since(&unused)? })
+    }
+}
+
+fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Stable => "stable",
+        Channel::Beta => "beta",
+        Channel::Hash => "head",
+        Channel::Custom => "custom",
+    }
+}
+
+fn maturity(maturity: Maturity) -> &'static str {
+    match maturity {
+        Maturity::Preview => "preview",
+        Maturity::Supported => "supported",
+        Maturity::Deprecated => "deprecated",
+        Maturity::Expired => "expired",
+    }
+}
+
+fn addons(one: &Listed) -> Vec<(String, Option<String>)> {
+    let version = |version: &semver::Version| version.to_string();
+    let addons = one.release.addons.iter();
+    addons.map(|addon| (addon.addon.name.to_string(), addon.version.as_ref().map(version))).collect()
+}
+
+/// A line for each release, in columns.
+fn table(catalogue: &Catalogue, git: &FromGit) -> Vec<String> {
+    if catalogue.listed.is_empty() {
+        return Vec::new();
+    }
+    let head = ["release", "kubernetes", "channel", "maturity", "end of life", "used by", "addons"];
+    let mut rows = vec![head.map(str::to_owned)];
+    for one in &catalogue.listed {
+        let addon = |(name, version): (String, Option<String>)| match version {
+            Some(version) => format!("{name} {version}"),
+            None => name,
+        };
+        rows.push([
+            one.release.name.clone(),
+            one.release.kubernetes.to_string(),
+            channel(one.release.channel).to_owned(),
+            one.maturity.map_or("not served", maturity).to_owned(),
+            one.end_of_life.clone().unwrap_or_else(|| "–".to_owned()),
+            users(one, git),
+            addons(one).into_iter().map(addon).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..rows[0].len()).map(width).collect();
+    let line = |row: &[String; 7]| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+fn users(one: &Listed, git: &FromGit) -> String {
+    match one.clusters.as_slice() {
+        [] => match git.unused.get(&one.release.name) {
+            Some(unused) => format!("nobody since {}", unused.day),
+            None => "nobody".to_owned(),
+        },
+        [cluster] => cluster.split_once('/').map_or(cluster.as_str(), |(_, rest)| rest).to_owned(),
+        clusters => counted(clusters.len(), "cluster"),
+    }
+}
+
+fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
+    let listed = |one: &Listed| {
+        let release = &one.release;
+        let unused = git.unused.get(&release.name);
+        json!({
+            "name": release.name,
+            "stack": release.stack.to_string(),
+            "kubernetes": release.kubernetes.to_string(),
+            "channel": channel(release.channel),
+            "version": release.version,
+            "components": {
+                "clusterAddon": release.components.cluster_addon,
+                "nodeImage": release.components.node_image,
+            },
+            "maturity": one.maturity.map(maturity),
+            "endOfLife": one.end_of_life,
+            "addons": addons(one).into_iter().collect::<BTreeMap<_, _>>(),
+            "images": release.images.iter().map(|image| image.name.clone()).collect::<Vec<_>>(),
+            "previous": release.history.as_ref().and_then(|history| history.previous.clone()),
+            "clusters": one.clusters,
+            "newest": one.newest,
+            "tagged": git.tags.contains(&release.name),
+            "unusedSince": unused.map(|unused| json!({ "day": unused.day, "commit": unused.commit })),
+        })
+    };
+    json!({
+        "releases": catalogue.listed.iter().map(listed).collect::<Vec<_>>(),
+        "refused": catalogue.refused,
+    })
+}

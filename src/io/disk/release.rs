@@ -1,0 +1,42 @@
+//! Folders of numbered releases: put into the tree whole, and taken out whole.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use super::stage::{STAGE, Stage};
+use crate::note::Fault;
+
+/// Puts the folder of a release in its place, in one step for whoever looks. One that is there already stays.
+pub(in crate::io) fn place_release(
+    root: &Path,
+    name: &str,
+    files: &BTreeMap<String, Vec<u8>>,
+) -> Result<(), Fault> {
+    let target = root.join("generated/releases").join(name);
+    let failed = |error| Fault::because(format!("cannot write the release `{name}`"), error);
+    if target.exists() {
+        return Ok(());
+    }
+    let mut stage = Stage::new(root)?;
+    stage.open()?;
+    let staged = root.join(STAGE).join(name);
+    for (path, bytes) in files {
+        let file = staged.join(path);
+        file.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
+        fs::write(&file, bytes).map_err(failed)?;
+    }
+    fs::create_dir_all(root.join("generated/releases")).map_err(failed)?;
+    fs::rename(&staged, &target).map_err(failed)
+}
+
+/// Takes the folder of a release out of the tree, in one step for whoever looks.
+pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault> {
+    let target = root.join("generated/releases").join(name);
+    if !target.exists() {
+        return Ok(());
+    }
+    let mut stage = Stage::new(root)?;
+    stage.open()?;
+    // What was staged goes when the stage is dropped.
+    fs::rename(&target, root.join(STAGE).join(name))
+        .map_err(|error| Fault::because(format!("cannot remove the release `{name}`"), error))
+}

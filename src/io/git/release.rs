@@ -1,0 +1,381 @@
+//! `release`: numbered releases as one commit and one annotated tag each.
+//!
+//! In this order: the lock of the index (before the sources are read, so that of two runs the second sees what the first
+//! did), objects, what is about to be done ([`Journal`]), the branch, the tags, the work tree, the index. Until the
+//! branch moves nothing can be seen; what a killed run leaves undone after that, the next run does first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{ErrorCode, ObjectType, Oid, StatusOptions};
+
+use super::{
+    Repository, Tip,
+    commit::{commit, left_behind, move_reference},
+    index::{LockedIndex, Meant},
+    journal::Journal,
+    objects::Objects,
+    tag::{self, Tagged},
+    trees::{Entry, FILE, Listing, RELEASES},
+};
+use crate::{
+    io::disk::{Step, Workspace, place_release, remove_release},
+    note::Fault,
+    tree::TreePath,
+};
+
+/// A release to add.
+#[derive(Clone, Debug)]
+pub struct NewRelease {
+    /// Its name, and that of its tag.
+    pub name: String,
+    /// Its files, by their paths in its folder.
+    pub files: BTreeMap<String, String>,
+    /// What its tag says; none for no tag.
+    pub tag: Option<String>,
+}
+
+/// What a run did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// The commit.
+    pub commit: Option<String>,
+    /// The tags.
+    pub tags: Vec<String>,
+}
+
+/// Who is told of steps.
+type OnStep = Box<dyn FnMut(Step) -> Result<(), Fault> + Send>;
+
+/// A run that adds or removes releases.
+pub struct ReleaseRun {
+    workspace: Workspace,
+    repository: Repository,
+    index: LockedIndex,
+    tip: Tip,
+    on_step: Option<OnStep>,
+}
+
+impl std::fmt::Debug for ReleaseRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ReleaseRun").field("repository", &self.repository).finish_non_exhaustive()
+    }
+}
+
+impl ReleaseRun {
+    /// Locks the index, and finishes what a killed run has begun.
+    pub fn begin(workspace: &Workspace) -> Result<Self, Fault> {
+        let repository = Repository::discover(workspace)?;
+        repository.refuse_unfinished()?;
+        repository.identity()?;
+        let index = LockedIndex::take(&repository)?;
+        let tip = repository.tip()?;
+        let mut run = Self { workspace: workspace.clone(), repository, index, tip, on_step: None };
+        run.recover()?;
+        Ok(run)
+    }
+
+    /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
+    #[must_use]
+    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.on_step = Some(Box::new(tell));
+        self
+    }
+
+    /// The repository.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Commits releases that come and go, and makes their tags.
+    pub fn commit(
+        mut self,
+        added: &[NewRelease],
+        removed: &[String],
+        message: &str,
+    ) -> Result<Released, Fault> {
+        let head = Listing::read(&self.repository, self.tip.commit())?;
+        if let Some(path) = head.strange.first() {
+            return Err(Fault::new(format!(
+                "HEAD has `{path}`, which no file of this program can be called"
+            ))
+            .hint("commit its removal first"));
+        }
+        let mut objects = Objects::new(&self.repository);
+        let tree = self.tree(&head, added, removed, &mut objects)?;
+        let id = commit(&self.repository, &self.tip, &objects, tree, message)?;
+        let mut tags = Vec::new();
+        for release in added {
+            if let Some(text) = &release.tag {
+                tags.push((release.name.clone(), tag::object(&self.repository, &release.name, id, text)?));
+            }
+        }
+        self.tell(Step::Objects)?;
+        let names = added.iter().map(|one| one.name.clone()).collect();
+        let journal = Journal { commit: Some(id), added: names, removed: removed.to_vec(), tags };
+        journal.write(&self.repository)?;
+        self.tell(Step::Staged)?;
+        let subject = message.lines().next().unwrap_or_default();
+        if let Err(fault) = move_reference(&self.repository, &self.tip, id, subject) {
+            Journal::remove(&self.repository);
+            return Err(fault);
+        }
+        self.tell(Step::Reference)?;
+        self.follow(&journal).map_err(|fault| left_behind(Some(id), fault))?;
+        Journal::remove(&self.repository);
+        Ok(Released {
+            commit: Some(id.to_string()),
+            tags: journal.tags.into_iter().map(|(name, _)| name).collect(),
+        })
+    }
+
+    /// The tree of the new commit: that of HEAD with folders of releases added and removed.
+    fn tree(
+        &self,
+        head: &Listing,
+        added: &[NewRelease],
+        removed: &[String],
+        objects: &mut Objects,
+    ) -> Result<Oid, Fault> {
+        let mut entries = head.entries.clone();
+        for name in removed {
+            entries.remove(&folder(name));
+        }
+        for release in added {
+            if entries.contains_key(&folder(&release.name)) {
+                return Err(Fault::new(format!("HEAD has a release `{}` already", release.name)).hint(
+                    "the work tree lacks it: `git checkout HEAD -- generated/releases`, and run this again",
+                ));
+            }
+            for (path, text) in &release.files {
+                let path = file(&release.name, path);
+                let id = Oid::hash_object(ObjectType::Blob, text.as_bytes())
+                    .map_err(|error| Fault::because("cannot hash a file", error))?;
+                objects.add(ObjectType::Blob, id, path.as_str(), text.clone().into_bytes())?;
+                entries.insert(path, Entry { id, mode: FILE });
+            }
+        }
+        let tree = head.write(&self.repository, &entries, objects)?;
+        objects.flush()?;
+        tree.ok_or_else(|| {
+            Fault::new("there is nothing to commit").hint("this is a bug of stackloom; please report it")
+        })
+    }
+
+    /// Has tags, the work tree and the index as the commit has them.
+    fn follow(&mut self, journal: &Journal) -> Result<(), Fault> {
+        for (name, id) in &journal.tags {
+            tag::create(&self.repository, name, *id)?;
+            self.tell(Step::Tagged)?;
+        }
+        let root = self.workspace.root().to_path_buf();
+        let mut files = BTreeMap::new();
+        for name in &journal.added {
+            let (blobs, ids) = self.files_of(journal.commit, name)?;
+            place_release(&root, name, &blobs)?;
+            files.extend(ids);
+            self.tell(Step::File)?;
+        }
+        for name in &journal.removed {
+            remove_release(&root, name)?;
+            self.tell(Step::File)?;
+        }
+        self.tell(Step::WorkTree)?;
+        let fresh: BTreeSet<TreePath> = files.keys().cloned().collect();
+        let touched: Vec<TreePath> =
+            journal.added.iter().chain(&journal.removed).map(|name| folder(name)).collect();
+        let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
+        self.index.update(&Meant { files: &files, fresh: &fresh, leave: &leave }, &root)?;
+        self.tell(Step::Index)
+    }
+
+    /// The files of a release in a commit, by their paths in its folder, and their ids by their paths in the tree.
+    #[expect(clippy::type_complexity, reason = "two views of the same files, used in one place")]
+    fn files_of(
+        &self,
+        commit: Option<Oid>,
+        name: &str,
+    ) -> Result<(BTreeMap<String, Vec<u8>>, BTreeMap<TreePath, Oid>), Fault> {
+        let failed = |error| Fault::because(format!("cannot read the release `{name}`"), error);
+        let inner = &self.repository.inner;
+        let (mut blobs, mut ids) = (BTreeMap::new(), BTreeMap::new());
+        let Some(tree) = commit.map(|id| self.repository.folder_of(id, name)).transpose()?.flatten() else {
+            return Ok((blobs, ids));
+        };
+        let tree = inner.find_tree(tree).map_err(failed)?;
+        for (path, id) in blobs_of(inner, &tree, "").map_err(failed)? {
+            blobs.insert(path.clone(), inner.find_blob(id).map_err(failed)?.content().to_vec());
+            ids.insert(file(name, &path), id);
+        }
+        Ok((blobs, ids))
+    }
+
+    /// Finishes what a killed run has begun, if the branch still has its commit; else forgets it.
+    fn recover(&mut self) -> Result<(), Fault> {
+        let Some(journal) = Journal::read(&self.repository) else {
+            Journal::remove(&self.repository);
+            return Ok(());
+        };
+        if let (Some(commit), Some(head)) = (journal.commit, self.tip.commit()) {
+            let inner = &self.repository.inner;
+            let has = commit == head || inner.graph_descendant_of(head, commit).unwrap_or(false);
+            let mut same = true;
+            for name in journal.added.iter().chain(&journal.removed) {
+                same &= self.repository.folder_of(head, name)? == self.repository.folder_of(commit, name)?;
+            }
+            if has && same {
+                self.follow(&journal)?;
+            }
+        }
+        Journal::remove(&self.repository);
+        Ok(())
+    }
+
+    fn tell(&mut self, step: Step) -> Result<(), Fault> {
+        self.on_step.as_mut().map_or(Ok(()), |tell| tell(step))
+    }
+}
+
+/// What git knows of releases.
+impl Repository {
+    /// The commit that HEAD names.
+    pub fn head(&self) -> Result<Option<String>, Fault> {
+        Ok(self.tip()?.commit().map(|id| id.to_string()))
+    }
+
+    /// Names that a new release cannot have: those of tags, and of folders of HEAD.
+    pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
+        let mut names = self.tag_names()?;
+        names.extend(self.committed_releases()?.into_keys());
+        Ok(names)
+    }
+
+    /// The names of all tags.
+    pub fn tag_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(tag::names(self)?.into_iter().collect())
+    }
+
+    /// The names of the releases that HEAD has.
+    pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(self.committed_releases()?.into_keys().collect())
+    }
+
+    /// The folders of releases that HEAD has, with their trees.
+    pub(super) fn committed_releases(&self) -> Result<BTreeMap<String, Oid>, Fault> {
+        let Some(head) = self.tip()?.commit() else { return Ok(BTreeMap::new()) };
+        let failed = |error| Fault::because("cannot read the releases of HEAD", error);
+        let tree = self.inner.find_commit(head).and_then(|commit| commit.tree()).map_err(failed)?;
+        let path = format!("{}{RELEASES}", self.prefix);
+        let folder = match tree.get_path(path.as_ref()) {
+            Ok(entry) => entry.id(),
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let tree = self.inner.find_tree(folder).map_err(failed)?;
+        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        Ok(folders
+            .map(|entry| (String::from_utf8_lossy(entry.name_bytes()).into_owned(), entry.id()))
+            .collect())
+    }
+
+    /// The tree of a release's folder in a commit.
+    pub(super) fn folder_of(&self, commit: Oid, name: &str) -> Result<Option<Oid>, Fault> {
+        let failed =
+            |error| Fault::because(format!("cannot look for `{name}` in the commit {commit}"), error);
+        let tree = self.inner.find_commit(commit).and_then(|commit| commit.tree()).map_err(failed)?;
+        match tree.get_path(format!("{}{RELEASES}/{name}", self.prefix).as_ref()) {
+            Ok(entry) => Ok((entry.kind() == Some(ObjectType::Tree)).then(|| entry.id())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    /// Files below folders of the fleet that are not as HEAD has them.
+    pub fn uncommitted(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
+        let mut options = StatusOptions::new();
+        options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
+        for folder in folders {
+            options.pathspec(format!("{}{folder}", self.prefix));
+        }
+        let statuses = self
+            .inner
+            .statuses(Some(&mut options))
+            .map_err(|error| Fault::because("cannot tell what is not committed", error))?;
+        let path = |bytes: &[u8]| {
+            let path = String::from_utf8_lossy(bytes).into_owned();
+            path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
+        };
+        Ok(statuses.iter().map(|entry| path(entry.path_bytes())).collect())
+    }
+
+    /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
+    /// is. The names of those made, and of those whose tag names another content.
+    pub fn tag_releases(
+        &self,
+        messages: &BTreeMap<String, String>,
+    ) -> Result<(Vec<String>, Vec<String>), Fault> {
+        self.identity()?;
+        if self.inner.is_shallow() {
+            return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
+                .hint("`git fetch --unshallow --tags`, and run this again"));
+        }
+        let (mut made, mut elsewhere) = (Vec::new(), Vec::new());
+        for (name, tree) in self.committed_releases()? {
+            let Some(message) = messages.get(&name) else { continue };
+            match tag::tagged(self, &name)? {
+                Tagged::Tree(found) if found == tree => {}
+                Tagged::Tree(_) | Tagged::Elsewhere => elsewhere.push(name),
+                Tagged::Missing => {
+                    let commit = self.oldest_with(&name, tree)?;
+                    let id = tag::object(self, &name, commit, message)?;
+                    tag::create(self, &name, id)?;
+                    made.push(name);
+                }
+            }
+        }
+        Ok((made, elsewhere))
+    }
+
+    /// The oldest commit on the branch's own line that has a folder as this tree.
+    fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
+        let missing = || Fault::new("there is no commit yet");
+        let mut found = self.tip()?.commit().ok_or_else(missing)?;
+        loop {
+            let commit = self
+                .inner
+                .find_commit(found)
+                .map_err(|error| Fault::because("cannot read a commit", error))?;
+            let Ok(parent) = commit.parent_id(0) else { return Ok(found) };
+            if self.folder_of(parent, name)? != Some(tree) {
+                return Ok(found);
+            }
+            found = parent;
+        }
+    }
+}
+
+fn folder(name: &str) -> TreePath {
+    TreePath::root().join("releases").join(name)
+}
+
+fn file(name: &str, path: &str) -> TreePath {
+    path.split('/').fold(folder(name), |folder, part| folder.join(part))
+}
+
+/// Every file of a tree.
+pub(super) fn blobs_of(
+    repository: &git2::Repository,
+    tree: &git2::Tree<'_>,
+    prefix: &str,
+) -> Result<BTreeMap<String, Oid>, git2::Error> {
+    let mut found = BTreeMap::new();
+    for entry in tree {
+        let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
+        if entry.kind() == Some(ObjectType::Tree) {
+            let inner = repository.find_tree(entry.id())?;
+            found.extend(blobs_of(repository, &inner, &format!("{path}/"))?);
+        } else {
+            found.insert(path, entry.id());
+        }
+    }
+    Ok(found)
+}

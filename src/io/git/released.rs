@@ -1,0 +1,64 @@
+//! What git recorded of the numbered releases that lie in the work tree.
+
+use std::collections::BTreeMap;
+
+use git2::{ObjectType, Oid};
+
+use super::{
+    Repository,
+    release::blobs_of,
+    tag::{self, Tagged},
+};
+use crate::{
+    note::Fault,
+    world::{Drift, Record, Recorded, numbered_releases},
+    yaml::Sources,
+};
+
+impl Repository {
+    /// Holds the files of each numbered release against its tag, else against HEAD; a release that neither has is left
+    /// out.
+    pub(in crate::io) fn recorded(&self, sources: &Sources) -> Result<BTreeMap<String, Recorded>, Fault> {
+        let head = self.committed_releases()?;
+        let mut found = BTreeMap::new();
+        for name in numbered_releases(sources) {
+            let (by, tree) = match tag::tagged(self, &name)? {
+                Tagged::Tree(tree) => (Record::Tag, Some(tree)),
+                Tagged::Elsewhere => (Record::Tag, None),
+                Tagged::Missing => match head.get(&name) {
+                    Some(tree) => (Record::Head, Some(*tree)),
+                    None => continue,
+                },
+            };
+            let drift = match tree {
+                Some(tree) => Some(self.drift(&name, tree, sources)?),
+                None => None,
+            };
+            found.insert(name, Recorded { by, drift });
+        }
+        Ok(found)
+    }
+
+    /// The files of a release that are not those of a tree, by their paths in its folder.
+    fn drift(&self, name: &str, tree: Oid, sources: &Sources) -> Result<BTreeMap<String, Drift>, Fault> {
+        let failed = |error| {
+            Fault::because(format!("cannot read what was recorded of the release `{name}`"), error)
+                .hint("in a partial clone its trees may be missing: `git fetch --refetch --filter=blob:none`")
+        };
+        let tree = self.inner.find_tree(tree).map_err(failed)?;
+        let mut recorded = blobs_of(&self.inner, &tree, "").map_err(failed)?;
+        let folder = format!("generated/releases/{name}");
+        let mut drift = BTreeMap::new();
+        for source in sources.below(&folder) {
+            let path = source.path[folder.len() + 1..].to_owned();
+            let id = Oid::hash_object(ObjectType::Blob, source.text.as_bytes()).map_err(failed)?;
+            match recorded.remove(&path) {
+                Some(known) if known == id => {}
+                Some(_) => drop(drift.insert(path, Drift::Changed)),
+                None => drop(drift.insert(path, Drift::Added)),
+            }
+        }
+        drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
+        Ok(drift)
+    }
+}

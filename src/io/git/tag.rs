@@ -1,0 +1,100 @@
+//! Annotated tags of releases.
+
+use git2::{ErrorCode, ObjectType, Oid};
+
+use super::{
+    Repository,
+    sign::{Signed, sign},
+    trees::RELEASES,
+};
+use crate::note::Fault;
+
+/// What a tag says of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tagged {
+    /// There is no such tag.
+    Missing,
+    /// It names something that has no such folder.
+    Elsewhere,
+    /// It names a commit that has the folder, which is this tree.
+    Tree(Oid),
+}
+
+/// Writes the object of a tag; nothing names it yet.
+pub(super) fn object(repository: &Repository, name: &str, commit: Oid, message: &str) -> Result<Oid, Fault> {
+    let failed = |error| Fault::because(format!("cannot write the tag `{name}`"), error);
+    let inner = &repository.inner;
+    let (author, committer) = repository.identity()?;
+    let tree = inner.find_commit(commit).and_then(|commit| commit.tree()).map_err(failed)?;
+    // libgit2 writes a person and a time as git does, in commits alone.
+    let buffer = inner.commit_create_buffer(&author, &committer, "", &tree, &[]).map_err(failed)?;
+    let header = String::from_utf8_lossy(&buffer);
+    let tagger = header.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or_default();
+    let message = message.trim_end();
+    let mut text = format!("object {commit}\ntype commit\ntag {name}\ntagger {tagger}\n\n{message}\n");
+    if let Some(signature) = sign(repository, Signed::Tag, &committer, &text)? {
+        text.push_str(signature.trim_end());
+        text.push('\n');
+    }
+    let id = inner.odb().and_then(|odb| odb.write(ObjectType::Tag, text.as_bytes())).map_err(failed)?;
+    super::objects::Objects::new(repository).sync(id)?;
+    Ok(id)
+}
+
+/// Has a tag name an object; one that is there already stays, and is a fault if it names another.
+pub(super) fn create(repository: &Repository, name: &str, id: Oid) -> Result<(), Fault> {
+    let reference = format!("refs/tags/{name}");
+    match repository.inner.reference(&reference, id, false, "") {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == ErrorCode::Exists => {
+            let found = repository.inner.find_reference(&reference).ok().and_then(|found| found.target());
+            if found == Some(id) {
+                return Ok(());
+            }
+            Err(Fault::new(format!("there is a tag `{name}` already, and it names something else"))
+                .hint(format!("look at it: `git show {name}`")))
+        }
+        Err(error) => Err(Fault::because(format!("cannot make the tag `{name}`"), error)),
+    }
+}
+
+/// What the tag of a release says of its folder.
+pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Fault> {
+    let failed = |error| Fault::because(format!("cannot read the tag `{name}`"), error);
+    let reference = match repository.inner.find_reference(&format!("refs/tags/{name}")) {
+        Ok(reference) => reference,
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(Tagged::Missing),
+        Err(error) => return Err(failed(error)),
+    };
+    let tree = match reference.peel_to_tree() {
+        Ok(tree) => tree,
+        Err(error) if matches!(error.code(), ErrorCode::Peel | ErrorCode::InvalidSpec) => {
+            return Ok(Tagged::Elsewhere);
+        }
+        Err(error) => {
+            return Err(
+                failed(error).hint("in a partial clone its trees may be missing: fetch the tag again")
+            );
+        }
+    };
+    let path = format!("{}{RELEASES}/{name}", repository.prefix);
+    match tree.get_path(path.as_ref()) {
+        Ok(entry) if entry.kind() == Some(ObjectType::Tree) => Ok(Tagged::Tree(entry.id())),
+        Ok(_) => Ok(Tagged::Elsewhere),
+        Err(error) if error.code() == ErrorCode::NotFound => Ok(Tagged::Elsewhere),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+/// The names of all tags.
+pub(super) fn names(repository: &Repository) -> Result<Vec<String>, Fault> {
+    let failed = |error| Fault::because("cannot list the tags", error);
+    let mut names = Vec::new();
+    for reference in repository.inner.references_glob("refs/tags/*").map_err(failed)? {
+        let reference = reference.map_err(failed)?;
+        names.extend(
+            reference.name().ok().and_then(|name| name.strip_prefix("refs/tags/")).map(str::to_owned),
+        );
+    }
+    Ok(names)
+}

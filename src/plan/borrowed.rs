@@ -1,0 +1,61 @@
+//! Addons that a cluster takes from another release of the same stack and minor: chart, matrix, values and manifests,
+//! for an emergency in which a rebase would be too much.
+
+use std::sync::Arc;
+
+use crate::{
+    model::Cluster,
+    note::Notes,
+    release::{Release, Releases},
+    world::Input,
+};
+
+/// The release with those addons in the place of its own; the rules of both hold.
+pub(super) fn with_borrowed(
+    cluster: &Cluster,
+    release: &Arc<Release>,
+    releases: &Releases,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Arc<Release>> {
+    let before = notes.errors();
+    let mut whole = release.clone();
+    for (name, choice) in &cluster.addons {
+        let Some((wanted, origin)) = &choice.release else { continue };
+        let Some(other) = releases.named(wanted, *origin, input, notes) else { continue };
+        let place = input.sources.place(*origin);
+        if other.stack != release.stack || other.kubernetes.minor() != release.kubernetes.minor() {
+            notes
+                .error(
+                    "addon-release",
+                    place,
+                    format!(
+                        "`{wanted}` is of {} for Kubernetes {}, and the cluster's release is of {} for {}",
+                        other.stack,
+                        other.kubernetes.minor(),
+                        release.stack,
+                        release.kubernetes.minor()
+                    ),
+                )
+                .hint("an addon is taken from a release of the same stack and minor only");
+            continue;
+        }
+        let Some(addon) = other.addon(name) else {
+            let known: Vec<_> = other.addons.iter().map(|addon| addon.addon.name.as_str()).collect();
+            notes
+                .error("unknown-addon", place, format!("the release `{wanted}` has no addon `{name}`"))
+                .hint(format!("it has {}", known.join(", ")));
+            continue;
+        };
+        let whole = Arc::make_mut(&mut whole);
+        whole.addons.retain(|own| own.addon.name.as_str() != name);
+        whole.addons.push(addon.clone());
+        whole.addons.sort_by(|a, b| a.addon.name.cmp(&b.addon.name));
+        for rule in &other.compatibility {
+            if rule.addon.as_str() == name && !whole.compatibility.contains(rule) {
+                whole.compatibility.push(rule.clone());
+            }
+        }
+    }
+    (notes.errors() == before).then_some(whole)
+}

@@ -1,0 +1,56 @@
+//! The message of a commit that adds or removes releases.
+
+use std::fmt::Write as _;
+
+use super::message::{LISTED, SUBJECT};
+
+/// The message of a commit that adds releases, each with what it means for a cluster.
+pub fn releases_added(releases: &[(String, String)]) -> String {
+    let names: Vec<_> = releases.iter().map(|(name, _)| name.as_str()).collect();
+    let mut text = format!("{}\n\n", subject("release", &names));
+    // Writing to a string cannot fail.
+    for (name, meaning) in releases.iter().take(LISTED) {
+        writeln!(text, "- {name}: {meaning}").ok();
+    }
+    if releases.len() > LISTED {
+        writeln!(text, "- and {} more", releases.len() - LISTED).ok();
+    }
+    trailers(&mut text, &names);
+    text
+}
+
+/// The message of a commit that removes releases.
+pub fn releases_removed(names: &[String]) -> String {
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let mut text = format!("{}\n\nNo cluster uses them.\n", subject("release prune", &names));
+    trailers(&mut text, &names);
+    text
+}
+
+fn subject(what: &str, names: &[&str]) -> String {
+    let subject = format!("{what}: {}", names.join(", "));
+    if subject.chars().count() <= SUBJECT { subject } else { format!("{what}: {} releases", names.len()) }
+}
+
+fn trailers(text: &mut String, names: &[&str]) {
+    text.push('\n');
+    for name in names {
+        writeln!(text, "Stackloom-Release: {name}").ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_where_they_fit_and_numbers_where_they_do_not() {
+        let one = [("docker-scs-1-35-v2".to_owned(), "addons change".to_owned())];
+        assert_eq!(
+            releases_added(&one),
+            "release: docker-scs-1-35-v2\n\n- docker-scs-1-35-v2: addons change\n\nStackloom-Release: docker-scs-1-35-v2\n"
+        );
+        let many: Vec<_> = (0..30).map(|number| format!("openstack-scs-1-35-v{number}")).collect();
+        assert!(releases_removed(&many).starts_with("release prune: 30 releases\n"));
+    }
+}

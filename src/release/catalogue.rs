@@ -1,0 +1,117 @@
+//! Which releases there are, what stands in them, and who uses them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Release, Releases, number};
+use crate::{
+    definition::{Channel, Definitions, Maturity, Model},
+    model::{Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef},
+};
+
+/// A release, for people who choose one.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// What it is.
+    pub release: Arc<Release>,
+    /// How far one may rely on its Kubernetes minor; none where the stack no longer serves it.
+    pub maturity: Option<Maturity>,
+    /// When upstream stops patching that minor.
+    pub end_of_life: Option<String>,
+    /// The clusters that use it, as `<management cluster>/<namespace>/<cluster>`.
+    pub clusters: Vec<String>,
+    /// Whether it is the newest of its stack, minor and channel.
+    pub newest: bool,
+}
+
+/// Every release of a fleet.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    /// The sound ones, by stack, minor, channel and version.
+    pub listed: Vec<Listed>,
+    /// The names of those that are refused.
+    pub refused: BTreeSet<String>,
+    /// The branches that engines read.
+    pub branches: BTreeSet<String>,
+    /// Where management clusters keep their classes: their names, and those namespaces.
+    pub class_namespaces: BTreeMap<String, String>,
+}
+
+/// Lists the numbered releases, and the head releases that clusters use.
+pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) -> Catalogue {
+    let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for cluster in &model.clusters {
+        for name in used(cluster, releases) {
+            let identity = format!("{}/{}/{}", cluster.management.name, cluster.namespace, cluster.name);
+            users.entry(name).or_default().insert(identity);
+        }
+    }
+    let heads = releases.heads.values().filter(|head| users.contains_key(&head.name));
+    let mut listed: Vec<_> = releases
+        .named
+        .values()
+        .chain(heads)
+        .map(|release| {
+            let (maturity, end_of_life) = served(definitions, release);
+            let newest = releases.newest(&release.stack, release.kubernetes.minor(), release.channel);
+            Listed {
+                maturity,
+                end_of_life,
+                clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
+                newest: newest.is_none_or(|newest| newest.name == release.name),
+                release: release.clone(),
+            }
+        })
+        .collect();
+    listed.sort_by_cached_key(|one| {
+        let release = &one.release;
+        let channel = channel_order(release.channel);
+        let version = number::order(release.channel, &release.version);
+        (release.stack.clone(), release.kubernetes.minor(), channel, version)
+    });
+    let managements = &model.fleet.management_clusters;
+    let branch = |one: &Arc<ManagementCluster>| match &one.source {
+        EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch.clone()),
+        _ => None,
+    };
+    let namespace = |one: &Arc<ManagementCluster>| (one.name.to_string(), one.class_namespace.to_string());
+    Catalogue {
+        listed,
+        refused: releases.refused.keys().cloned().collect(),
+        branches: managements.iter().filter_map(branch).collect(),
+        class_namespaces: managements.iter().map(namespace).collect(),
+    }
+}
+
+/// The releases that a cluster is made from: its own, and those that it takes addons from.
+fn used(cluster: &Cluster, releases: &Releases) -> Vec<String> {
+    let own = match &cluster.release {
+        ReleaseRef::Named(name) => Some(name.to_string()),
+        ReleaseRef::Head(stack, minor) => {
+            releases.heads.get(&(stack.clone(), *minor)).map(|head| head.name.clone())
+        }
+    };
+    let borrowed = cluster.addons.values().filter_map(|choice| choice.release.as_ref());
+    own.into_iter().chain(borrowed.map(|(name, _)| name.clone())).collect()
+}
+
+fn channel_order(channel: Channel) -> u8 {
+    match channel {
+        Channel::Stable => 0,
+        Channel::Beta => 1,
+        Channel::Custom => 2,
+        Channel::Hash => 3,
+    }
+}
+
+/// What the stack says of a release's minor.
+fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
+    let stack = definitions.stacks.get(&release.stack.to_string());
+    let minors = stack.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
+    let minor = release.kubernetes.minor();
+    let of = |version: &str| KubernetesVersion::parse(version).is_ok_and(|version| version.minor() == minor);
+    let found = minors.iter().find(|one| of(&one.version));
+    (found.map(|one| one.maturity), found.and_then(|one| one.end_of_life.clone()))
+}

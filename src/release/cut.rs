@@ -1,0 +1,263 @@
+//! Cutting: which stacks and minors have another content than their last release of a channel, and what their next one
+//! is: its version, those of its components, what changed and what that means.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Component, Components, Difference, History, Impact, Release, Releases, differences, freeze, impact,
+    notes_text,
+    number::{self, Step},
+    read,
+    write::write_numbered,
+};
+use crate::{
+    definition::{Channel, closest},
+    model::{KubernetesVersion, Minor, StackId, Versioning},
+    note::Notes,
+    resolve::{Resolution, ResolvedStack},
+    world::Input,
+    yaml::Sources,
+};
+
+/// What is to be cut.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// One stack; all where nothing is said.
+    pub stack: Option<StackId>,
+    /// One minor; all where nothing is said.
+    pub minor: Option<Minor>,
+    /// The channel.
+    pub channel: Channel,
+    /// The version, for the channel `custom` alone.
+    pub version: Option<String>,
+    /// Names that are taken beside those of the tree's releases: by tags.
+    pub taken: BTreeSet<String>,
+    /// The commit that the sources are of.
+    pub commit: Option<String>,
+}
+
+/// What became of a stack and minor.
+#[derive(Clone, Debug)]
+pub struct Considered {
+    /// The stack.
+    pub stack: StackId,
+    /// The Kubernetes version.
+    pub kubernetes: KubernetesVersion,
+    /// The last release of the channel.
+    pub last: Option<String>,
+    /// The next one; none if nothing changed.
+    pub cut: Option<Cut>,
+}
+
+/// A release to be added to the tree.
+#[derive(Clone, Debug)]
+pub struct Cut {
+    /// What it is.
+    pub release: Release,
+    /// What changed since the last one; nothing for the first.
+    pub differences: Vec<Difference>,
+    /// Its notes, as Markdown.
+    pub notes: String,
+    /// Its files, by their paths in its folder.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Considers every stack and minor that is asked for.
+pub fn cut(
+    resolution: &Resolution<'_>,
+    releases: &Releases,
+    request: &Request,
+    input: &Input,
+    notes: &mut Notes,
+) -> Vec<Considered> {
+    let asked = |stack: &StackId, minor: Minor| {
+        request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
+    };
+    let found: Vec<_> = resolution.stacks.iter().filter(|((stack, minor), _)| asked(stack, *minor)).collect();
+    if found.is_empty() {
+        note_nothing(resolution, request, notes);
+    }
+    let mut all = Vec::new();
+    for (key, resolved) in found {
+        let Some(head) = releases.heads.get(key) else { continue };
+        if let Some(name) = releases.newest_broken(&key.0, key.1, request.channel) {
+            notes.append(releases.refused.get(&name).cloned().unwrap_or_default());
+            note_broken(&name, notes);
+            continue;
+        }
+        let last = releases.newest(&key.0, key.1, request.channel);
+        let cut = match last {
+            Some(last) if last.content == head.content => None,
+            _ => match one(resolved, head, last, releases, request, input, notes) {
+                Some(cut) => Some(cut),
+                None => continue,
+            },
+        };
+        let (stack, kubernetes) = (head.stack.clone(), head.kubernetes.clone());
+        all.push(Considered { stack, kubernetes, last: last.map(|last| last.name.clone()), cut });
+    }
+    all
+}
+
+fn one(
+    resolved: &ResolvedStack<'_>,
+    head: &Release,
+    last: Option<&Release>,
+    releases: &Releases,
+    request: &Request,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<Cut> {
+    let versioning = resolved.stack.versioning;
+    let differences = last.map(|last| differences(last, head)).unwrap_or_default();
+    let impact = last.map(|last| impact(last, head, &differences));
+    let step = impact.as_ref().map_or(Step::Major, Impact::step);
+    let is_taken = |version: &str| {
+        let name = freeze::name(&head.stack, head.kubernetes.minor(), version);
+        releases.has(&name) || request.taken.contains(&name)
+    };
+    let version = version(request, versioning, last, step, &is_taken, head, notes)?;
+    let bumped = bumped(last, head);
+    let components = components(&version, &bumped, last, request.channel, versioning, step);
+    let history = History {
+        previous: last.map(|last| last.name.clone()),
+        commit: request.commit.clone(),
+        bumped,
+        impact: impact.map(|impact| impact.effects),
+    };
+    let release = freeze::cut(resolved, head, request.channel, version, components, history, input, notes)?;
+    let text = notes_text::text(&release, last, &differences);
+    let files = write_numbered(&release, &text);
+    check_readable(&release, &files, notes)?;
+    Some(Cut { release, differences, notes: text, files })
+}
+
+/// What is written must be read back as what it is: a release that this program would refuse is never made.
+fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &mut Notes) -> Option<()> {
+    let mut sources = Sources::default();
+    let mut source = |path: &String, text: &String| {
+        let id = sources.add(path, text.as_str());
+        sources.get(id).map(|source| (path.clone(), source.clone()))
+    };
+    let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
+    let mut found = Notes::new();
+    if read(&release.name, &files, &mut found).as_ref() == Some(release) {
+        return Some(());
+    }
+    let why = found.iter().next().map_or("it is another one", |note| note.message.as_str());
+    notes
+        .error(
+            "release-unreadable",
+            None,
+            format!("the release `{}` would not be read back: {why}", release.name),
+        )
+        .hint(
+            "templates of a class may hold `release.name` whole, and nothing else that only this release has",
+        );
+    None
+}
+
+/// The next version whose name is free.
+fn version(
+    request: &Request,
+    versioning: Versioning,
+    last: Option<&Release>,
+    step: Step,
+    is_taken: &dyn Fn(&str) -> bool,
+    head: &Release,
+    notes: &mut Notes,
+) -> Option<String> {
+    if let Some(version) = &request.version {
+        if is_taken(version) {
+            let name = freeze::name(&head.stack, head.kubernetes.minor(), version);
+            notes
+                .error("release-exists", None, format!("there is a release or a tag `{name}` already"))
+                .hint("a release never changes, and no name is used twice: give another `--version`");
+            return None;
+        }
+        return Some(version.clone());
+    }
+    let mut version = number::next(request.channel, versioning, last.map(|last| last.version.as_str()), step);
+    while is_taken(&version) {
+        version = number::next(request.channel, versioning, Some(&version), step);
+    }
+    Some(version)
+}
+
+/// The components whose content is another one; all of them in a first release.
+fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
+    let changed = |component: &Component| match last {
+        None => true,
+        // The class has the stack's version, whatever changed.
+        Some(last) => {
+            *component == Component::ClusterClass
+                || last.content.of(*component) != head.content.of(*component)
+        }
+    };
+    Component::ALL.into_iter().filter(changed).collect()
+}
+
+/// A component that changed counts on from its own version; the others keep theirs.
+fn components(
+    version: &str,
+    bumped: &BTreeSet<Component>,
+    last: Option<&Release>,
+    channel: Channel,
+    versioning: Versioning,
+    step: Step,
+) -> Components {
+    let of = |component: Component, before: Option<&String>| match before {
+        Some(before) if !bumped.contains(&component) => before.clone(),
+        _ if channel == Channel::Custom => version.to_owned(),
+        before => number::next(channel, versioning, before.map(String::as_str), step),
+    };
+    Components {
+        cluster_addon: of(Component::ClusterAddon, last.map(|last| &last.components.cluster_addon)),
+        node_image: of(Component::NodeImage, last.map(|last| &last.components.node_image)),
+    }
+}
+
+fn note_nothing(resolution: &Resolution<'_>, request: &Request, notes: &mut Notes) {
+    let stacks: BTreeSet<String> = resolution.stacks.keys().map(|(stack, _)| stack.to_string()).collect();
+    let minors = |stack: &StackId| -> Vec<String> {
+        resolution.stacks.keys().filter(|(one, _)| one == stack).map(|(_, minor)| minor.to_string()).collect()
+    };
+    match (&request.stack, request.minor) {
+        (Some(stack), _) if !stacks.contains(&stack.to_string()) => {
+            let note = notes.error("unknown-stack", None, format!("there is no stack `{stack}`"));
+            match closest(&stack.to_string(), stacks.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint("stacks are the folders `stacks/<provider>/<stack>/`"),
+            };
+        }
+        (Some(stack), Some(minor)) => {
+            notes
+                .error(
+                    "unknown-minor",
+                    None,
+                    format!("the stack `{stack}` does not serve Kubernetes {minor}"),
+                )
+                .hint(format!("it serves {}", minors(stack).join(", ")));
+        }
+        (None, Some(minor)) => {
+            notes
+                .error("unknown-minor", None, format!("no stack serves Kubernetes {minor}"))
+                .hint("`kubernetes` in a stack's stack.yaml says what it serves");
+        }
+        (_, None) => {
+            notes
+                .error("no-stack", None, "there is no stack to release")
+                .hint("`stackloom new stack <provider>/<stack>` makes one");
+        }
+    }
+}
+
+fn note_broken(name: &str, notes: &mut Notes) {
+    notes
+        .error(
+            "release-refused",
+            None,
+            format!("the last release `{name}` is not what it was when it was cut"),
+        )
+        .hint("what changed since can only be said of a release that is whole: put it back first");
+}

@@ -1,0 +1,324 @@
+//! What differs between two releases, as people speak of it: which field of which object, from what to what. Names of
+//! files, comments, formatting and the release's own name are no differences, as they are no content.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
+
+use super::{Release, freeze::identity, template_node::documents, write};
+use crate::{
+    definition::StackTemplate,
+    yaml::{Node, Value, to_json},
+};
+
+/// A component of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// The cluster class, the templates beside it, the Kubernetes version, the compatibility rules.
+    ClusterClass,
+    /// The addons.
+    ClusterAddon,
+    /// The node images.
+    NodeImage,
+}
+
+impl Component {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ClusterClass, Self::ClusterAddon, Self::NodeImage];
+
+    /// Its name in `metadata.yaml` and `release.yaml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClusterClass => "clusterClass",
+            Self::ClusterAddon => "clusterAddon",
+            Self::NodeImage => "nodeImage",
+        }
+    }
+}
+
+/// A field that is not what it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The component it is of.
+    pub component: Component,
+    /// The object, such as `KubeadmControlPlaneTemplate control-plane`.
+    pub object: String,
+    /// The field in it; empty for the whole object.
+    pub field: String,
+    /// What it was; none if it was not there.
+    pub before: Option<Node>,
+    /// What it is; none if it is gone.
+    pub after: Option<Node>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.object)?;
+        if !self.field.is_empty() {
+            write!(f, ": {}", self.field)?;
+        }
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) => match (lines_of(before), lines_of(after)) {
+                (Some(before), Some(after)) => by_line(&before, &after, f),
+                _ => write!(f, ": {} → {}", shown(before), shown(after)),
+            },
+            (None, Some(_)) if self.field.is_empty() => f.write_str(" is new"),
+            (Some(_), None) if self.field.is_empty() => f.write_str(" is gone"),
+            (None, Some(after)) => write!(f, " is new: {}", shown(after)),
+            (Some(before), None) => write!(f, " is gone, was {}", shown(before)),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// How much of a value is shown.
+const SHOWN: usize = 100;
+
+fn shown(node: &Node) -> String {
+    let text = match &node.value {
+        Value::String(text) if plain(text) => text.to_string(),
+        _ => to_json(node).to_string(),
+    };
+    if text.chars().count() <= SHOWN {
+        return text;
+    }
+    text.chars().take(SHOWN).chain(['…']).collect()
+}
+
+fn plain(text: &str) -> bool {
+    !text.is_empty() && text.trim() == text && !text.contains(char::is_control)
+}
+
+/// The lines of a text of several.
+fn lines_of(node: &Node) -> Option<Vec<&str>> {
+    let text = node.as_str()?;
+    text.trim_end().contains('\n').then(|| text.lines().collect())
+}
+
+/// The first line that differs, and how many more do.
+fn by_line(before: &[&str], after: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let rest = |lines: &[&str]| lines.len() - same;
+    let same_end =
+        before[same..].iter().rev().zip(after[same..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let line = |lines: &[&str], end: usize| {
+        if rest(lines) > end { shown(&Node::from(lines[same].trim())) } else { "nothing".to_owned() }
+    };
+    write!(f, ", line {}: {} → {}", same + 1, line(before, same_end), line(after, same_end))?;
+    match (rest(before).max(rest(after)) - same_end).saturating_sub(1) {
+        0 => Ok(()),
+        1 => f.write_str(", and one more line"),
+        more => write!(f, ", and {more} more lines"),
+    }
+}
+
+/// Everything that differs, component by component.
+pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
+    let (before, after) = (things(old), things(new));
+    let mut found = Vec::new();
+    let all: BTreeSet<_> = before.keys().chain(after.keys()).collect();
+    for key in all {
+        let (component, object) = key;
+        let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
+            found.push(Difference {
+                component: *component,
+                object: object.clone(),
+                field: field.to_owned(),
+                before: before.cloned(),
+                after: after.cloned(),
+            });
+        };
+        compare("", before.get(key), after.get(key), &mut add);
+    }
+    found
+}
+
+type Things = BTreeMap<(Component, String), Node>;
+
+/// Everything that a release is made of, by what people call it.
+fn things(release: &Release) -> Things {
+    let mut things = Things::new();
+    let mut add = |component, label: String, node: Node| {
+        let taken = |things: &Things, label: &str| things.contains_key(&(component, label.to_owned()));
+        let mut own = label.clone();
+        let mut number = 2;
+        while taken(&things, &own) {
+            own = format!("{label} ({number})");
+            number += 1;
+        }
+        things.insert((component, own), node);
+    };
+    add(Component::ClusterClass, "Kubernetes".to_owned(), Node::from(release.kubernetes.to_string()));
+    add(Component::ClusterClass, "template language".to_owned(), Node::from(i64::from(release.language)));
+    for object in release.nameless() {
+        add(Component::ClusterClass, label(&object, &release.stand_in()), object);
+    }
+    for (folder, templates) in [("namespace", &release.namespace), ("cluster", &release.cluster)] {
+        for node in nodes(templates) {
+            add(Component::ClusterClass, format!("{folder}: {}", label(&node, "")), node);
+        }
+    }
+    for rule in &release.compatibility {
+        add(Component::ClusterClass, format!("compatibility rule {}", rule.name), write::rule(rule));
+    }
+    for one in &release.addons {
+        let name = &one.addon.name;
+        add(
+            Component::ClusterAddon,
+            format!("addon {name}"),
+            write::addon_node(&one.addon, one.version.as_ref()),
+        );
+        for values in one.values.iter().flat_map(|values| documents(&values.template)) {
+            add(Component::ClusterAddon, format!("values of {name}"), values);
+        }
+        for node in nodes(&one.manifests) {
+            add(Component::ClusterAddon, format!("manifests of {name}: {}", label(&node, "")), node);
+        }
+    }
+    let images: Vec<_> = release.images.iter().map(write::image).collect();
+    add(Component::NodeImage, "images".to_owned(), images.into());
+    things
+}
+
+fn nodes(templates: &[StackTemplate]) -> Vec<Node> {
+    let mut nodes: Vec<_> = templates.iter().flat_map(|one| documents(&one.template)).collect();
+    nodes.sort_by_cached_key(|node| label(node, ""));
+    nodes
+}
+
+/// `<kind> <name>`, the name without that of the release.
+pub(super) fn label(object: &Node, release: &str) -> String {
+    let (kind, name) = identity(object);
+    let name = name.strip_prefix(release).unwrap_or(&name).trim_start_matches('-');
+    format!("{kind} {name}").trim().to_owned()
+}
+
+type Found<'a> = dyn FnMut(&str, Option<&Node>, Option<&Node>) + 'a;
+
+/// Walks two nodes side by side.
+fn compare(field: &str, before: Option<&Node>, after: Option<&Node>, found: &mut Found<'_>) {
+    let (Some(old), Some(new)) = (before, after) else {
+        if before.is_some() || after.is_some() {
+            found(field, before, after);
+        }
+        return;
+    };
+    match (&old.value, &new.value) {
+        _ if old == new => {}
+        (Value::Mapping(old), Value::Mapping(new)) => {
+            let names: BTreeSet<&str> = old.iter().chain(new.iter()).map(|entry| &*entry.key.name).collect();
+            for name in names {
+                let dot = if field.is_empty() { "" } else { "." };
+                compare(&format!("{field}{dot}{name}"), old.get(name), new.get(name), found);
+            }
+        }
+        (Value::Sequence(old_items), Value::Sequence(new_items)) => {
+            if old_items.iter().chain(new_items.iter()).all(is_scalar) {
+                found(field, before, after);
+                return;
+            }
+            for (key, old, new) in paired(old_items, new_items) {
+                compare(&format!("{field}[{key}]"), old, new, found);
+            }
+        }
+        _ => found(field, before, after),
+    }
+}
+
+fn is_scalar(node: &Node) -> bool {
+    node.as_mapping().is_none() && node.as_sequence().is_none()
+}
+
+/// What items of lists are known by, where they all have it and no two the same.
+const KEYS: [&str; 7] = ["name", "class", "version", "secret", "configMap", "path", "key"];
+
+type Pair<'a> = (String, Option<&'a Node>, Option<&'a Node>);
+
+/// Items that belong together: by a key of their own, else by their number.
+fn paired<'a>(old: &'a [Node], new: &'a [Node]) -> Vec<Pair<'a>> {
+    for key in KEYS {
+        if let (Some(before), Some(after)) = (keyed(old, key), keyed(new, key))
+            && before.keys().any(|name| after.contains_key(name))
+        {
+            let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
+            let pair = |name: &str| (name.to_owned(), before.get(name).copied(), after.get(name).copied());
+            return names.into_iter().map(pair).collect();
+        }
+    }
+    (0..old.len().max(new.len())).map(|at| (at.to_string(), old.get(at), new.get(at))).collect()
+}
+
+fn keyed<'a>(items: &'a [Node], key: &str) -> Option<BTreeMap<&'a str, &'a Node>> {
+    let mut found = BTreeMap::new();
+    for item in items {
+        if found.insert(item.get(key)?.as_str()?, item).is_some() {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{Origin, from_json};
+
+    fn told(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
+        let node = |json| from_json(json, Origin::NOWHERE);
+        let mut lines = Vec::new();
+        let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
+            let difference = Difference {
+                component: Component::ClusterClass,
+                object: "Class".to_owned(),
+                field: field.to_owned(),
+                before: before.cloned(),
+                after: after.cloned(),
+            };
+            lines.push(difference.to_string());
+        };
+        compare("", Some(&node(before)), Some(&node(after)), &mut add);
+        lines
+    }
+
+    #[test]
+    fn a_field_is_told_with_what_it_was_and_is() {
+        let before = serde_json::json!({ "spec": { "a": 1, "b": "x", "gone": [1], "same": {} } });
+        let after = serde_json::json!({ "spec": { "a": 2, "b": "y z", "same": {}, "new": true } });
+        assert_eq!(
+            told(&before, &after),
+            [
+                "Class: spec.a: 1 → 2",
+                "Class: spec.b: x → y z",
+                "Class: spec.gone is gone, was [1]",
+                "Class: spec.new is new: true",
+            ]
+        );
+    }
+
+    #[test]
+    fn items_of_lists_are_known_by_name() {
+        let before = serde_json::json!({ "v": [{ "name": "a", "x": 1 }, { "name": "b", "x": 1 }] });
+        let after = serde_json::json!({ "v": [{ "name": "b", "x": 2 }, { "name": "c", "x": 1 }] });
+        assert_eq!(
+            told(&before, &after),
+            [
+                "Class: v[a] is gone, was {\"name\":\"a\",\"x\":1}",
+                "Class: v[b].x: 1 → 2",
+                "Class: v[c] is new: {\"name\":\"c\",\"x\":1}",
+            ]
+        );
+        let before = serde_json::json!({ "v": [{ "name": "node-v1.35.1", "x": 1 }] });
+        let after = serde_json::json!({ "v": [{ "name": "node-v1.35.2", "x": 1 }] });
+        assert_eq!(told(&before, &after), ["Class: v[0].name: node-v1.35.1 → node-v1.35.2"]);
+    }
+
+    #[test]
+    fn long_texts_are_told_by_line() {
+        let before = serde_json::json!({ "file": "one\ntwo\nthree\nfour\n" });
+        let after = serde_json::json!({ "file": "one\n2\nthree\nfour\n" });
+        assert_eq!(told(&before, &after), ["Class: file, line 2: two → 2"]);
+        let longer = serde_json::json!({ "file": "one\ntwo\nthree\nfour\nfive\nsix\n" });
+        assert_eq!(told(&before, &longer), ["Class: file, line 5: nothing → five, and one more line"]);
+    }
+}

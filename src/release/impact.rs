@@ -1,0 +1,475 @@
+//! What a release means for a cluster that moves to it from the one before: which machines are replaced, as far as the
+//! class' objects tell. What they do not tell is unknown, which is never shown as safe.
+//!
+//! Cluster API replaces machines when the specification of a template changes that they are made from, or a patch
+//! writes something else into one. Names alone are nothing. A changed patch, and a default that a patch reads, count as
+//! a change of every template that the patch is for: a cluster may be spared, but none is replaced unannounced.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Release,
+    difference::{Component, Difference},
+    number::Step,
+};
+use crate::yaml::{Mapping, Node, to_json};
+
+/// What can happen to a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Objects change in place; no machine is replaced.
+    InPlace,
+    /// Addons change.
+    AddonsChanged,
+    /// Workers are replaced.
+    WorkersReplaced,
+    /// Machines of the control plane are replaced.
+    ControlPlaneReplaced,
+    /// It cannot be said from the class alone.
+    Unknown,
+}
+
+impl Effect {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::InPlace,
+        Self::AddonsChanged,
+        Self::WorkersReplaced,
+        Self::ControlPlaneReplaced,
+        Self::Unknown,
+    ];
+
+    /// Its name in `release.yaml`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InPlace => "inPlace",
+            Self::AddonsChanged => "addonsChanged",
+            Self::WorkersReplaced => "workersReplaced",
+            Self::ControlPlaneReplaced => "controlPlaneReplaced",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::InPlace => "what changes is taken in place",
+            Self::AddonsChanged => "addons change",
+            Self::WorkersReplaced => "workers are replaced",
+            Self::ControlPlaneReplaced => "the control plane is replaced",
+            Self::Unknown => "not all of it can be foretold",
+        }
+    }
+}
+
+/// What happens to a cluster, each with why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Impact {
+    /// Nothing in it: only names change.
+    pub effects: BTreeMap<Effect, BTreeSet<String>>,
+}
+
+impl Impact {
+    /// In one sentence.
+    pub fn sentence(&self) -> String {
+        if self.effects.is_empty() {
+            return "nothing but names changes".to_owned();
+        }
+        // What is taken in place is worth a word only where nothing else happens.
+        let told =
+            self.effects.keys().rev().filter(|effect| **effect != Effect::InPlace || self.effects.len() == 1);
+        told.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How much of a semantic version it moves.
+    pub fn step(&self) -> Step {
+        match self.effects.keys().next_back() {
+            None | Some(Effect::InPlace) => Step::Patch,
+            Some(Effect::AddonsChanged) => Step::Minor,
+            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Step::Major,
+        }
+    }
+
+    fn add(&mut self, effect: Effect, why: impl Into<String>) {
+        self.effects.entry(effect).or_default().insert(why.into());
+    }
+}
+
+/// What the move from one release to another means.
+pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impact {
+    let mut impact = Impact::default();
+    for difference in differences {
+        match difference.component {
+            Component::ClusterAddon => {
+                let whose = difference.object.split(':').next().unwrap_or_default();
+                let whose = whose.strip_prefix("addon ").unwrap_or(whose);
+                let installed =
+                    !difference.field.starts_with("versions") && !difference.field.starts_with("upgrade");
+                impact.add(if installed { Effect::AddonsChanged } else { Effect::InPlace }, whose);
+            }
+            Component::NodeImage | Component::ClusterClass => {}
+        }
+    }
+    if old.kubernetes != new.kubernetes {
+        let why = format!("Kubernetes {} → {}", old.kubernetes, new.kubernetes);
+        impact.add(Effect::ControlPlaneReplaced, why.clone());
+        impact.add(Effect::WorkersReplaced, why);
+    }
+    beside(differences, &mut impact);
+    let (before, after) = (Class::of(old), Class::of(new));
+    let mut comparison = Comparison { before: &before, after: &after, impact: &mut impact };
+    comparison.class();
+    comparison.templates();
+    let images = differences.iter().any(|one| one.component == Component::NodeImage);
+    if images && !impact.effects.keys().any(|effect| *effect >= Effect::WorkersReplaced) {
+        impact.add(
+            Effect::Unknown,
+            "data of node images changed that no template of the class names: machines that run keep theirs, \
+             unless the provider replaces them",
+        );
+    }
+    impact
+}
+
+/// What stands beside the class.
+fn beside(differences: &[Difference], impact: &mut Impact) {
+    for one in differences.iter().filter(|one| one.component == Component::ClusterClass) {
+        if let Some((folder @ ("namespace" | "cluster"), object)) = one.object.split_once(": ") {
+            impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
+        } else if one.object.starts_with("compatibility rule ") {
+            impact.add(Effect::InPlace, one.object.clone());
+        } else if one.object == "template language" {
+            impact.add(Effect::Unknown, "templates are read in another way");
+        }
+    }
+}
+
+/// What machines are made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Cluster,
+    ControlPlane,
+    ControlPlaneMachines,
+    Workers,
+    Pools,
+}
+
+/// The objects of a release. They keep its name: where a template's own specification holds it, each release is
+/// another specification.
+struct Class {
+    objects: BTreeMap<(String, String), Node>,
+    spec: Node,
+}
+
+impl Class {
+    fn of(release: &Release) -> Self {
+        let objects = &release.objects;
+        let class =
+            objects.iter().find(|object| object.get("kind").and_then(Node::as_str) == Some("ClusterClass"));
+        let spec = class.and_then(|class| class.get("spec")).cloned();
+        let spec = spec.unwrap_or_else(|| Mapping::new().into());
+        let objects =
+            objects.iter().map(|object| (super::freeze::identity(object), object.clone())).collect();
+        Self { objects, spec }
+    }
+
+    /// What a reference leads to.
+    fn template(&self, holder: Option<&Node>) -> Option<&Node> {
+        let reference = holder?.get("templateRef")?;
+        let text = |key| reference.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
+        self.objects.get(&(text("kind"), text("name")))
+    }
+
+    fn workers(&self, kind: &str) -> BTreeMap<&str, &Node> {
+        let listed = self.spec.at(&["workers", kind]).and_then(Node::as_sequence).unwrap_or_default();
+        listed.iter().filter_map(|one| Some((one.get("class")?.as_str()?, one))).collect()
+    }
+
+    fn named(&self, list: &str) -> BTreeMap<&str, &Node> {
+        let listed = self.spec.get(list).and_then(Node::as_sequence).unwrap_or_default();
+        listed.iter().filter_map(|one| Some((one.get("name")?.as_str()?, one))).collect()
+    }
+}
+
+struct Comparison<'a> {
+    before: &'a Class,
+    after: &'a Class,
+    impact: &'a mut Impact,
+}
+
+impl Comparison<'_> {
+    /// The class itself: variables, patches, and what it says of machines.
+    fn class(&mut self) {
+        self.variables();
+        let (before, after) = (self.before.named("patches"), self.after.named("patches"));
+        for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+            let (old, new) = (before.get(*name).copied(), after.get(*name).copied());
+            let does = |patch: Option<&Node>| {
+                let mut patch = patch.and_then(Node::as_mapping).cloned();
+                patch.as_mut().map(|patch| patch.remove("description"));
+                patch
+            };
+            if does(old) != does(new) {
+                for patch in [old, new].into_iter().flatten() {
+                    self.patch(patch, &format!("the patch `{name}`"));
+                }
+            } else if let Some(patch) = new.filter(|patch| reads(patch, "builtin.cluster.topology.class")) {
+                self.patch(patch, &format!("the patch `{name}`, which reads the name of the class"));
+            }
+        }
+        let (before, after) = (fields(Some(&self.before.spec)), fields(Some(&self.after.spec)));
+        for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+            let told = matches!(
+                name.as_str(),
+                "variables" | "patches" | "workers" | "controlPlane" | "infrastructure"
+            );
+            if !told && before.get(name) != after.get(name) {
+                self.impact.add(Effect::Unknown, format!("the class' `{name}` changes"));
+            }
+        }
+    }
+
+    /// A default reaches every cluster that does not set the variable, through the patches that read it.
+    fn variables(&mut self) {
+        let (before, after) = (self.before.named("variables"), self.after.named("variables"));
+        for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+            let (old, new) = (before.get(*name), after.get(*name));
+            if old == new {
+                continue;
+            }
+            let defaults = |one: Option<&&Node>| {
+                let mut found = Vec::new();
+                if let Some(one) = one {
+                    defaults(one, "", &mut found);
+                }
+                found
+            };
+            if new.is_none() {
+                let why = format!("the variable `{name}` is gone: clusters that set it are refused");
+                self.impact.add(Effect::Unknown, why);
+            } else if new.and_then(|new| new.get("required")).and_then(Node::as_bool) == Some(true)
+                && old.is_none()
+            {
+                self.impact.add(
+                    Effect::Unknown,
+                    format!("the variable `{name}` is new, and every cluster must set it"),
+                );
+            }
+            if defaults(old) == defaults(new) {
+                self.impact.add(Effect::InPlace, format!("the variable `{name}`"));
+                continue;
+            }
+            let mut read = false;
+            for patch in self.after.named("patches").values().filter(|patch| reads(patch, name)) {
+                read = true;
+                self.patch(patch, &format!("the default of the variable `{name}`"));
+            }
+            if !read {
+                self.impact.add(
+                    Effect::InPlace,
+                    format!("the default of the variable `{name}`, which no patch reads"),
+                );
+            }
+        }
+    }
+
+    /// What a patch can write to.
+    fn patch(&mut self, patch: &Node, why: &str) {
+        let Some(definitions) = patch.get("definitions").and_then(Node::as_sequence) else {
+            self.impact.add(Effect::Unknown, format!("{why}: it is made outside of the class"));
+            return;
+        };
+        for definition in definitions {
+            let Some(selected) = definition.at(&["selector", "matchResources"]) else { continue };
+            let is = |key: &str| selected.get(key).and_then(Node::as_bool) == Some(true);
+            let kind = definition.at(&["selector", "kind"]).and_then(Node::as_str).unwrap_or_default();
+            if is("controlPlane") {
+                self.impact.add(Effect::ControlPlaneReplaced, why);
+            }
+            if is("infrastructureCluster") {
+                self.impact.add(
+                    Effect::Unknown,
+                    format!("{why}: the provider decides what a change of `{kind}` does"),
+                );
+            }
+            if selected.get("machineDeploymentClass").is_some() {
+                self.impact.add(Effect::WorkersReplaced, why);
+            }
+            if selected.get("machinePoolClass").is_some() {
+                self.impact.add(
+                    Effect::Unknown,
+                    format!("{why}: the provider decides what becomes of machine pools"),
+                );
+            }
+        }
+    }
+
+    fn templates(&mut self) {
+        self.pair(Role::Cluster, "the cluster's infrastructure", &["infrastructure"], None);
+        self.pair(Role::ControlPlane, "the control plane", &["controlPlane"], None);
+        let machines = ["controlPlane", "machineInfrastructure"];
+        self.pair(Role::ControlPlaneMachines, "machines of the control plane", &machines, None);
+        self.settings(
+            "the control plane",
+            self.before.spec.get("controlPlane"),
+            self.after.spec.get("controlPlane"),
+        );
+        for (kind, role) in [("machineDeployments", Role::Workers), ("machinePools", Role::Pools)] {
+            let (before, after) = (self.before.workers(kind), self.after.workers(kind));
+            for class in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
+                match (before.get(*class), after.get(*class)) {
+                    (Some(_), None) => {
+                        let why = format!(
+                            "the class of workers `{class}` is gone: clusters that use it are refused"
+                        );
+                        self.impact.add(Effect::Unknown, why);
+                    }
+                    (Some(old), Some(new)) => {
+                        let what = format!("workers of the class `{class}`");
+                        for part in ["bootstrap", "infrastructure"] {
+                            self.pair(role, &what, &[part], Some((old, new)));
+                        }
+                        self.settings(&what, Some(old), Some(new));
+                    }
+                    (None, _) => {
+                        self.impact.add(Effect::InPlace, format!("the class of workers `{class}` is new"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Compares what two references lead to.
+    fn pair(&mut self, role: Role, what: &str, path: &[&str], inside: Option<(&Node, &Node)>) {
+        let (old, new) = inside.unwrap_or((&self.before.spec, &self.after.spec));
+        let before = self.before.template(old.at(path));
+        let after = self.after.template(new.at(path));
+        let spec = |node: Option<&Node>| node.and_then(|node| node.get("spec")).cloned();
+        let kind = |node: Option<&Node>| node.and_then(|node| node.get("kind")).cloned();
+        if kind(before) != kind(after) {
+            self.impact.add(
+                Effect::Unknown,
+                format!("{what}: another kind of template, which Cluster API may refuse"),
+            );
+            return;
+        }
+        let version = |node: Option<&Node>| node.and_then(|node| node.get("apiVersion")).cloned();
+        if version(before) != version(after) {
+            self.impact.add(Effect::Unknown, format!("{what}: another version of the template's API"));
+        }
+        if spec(before) == spec(after) {
+            return;
+        }
+        let kind = kind(after).and_then(|kind| kind.as_str().map(str::to_owned)).unwrap_or_default();
+        match role {
+            Role::ControlPlane if kind == "KubeadmControlPlaneTemplate" => {
+                self.kubeadm_control_plane(
+                    before.and_then(|node| node.get("spec")),
+                    after.and_then(|node| node.get("spec")),
+                );
+            }
+            Role::ControlPlaneMachines => {
+                self.impact.add(Effect::ControlPlaneReplaced, format!("{what}: {kind}"));
+            }
+            Role::Workers => self.impact.add(Effect::WorkersReplaced, format!("{what}: {kind}")),
+            Role::Cluster | Role::ControlPlane | Role::Pools => {
+                self.impact.add(
+                    Effect::Unknown,
+                    format!("{what}: the provider decides what a change of `{kind}` does"),
+                );
+            }
+        }
+    }
+
+    /// A kubeadm control plane rolls when the machines' own configuration changes; the rest is taken in place.
+    fn kubeadm_control_plane(&mut self, before: Option<&Node>, after: Option<&Node>) {
+        const IN_PLACE: [&str; 4] = ["rollout", "remediation", "machineNaming", "machineTemplate"];
+        let inside = |node: Option<&Node>| fields(node.and_then(|node| node.at(&["template", "spec"])));
+        let (old, new) = (inside(before), inside(after));
+        if old == new {
+            self.impact.add(Effect::InPlace, "metadata of the control plane");
+        }
+        for name in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+            if old.get(name) == new.get(name) {
+                continue;
+            }
+            let why = format!("the control plane: {name}");
+            match name.as_str() {
+                "kubeadmConfigSpec" => self.impact.add(Effect::ControlPlaneReplaced, why),
+                field if IN_PLACE.contains(&field) => self.impact.add(Effect::InPlace, why),
+                _ => self.impact.add(Effect::Unknown, why),
+            }
+        }
+    }
+
+    /// What a class says of machines beside their templates.
+    fn settings(&mut self, what: &str, before: Option<&Node>, after: Option<&Node>) {
+        const IN_PLACE: [&str; 10] = [
+            "metadata",
+            "naming",
+            "healthCheck",
+            "deletion",
+            "rollout",
+            "minReadySeconds",
+            "readinessGates",
+            "taints",
+            "machineHealthCheck",
+            "namingStrategy",
+        ];
+        let (old, new) = (fields(before), fields(after));
+        for name in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+            let template = matches!(
+                name.as_str(),
+                "templateRef" | "machineInfrastructure" | "bootstrap" | "infrastructure"
+            );
+            if template || old.get(name) == new.get(name) {
+                continue;
+            }
+            let why = format!("{what}: {name}");
+            match name.as_str() {
+                "failureDomain" => self.impact.add(Effect::WorkersReplaced, why),
+                field if IN_PLACE.contains(&field) => self.impact.add(Effect::InPlace, why),
+                _ => self.impact.add(Effect::Unknown, why),
+            }
+        }
+    }
+}
+
+/// The entries of a map.
+fn fields(node: Option<&Node>) -> BTreeMap<String, Node> {
+    let own = node.and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter);
+    own.map(|entry| (entry.key.name.to_string(), entry.value.clone())).collect()
+}
+
+/// Every default in the schema of a variable, with its path.
+fn defaults(node: &Node, path: &str, found: &mut Vec<(String, String)>) {
+    if let Some(mapping) = node.as_mapping() {
+        for entry in mapping.iter() {
+            let path = format!("{path}/{}", entry.key.name);
+            if &*entry.key.name == "default" {
+                found.push((path, to_json(&entry.value).to_string()));
+            } else {
+                defaults(&entry.value, &path, found);
+            }
+        }
+    }
+    for item in node.as_sequence().into_iter().flatten() {
+        defaults(item, path, found);
+    }
+    found.sort();
+}
+
+/// Whether a patch speaks of a variable: by its name, as a value or in a template.
+fn reads(patch: &Node, name: &str) -> bool {
+    let inside = |text: &str| {
+        text.match_indices(name).any(|(at, _)| {
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            let before = text[..at].chars().next_back();
+            let after = text[at + name.len()..].chars().next();
+            !before.is_some_and(word) && !after.is_some_and(word)
+        })
+    };
+    patch.as_str().is_some_and(inside)
+        || patch.as_sequence().is_some_and(|items| items.iter().any(|item| reads(item, name)))
+        || patch.as_mapping().is_some_and(|mapping| mapping.iter().any(|entry| reads(&entry.value, name)))
+}

@@ -1,0 +1,107 @@
+//! `NOTES.md`: what a release means for a cluster, and what changed in it, component by component.
+
+use std::fmt::Write as _;
+
+use super::{Component, Difference, Impact, Release};
+use crate::tree::HTML_HEADER;
+
+/// How many lines of a component are told; the rest is counted.
+const TOLD: usize = 60;
+
+/// The notes of a release.
+pub(super) fn text(release: &Release, last: Option<&Release>, differences: &[Difference]) -> String {
+    let mut text = format!(
+        "{HTML_HEADER} from stacks/{}; do not edit -->\n# {}: {}\n\n",
+        release.stack,
+        release.name,
+        summary(release)
+    );
+    // Writing to a string cannot fail.
+    let mut line = |line: String| writeln!(text, "{line}").ok();
+    if let Some(last) = last {
+        line(format!("For a cluster that moves here from `{}`:\n", last.name));
+        match release.history.as_ref().and_then(|history| history.impact.as_ref()) {
+            Some(effects) if !effects.is_empty() => {
+                for (effect, why) in effects.iter().rev() {
+                    let why: Vec<_> = why.iter().map(String::as_str).collect();
+                    line(format!("- {}: {}", effect.words(), why.join("; ")));
+                }
+            }
+            _ => {
+                line("- nothing but names changes; no machine is replaced".to_owned());
+            }
+        }
+        line(String::new());
+    }
+    line("| | version | before |".to_owned());
+    line("|---|---|---|".to_owned());
+    for (what, now, before) in versions(release, last) {
+        line(format!("| {what} | {now} | {} |", before.unwrap_or_else(|| "–".to_owned())));
+    }
+    if last.is_some() {
+        for component in Component::ALL {
+            let told: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
+            if told.is_empty() {
+                continue;
+            }
+            line(format!("\n## {}\n", heading(component)));
+            for one in told.iter().take(TOLD) {
+                line(format!("- {}", one.to_string().replace('\n', " ")));
+            }
+            if told.len() > TOLD {
+                line(format!("- and {} more", told.len() - TOLD));
+            }
+        }
+    }
+    text
+}
+
+/// What leads the notes, and the message of the tag.
+fn summary(release: &Release) -> String {
+    match release.history.as_ref().map(|history| (&history.previous, &history.impact)) {
+        Some((Some(_), Some(effects))) => Impact { effects: effects.clone() }.sentence(),
+        _ => format!("the first release for Kubernetes {} in its channel", release.kubernetes.minor()),
+    }
+}
+
+/// The message of the tag of a release: its notes without what Markdown needs.
+pub fn tag_message(notes: &str) -> String {
+    let text = notes.split_once("-->\n").map_or(notes, |(_, rest)| rest);
+    text.trim_start_matches("# ").to_owned()
+}
+
+fn heading(component: Component) -> &'static str {
+    match component {
+        Component::ClusterClass => "Cluster class",
+        Component::ClusterAddon => "Cluster addons",
+        Component::NodeImage => "Node images",
+    }
+}
+
+/// What stands in the table: only what is new has something before it.
+fn versions(release: &Release, last: Option<&Release>) -> Vec<(String, String, Option<String>)> {
+    let mut rows = Vec::new();
+    let mut row = |what: String, now: String, before: Option<String>| {
+        let before = before.filter(|before| *before != now);
+        rows.push((what, now, before));
+    };
+    row(
+        "cluster stack, cluster class".to_owned(),
+        release.version.clone(),
+        last.map(|last| last.version.clone()),
+    );
+    row(
+        "Kubernetes".to_owned(),
+        release.kubernetes.to_string(),
+        last.map(|last| last.kubernetes.to_string()),
+    );
+    let (now, before) = (&release.components, last.map(|last| &last.components));
+    row("cluster addons".to_owned(), now.cluster_addon.clone(), before.map(|one| one.cluster_addon.clone()));
+    row("node images".to_owned(), now.node_image.clone(), before.map(|one| one.node_image.clone()));
+    for addon in &release.addons {
+        let Some(version) = &addon.version else { continue };
+        let before = last.and_then(|last| last.addon(addon.addon.name.as_str())?.version.clone());
+        row(format!("addon {}", addon.addon.name), version.to_string(), before.map(|one| one.to_string()));
+    }
+    rows
+}

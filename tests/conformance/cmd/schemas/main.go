@@ -1,0 +1,174 @@
+// Schemas derives what the topology library knows of the schemas of Cluster API's kinds from the CustomResourceDefinitions of
+// its Go module, and compares it with the file in the repository, or writes that.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+const module, version = "sigs.k8s.io/cluster-api", "v1beta2"
+
+// folders hold the CustomResourceDefinitions in the module.
+var folders = []string{"core", "bootstrap/kubeadm", "controlplane/kubeadm"}
+
+// kinds are those that the library judges when they are written.
+var kinds = []string{"Cluster", "ClusterClass", "KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane",
+	"KubeadmControlPlaneTemplate", "MachineDeployment", "MachineHealthCheck", "MachinePool"}
+
+type kind struct {
+	Group   string         `json:"group"`
+	Schema  map[string]any `json:"schema"`
+	Version string         `json:"version"`
+}
+
+func main() {
+	flags := flag.NewFlagSet("schemas", flag.ContinueOnError)
+	file := flags.String("file", "", "the `file` in the repository")
+	write := flags.Bool("write", false, "write the file instead of comparing it")
+	if err := flags.Parse(os.Args[1:]); err != nil || *file == "" || flags.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "usage: schemas -file FILE [-write]")
+		os.Exit(2)
+	}
+	if err := run(*file, *write); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run(file string, write bool) error {
+	derived, err := derive()
+	if err != nil {
+		return err
+	}
+	if write {
+		return os.WriteFile(file, derived, 0o644)
+	}
+	there, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(there, derived) {
+		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -file %s -write` and look at the difference", file, module, file)
+	}
+	fmt.Printf("%s: %d kinds as in %s\n", filepath.Base(file), len(kinds), module)
+	return nil
+}
+
+// derive gives the file: an object with a line for each kind, its keys in order.
+func derive() ([]byte, error) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return nil, fmt.Errorf("where is %s? %w", module, err)
+	}
+	found := map[string]kind{}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), folder, "config", "crd", "bases", "*.yaml"))
+		if err != nil || len(files) == 0 {
+			return nil, fmt.Errorf("%s of %s holds no CustomResourceDefinition", folder, module)
+		}
+		for _, name := range files {
+			if err := read(name, found); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	lines := []string{}
+	for _, name := range kinds {
+		k, ok := found[name]
+		if !ok {
+			return nil, fmt.Errorf("%s has no %s in %s", module, name, version)
+		}
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(k); err != nil {
+			return nil, err
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", name, strings.TrimSpace(text.String())))
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n"), nil
+}
+
+func read(name string, found map[string]kind) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	var crd struct {
+		Spec struct {
+			Group    string
+			Names    struct{ Kind string }
+			Versions []struct {
+				Name   string
+				Schema struct {
+					OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal(text, &crd); err != nil {
+		return err
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Name != version || !slices.Contains(kinds, crd.Spec.Names.Kind) {
+			continue
+		}
+		schema := bare(v.Schema.OpenAPIV3Schema)
+		// Neither is written by who writes the object.
+		properties := schema["properties"].(map[string]any)
+		delete(properties, "status")
+		delete(properties, "metadata")
+		found[crd.Spec.Names.Kind] = kind{crd.Spec.Group, schema, version}
+	}
+	return nil
+}
+
+// bare is a schema without the descriptions of it and of what is inside.
+func bare(schema map[string]any) map[string]any {
+	out := map[string]any{}
+	for key, value := range schema {
+		switch inner := value.(type) {
+		case map[string]any:
+			if key == "properties" {
+				properties := map[string]any{}
+				for name, property := range inner {
+					properties[name] = bare(property.(map[string]any))
+				}
+				out[key] = properties
+			} else if key != "default" {
+				out[key] = bare(inner)
+			} else {
+				out[key] = inner
+			}
+		case []any:
+			out[key] = list(inner)
+		default:
+			if key != "description" {
+				out[key] = value
+			}
+		}
+	}
+	return out
+}
+
+func list(items []any) []any {
+	out := []any{}
+	for _, item := range items {
+		if inner, ok := item.(map[string]any); ok {
+			out = append(out, bare(inner))
+		} else {
+			out = append(out, item)
+		}
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+//! `stackloom releases`, `release prune`, and addons from other releases.
+
+use std::fs;
+
+use serde_json::Value as Json;
+
+use crate::{
+    release::{commit, edit, ends, fleet, stackloom},
+    sandbox::Sandbox,
+};
+
+fn json(sandbox: &Sandbox, arguments: &[&str]) -> Json {
+    let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
+    let output = stackloom(sandbox, &arguments);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A fleet with four releases of one minor.
+fn four() -> Sandbox {
+    let sandbox = fleet();
+    for replicas in 2..6 {
+        if replicas > 2 {
+            edit(
+                &sandbox,
+                "addons/net/values.yaml",
+                &format!("replicas: {}", replicas - 1),
+                &format!("replicas: {replicas}"),
+            );
+            commit(&sandbox, "an edit");
+        }
+        ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    }
+    sandbox
+}
+
+fn name(number: usize) -> String {
+    format!("test-tiny-1-35-v{number}")
+}
+
+fn pin(sandbox: &Sandbox, lines: &str) {
+    let text = sandbox.git(&["show", "HEAD:clusters/blue/one.yaml"]);
+    let text = text.split("  stack: null").next().unwrap().to_owned();
+    sandbox.write("clusters/blue/one.yaml", format!("{text}  stack: null\n  kubernetes: null\n{lines}"));
+}
+
+fn generated(sandbox: &Sandbox, message: &str) {
+    commit(sandbox, message);
+    ends(sandbox, &["generate", "--commit"], 0);
+}
+
+fn removed(sandbox: &Sandbox) -> Vec<String> {
+    let document = json(sandbox, &["release", "prune", "--dry-run"]);
+    document["removed"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_is_used_newest_or_published_is_kept() {
+    let sandbox = four();
+    assert_eq!(removed(&sandbox), [name(1), name(2), name(3)]);
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n");
+    assert_eq!(removed(&sandbox), [name(2), name(3)], "used in the work tree");
+    generated(&sandbox, "one uses v1");
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    pin(&sandbox, "  release: test-tiny-1-35-v2\n");
+    assert_eq!(removed(&sandbox), [name(3)], "HEAD has v1");
+    generated(&sandbox, "one uses v2");
+    assert_eq!(removed(&sandbox), [name(3)], "what is published has v1");
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    assert_eq!(removed(&sandbox), [name(1), name(3)]);
+    let told = ends(&sandbox, &["release", "prune"], 0);
+    assert!(
+        told.contains("delete clusterclass --selector") && told.contains("release.test-tiny-1-35-v3"),
+        "{told}"
+    );
+    let touched = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
+    let own = |path: &str| path.contains("-v1/") || path.contains("-v3/");
+    assert!(touched.lines().all(|path| path.starts_with("generated/releases/") && own(path)), "{touched}");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    assert!(ends(&sandbox, &["release", "prune"], 0).contains("no release to remove"));
+    ends(&sandbox, &["generate", "--check"], 0);
+    ends(&sandbox, &["release"], 0);
+}
+
+/// A rebase, a prune, and then the rebase is taken back.
+#[test]
+fn what_was_pruned_comes_back_from_its_tag() {
+    let sandbox = four();
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n");
+    generated(&sandbox, "one uses v1");
+    pin(&sandbox, "  release: test-tiny-1-35-v2\n");
+    generated(&sandbox, "one uses v2");
+    ends(&sandbox, &["release", "prune"], 0);
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n");
+    let told = ends(&sandbox, &["check"], 1);
+    let back = "git checkout test-tiny-1-35-v1 -- generated/releases/test-tiny-1-35-v1";
+    assert!(told.contains("unknown-release") && told.contains(back), "{told}");
+    sandbox.git(&back.split(' ').skip(1).collect::<Vec<_>>());
+    generated(&sandbox, "one is back on v1");
+    ends(&sandbox, &["generate", "--check"], 0);
+}
+
+#[test]
+fn the_list_says_who_uses_what_and_since_when_nobody_does() {
+    let sandbox = four();
+    pin(&sandbox, "  release: test-tiny-1-35-v3\n");
+    commit(&sandbox, "one uses v3");
+    pin(&sandbox, "  release: test-tiny-1-35-v4\n");
+    sandbox.git(&["add", "."]);
+    let day = "2026-05-04T12:00:00Z";
+    let made = crate::sandbox::git_in(&sandbox.root)
+        .args(["commit", "-qm", "one uses v4"])
+        .env("GIT_COMMITTER_DATE", day)
+        .status();
+    assert!(made.unwrap().success());
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v2"]);
+    let document = json(&sandbox, &["releases"]);
+    let of = |name: &str| {
+        let all = document["releases"].as_array().unwrap();
+        all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{document:#}")).clone()
+    };
+    assert_eq!(of(&name(3))["unusedSince"]["day"], "2026-05-04");
+    assert_eq!(of(&name(4))["clusters"], serde_json::json!(["mgmt/blue/one"]));
+    assert_eq!(of(&name(4))["unusedSince"], Json::Null);
+    assert_eq!((of(&name(2))["tagged"].clone(), of(&name(1))["tagged"].clone()), (false.into(), true.into()));
+    assert_eq!(of(&name(1))["endOfLife"], "2027-02-28");
+    assert_eq!(of(&name(1))["addons"]["net"], "1.1.0");
+    let told = ends(&sandbox, &["releases"], 0);
+    assert!(told.contains("nobody since 2026-05-04") && told.contains("blue/one"), "{told}");
+}
+
+#[test]
+fn one_addon_comes_from_another_release_without_a_rebase() {
+    let sandbox = four();
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n");
+    generated(&sandbox, "one uses v1");
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n  addons: { net: { release: test-tiny-1-35-v3 } }\n");
+    generated(&sandbox, "one takes net from v3");
+    let touched = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert_eq!(touched.lines().count(), 1, "{touched}");
+    assert!(touched.contains("/blue/one/addons/") && touched.contains("net"), "{touched}");
+    assert!(
+        sandbox.git(&["show", "HEAD"]).contains("+      replicas: 4"),
+        "{}",
+        sandbox.git(&["show", "HEAD"])
+    );
+    assert_eq!(removed(&sandbox), [name(2)]);
+    for (lines, expected) in [
+        (
+            "  release: test-tiny-1-35-v1\n  addons: { net: { release: test-tiny-1-35-v9 } }\n",
+            "unknown-release",
+        ),
+        (
+            "  release: test-tiny-1-35-v1\n  addons: { net: { release: test-tiny-1-36-v1 } }\n",
+            "addon-release",
+        ),
+        (
+            "  release: test-tiny-1-35-v1\n  addons: { other: { release: test-tiny-1-35-v3 } }\n",
+            "unknown-addon",
+        ),
+    ] {
+        if expected == "addon-release" {
+            ends(&sandbox, &["release", "--kubernetes", "1.36"], 0);
+        }
+        pin(&sandbox, lines);
+        let told = ends(&sandbox, &["check"], 1);
+        assert!(
+            told.contains(&format!("error[{expected}]")) && told.contains("clusters/blue/one.yaml:"),
+            "{told}"
+        );
+        sandbox.git(&["checkout", "-q", "clusters"]);
+    }
+    fs::remove_file(sandbox.root.join("generated/releases/test-tiny-1-35-v3/NOTES.md")).unwrap();
+    let told = ends(&sandbox, &["check"], 1);
+    assert!(told.contains("release-refused") && told.contains("NOTES.md"), "{told}");
+}

@@ -1,0 +1,403 @@
+//! `stackloom release` in real repositories: what is bumped, what a commit holds, kills, races, tags.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+use stackloom::io::{
+    disk::Workspace,
+    git::{NewRelease, ReleaseRun},
+};
+
+use crate::sandbox::{Sandbox, git_in};
+
+pub(crate) const STACK: &str = "stacks/test/tiny";
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// A committed fleet with one small stack for two minors.
+pub(crate) fn fleet() -> Sandbox {
+    let sandbox = Sandbox::repository();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base"), &sandbox.root);
+    commit(&sandbox, "sources");
+    sandbox
+}
+
+pub(crate) fn commit(sandbox: &Sandbox, message: &str) {
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", message]);
+}
+
+pub(crate) fn stackloom(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    command.current_dir(&sandbox.root).args(arguments);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("NO_COLOR", "1");
+    command.output().unwrap()
+}
+
+pub(crate) fn said(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// A run that ends with this code; what it said.
+pub(crate) fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
+    let output = stackloom(sandbox, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", said(&output));
+    said(&output)
+}
+
+pub(crate) fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
+    let path = format!("{STACK}/{file}");
+    let text = sandbox.read(&path).unwrap();
+    assert!(text.contains(old), "{file} has no {old}");
+    sandbox.write(&path, text.replace(old, new));
+}
+
+/// The versions of the stack, the addons and the images, as `metadata.yaml` has them.
+fn versions(sandbox: &Sandbox, release: &str) -> [String; 3] {
+    let text = sandbox.read(&format!("generated/releases/{release}/metadata.yaml")).unwrap();
+    let of = |key: &str| {
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{key}: ")));
+        line.unwrap().to_owned()
+    };
+    [of("clusterStack"), of("clusterAddon"), of("nodeImage")]
+}
+
+fn releases(sandbox: &Sandbox) -> Vec<String> {
+    let listed = sandbox.git(&["ls-tree", "--name-only", "HEAD", "generated/releases/"]);
+    listed.lines().map(|line| line.rsplit('/').next().unwrap().to_owned()).collect()
+}
+
+fn tags(sandbox: &Sandbox) -> Vec<String> {
+    sandbox.git(&["tag", "--list"]).lines().map(str::to_owned).collect()
+}
+
+const ONE_MINOR: [&str; 4] = ["release", "test/tiny", "--kubernetes", "1.35"];
+
+/// An edit, and the versions of stack, addons and images after it; none where it is no content.
+type Edit = (&'static str, &'static str, &'static str, Option<[&'static str; 3]>);
+
+/// The second, third and fourth are the example of the cluster stacks' own description: v3, v2 and v1 become v4, v2
+/// and v2 when the node image changes.
+const EDITS: [Edit; 9] = [
+    ("addons/net/values.yaml", "replicas: 2", "replicas: 3", Some(["v2", "v2", "v1"])),
+    ("cluster-class/class.yaml", "default: 20", "default: 30", Some(["v3", "v2", "v1"])),
+    ("node-images.yaml", "aaaa\n", "aaab\n", Some(["v4", "v2", "v2"])),
+    ("addons/notes/manifests/notes.yaml", "namespace: default", "namespace: other", Some(["v5", "v3", "v2"])),
+    ("addons/net/addon.yaml", "\">=1.34 <1.37\"", "\">=1.33 <1.37\"", Some(["v6", "v4", "v2"])),
+    (
+        "cluster-class/templates.yaml",
+        "kind: KubeadmConfigTemplate",
+        "# words\nkind:  KubeadmConfigTemplate",
+        None,
+    ),
+    (
+        "node-images.yaml",
+        "      kubernetes: 1.35.10\n      os: ubuntu-24.04",
+        "      os: ubuntu-24.04\n      kubernetes: 1.35.10",
+        None,
+    ),
+    ("stack.yaml", "upgradeTo: 1.1.0", "upgradeTo: 1.1.1", Some(["v7", "v4", "v2"])),
+    ("stack.yaml", "endOfLife: 2027-02-28", "endOfLife: 2027-03-31", None),
+];
+
+#[test]
+fn each_change_bumps_what_it_should_and_nothing_else() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v1"), ["v1", "v1", "v1"]);
+    let mut count = 1;
+    for (file, old, new, expected) in EDITS {
+        edit(&sandbox, file, old, new);
+        commit(&sandbox, "an edit");
+        let told = ends(&sandbox, &ONE_MINOR, 0);
+        if let Some(expected) = expected {
+            count += 1;
+            assert_eq!(versions(&sandbox, &format!("test-tiny-1-35-v{count}")), expected, "{file}: {new}");
+        } else {
+            assert!(told.contains("nothing to release"), "{file}: {new}: {told}");
+        }
+        assert_eq!(releases(&sandbox).len(), count, "{file}: {new}");
+    }
+    fs::rename(
+        sandbox.root.join(STACK).join("cluster-class/templates.yaml"),
+        sandbox.root.join(STACK).join("cluster-class/a.yaml"),
+    )
+    .unwrap();
+    commit(&sandbox, "a renamed file");
+    assert!(ends(&sandbox, &ONE_MINOR, 0).contains("nothing to release"));
+    assert_eq!(tags(&sandbox), releases(&sandbox));
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn why_is_told_by_field_before_anything_is_written() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    edit(&sandbox, "node-images.yaml", "aaaa\n", "aaab\n");
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    let before = sandbox.git(&["rev-parse", "HEAD"]);
+    let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 0);
+    assert!(told.contains("clusterAddon: values of net: relay.replicas: 2 → 3"), "{told}");
+    assert!(told.contains("nodeImage: images: [node-v1.35.10].checksum: sha256:a"), "{told}");
+    assert!(told.contains("addons change: values of net"), "{told}");
+    assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
+    assert!(!sandbox.has(".git/index.lock") && releases(&sandbox).len() == 1);
+}
+
+#[test]
+fn a_commit_holds_the_release_and_nothing_else() {
+    let sandbox = fleet();
+    sandbox.write("clusters/edited.yaml", "not looked at: [\n");
+    fs::remove_file(sandbox.root.join("clusters/edited.yaml")).unwrap();
+    sandbox.write("README.md", "words\n");
+    sandbox.git(&["add", "README.md"]);
+    sandbox.write("notes.txt", "mine\n");
+    let before = sandbox.git(&["status", "--porcelain"]);
+    ends(&sandbox, &["release"], 0);
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), before);
+    let touched = sandbox.git(&["show", "--format=", "--name-only", "HEAD"]);
+    assert!(touched.lines().all(|path| path.starts_with("generated/releases/test-tiny-1-3")), "{touched}");
+    let told =
+        sandbox.git(&["log", "-1", "--format=%s|%(trailers:key=Stackloom-Release,valueonly,separator=%x2c)"]);
+    assert_eq!(
+        told.trim(),
+        "release: test-tiny-1-35-v1, test-tiny-1-36-v1|test-tiny-1-35-v1,test-tiny-1-36-v1"
+    );
+    for name in ["test-tiny-1-35-v1", "test-tiny-1-36-v1"] {
+        assert_eq!(sandbox.git(&["cat-file", "-t", name]).trim(), "tag");
+        let message = sandbox.git(&["for-each-ref", "--format=%(contents)", &format!("refs/tags/{name}")]);
+        let notes = sandbox.read(&format!("generated/releases/{name}/NOTES.md")).unwrap();
+        assert_eq!(message.trim(), notes.split_once("-->\n# ").unwrap().1.trim());
+    }
+    sandbox.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn what_is_not_committed_is_not_released() {
+    let sandbox = fleet();
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    let told = ends(&sandbox, &["release"], 1);
+    assert!(told.contains("not-committed") && told.contains("addons/net/values.yaml"), "{told}");
+    assert!(tags(&sandbox).is_empty() && !sandbox.has("generated/releases"));
+}
+
+#[test]
+fn channels_count_apart_and_names_are_never_used_twice() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    let beta: Vec<_> = ONE_MINOR.into_iter().chain(["--channel", "beta"]).collect();
+    ends(&sandbox, &beta, 0);
+    assert!(ends(&sandbox, &beta, 0).contains("nothing changed since test-tiny-1-35-v0-beta.1"));
+    let custom: Vec<_> =
+        ONE_MINOR.into_iter().chain(["--channel", "custom", "--version", "v1-hotfix.1"]).collect();
+    ends(&sandbox, &custom, 0);
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v1-hotfix.1"), ["v1-hotfix.1"; 3]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    assert!(ends(&sandbox, &custom, 1).contains("release-exists"));
+    sandbox.git(&["tag", "test-tiny-1-35-v2"]);
+    ends(&sandbox, &ONE_MINOR, 0);
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v3"), ["v3", "v2", "v1"]);
+    assert!(ends(&sandbox, &["release", "--channel", "hash"], 1).contains("release: head"));
+    assert!(ends(&sandbox, &["release", "test/tinny"], 1).contains("did you mean `test/tiny`?"));
+    assert!(
+        ends(&sandbox, &["release", "--kubernetes", "1.20"], 1).contains("no stack serves Kubernetes 1.20")
+    );
+}
+
+#[test]
+fn semantic_versions_are_chosen_by_impact() {
+    let sandbox = fleet();
+    edit(&sandbox, "stack.yaml", "  compatibility:", "  versioning: semver\n  compatibility:");
+    let steps = [
+        ("stack.yaml", "provider: test", "provider: test", "v1.0.0"),
+        ("addons/net/addon.yaml", "\">=1.34 <1.37\"", "\">=1.33 <1.37\"", "v1.0.1"),
+        ("addons/net/values.yaml", "replicas: 2", "replicas: 3", "v1.1.0"),
+        ("cluster-class/templates.yaml", "images[0].name }}", "images[0].name }}-hardened", "v2.0.0"),
+    ];
+    for (file, old, new, version) in steps {
+        edit(&sandbox, file, old, new);
+        sandbox.git(&["add", "."]);
+        sandbox.git(&["commit", "-q", "--allow-empty", "-m", "an edit"]);
+        ends(&sandbox, &ONE_MINOR, 0);
+        assert_eq!(versions(&sandbox, &format!("test-tiny-1-35-{version}"))[0], version, "{file}");
+    }
+}
+
+#[test]
+fn tags_are_signed_as_git_is_told_to() {
+    let sandbox = fleet();
+    let key = sandbox.outside().join("key");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .arg(&key)
+        .status();
+    assert!(made.unwrap().success());
+    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+    let allowed = sandbox.outside().join("allowed");
+    fs::write(&allowed, format!("test@example.org {public}")).unwrap();
+    for (name, value) in [
+        ("commit.gpgsign", "true"),
+        ("tag.gpgsign", "true"),
+        ("gpg.format", "ssh"),
+        ("user.signingkey", key.with_extension("pub").to_str().unwrap()),
+        ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
+    ] {
+        sandbox.git(&["config", name, value]);
+    }
+    ends(&sandbox, &ONE_MINOR, 0);
+    for arguments in [["verify-commit", "HEAD"], ["verify-tag", "test-tiny-1-35-v1"]] {
+        let verified = sandbox.try_git(&arguments);
+        assert!(verified.status.success(), "{arguments:?}: {}", said(&verified));
+    }
+    sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    sandbox.git(&["-c", "commit.gpgsign=false", "commit", "-qam", "an edit"]);
+    ends(&sandbox, &ONE_MINOR, 4);
+    assert_eq!((tags(&sandbox).len(), releases(&sandbox).len()), (1, 1));
+}
+
+#[test]
+fn tags_are_made_after_a_squash_merge() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "-qb", "pull-request"]);
+    ends(&sandbox, &["release", "--no-tag"], 0);
+    assert!(tags(&sandbox).is_empty());
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--squash", "pull-request"]);
+    commit(&sandbox, "squashed");
+    let squashed = sandbox.git(&["rev-parse", "HEAD"]);
+    sandbox.write("README.md", "later\n");
+    commit(&sandbox, "later");
+    let told = ends(&sandbox, &["release", "tag"], 0);
+    assert!(told.contains("test-tiny-1-35-v1 tagged"), "{told}");
+    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-36-v1^{commit}"]), squashed);
+    assert!(ends(&sandbox, &["release", "tag"], 0).contains("every release of HEAD has its tag"));
+    sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD~2"]);
+    let told = ends(&sandbox, &["release", "tag"], 1);
+    assert!(told.contains("release-tag") && told.contains("test-tiny-1-35-v1"), "{told}");
+}
+
+#[test]
+fn of_two_runs_at_once_one_makes_the_release() {
+    for _ in 0..5 {
+        let sandbox = fleet();
+        let start = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+            command.current_dir(&sandbox.root).arg("release").stdout(Stdio::null()).stderr(Stdio::null());
+            command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").spawn().unwrap()
+        };
+        let codes: Vec<_> =
+            [start(), start()].into_iter().map(|mut child| child.wait().unwrap().code().unwrap()).collect();
+        assert!(codes.contains(&0) && codes.iter().all(|code| [0, 4].contains(code)), "{codes:?}");
+        assert_eq!(releases(&sandbox), ["test-tiny-1-35-v1", "test-tiny-1-36-v1"]);
+        assert_eq!(tags(&sandbox), releases(&sandbox));
+        assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "2");
+    }
+}
+
+/// Two small releases, as `release` would hand them over.
+fn made_up() -> Vec<NewRelease> {
+    let one = |name: &str| NewRelease {
+        name: name.to_owned(),
+        files: BTreeMap::from([
+            (
+                "release.yaml".to_owned(),
+                format!("# Generated by stackloom from x; do not edit\nname: {name}\n"),
+            ),
+            (
+                "cluster-class/class.yaml".to_owned(),
+                "# Generated by stackloom from x; do not edit\na: 1\n".to_owned(),
+            ),
+        ]),
+        tag: Some(format!("{name}: words\n")),
+    };
+    vec![one("test-tiny-1-35-v1"), one("test-tiny-1-36-v1")]
+}
+
+/// Not a test of its own: the process that [`a_killed_run_is_finished_by_the_next`] kills.
+#[test]
+fn the_release_that_is_killed() {
+    let Ok(root) = std::env::var("STACKLOOM_TEST_RELEASE") else { return };
+    let stop: usize = std::env::var("STACKLOOM_TEST_STOP").unwrap().parse().unwrap();
+    let mut seen = 0;
+    let end = move |_| {
+        seen += 1;
+        if seen == stop {
+            std::process::abort();
+        }
+        Ok(())
+    };
+    let run = ReleaseRun::begin(&Workspace::open(root.as_ref()).unwrap()).unwrap().on_step(end);
+    run.commit(&made_up(), &[], "release: two\n").unwrap();
+}
+
+#[test]
+fn a_killed_run_is_finished_by_the_next() {
+    let mut stop = 1;
+    loop {
+        let sandbox = Sandbox::repository();
+        sandbox.write("README.md", "words\n");
+        commit(&sandbox, "first");
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "release::the_release_that_is_killed"])
+            .env("STACKLOOM_TEST_RELEASE", &sandbox.root)
+            .env("STACKLOOM_TEST_STOP", stop.to_string())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        let moved = sandbox.git(&["rev-list", "--count", "HEAD"]).trim() == "2";
+        assert!(moved || tags(&sandbox).is_empty(), "a stray tag at {stop}");
+        drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
+        assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), "", "{stop}");
+        sandbox.git(&["fsck", "--strict"]);
+        let expected: &[&str] = if moved { &["test-tiny-1-35-v1", "test-tiny-1-36-v1"] } else { &[] };
+        assert_eq!(tags(&sandbox), expected, "{stop}");
+        if moved {
+            assert_eq!(releases(&sandbox), expected, "{stop}");
+        } else {
+            assert!(!sandbox.has("generated"), "{stop}");
+        }
+        assert!(!sandbox.has(".git/stackloom-release") && !sandbox.has(".git/index.lock"));
+        if status.success() {
+            break;
+        }
+        stop += 1;
+    }
+    assert!(stop > 8, "it was killed at {stop} steps only");
+}
+
+/// A journal of a commit that the branch no longer has is forgotten.
+#[test]
+fn what_was_taken_back_is_not_done_again() {
+    let sandbox = fleet();
+    let end = |step| {
+        if step == stackloom::io::disk::Step::Reference {
+            Err(stackloom::note::Fault::new("the end"))
+        } else {
+            Ok(())
+        }
+    };
+    let run = ReleaseRun::begin(&sandbox.workspace()).unwrap().on_step(end);
+    run.commit(&made_up(), &[], "release: two\n").unwrap_err();
+    assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
+    drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
+    assert!(tags(&sandbox).is_empty() && !sandbox.has("generated"));
+}

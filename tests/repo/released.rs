@@ -1,0 +1,134 @@
+//! Releases never change: what was edited, where, and who is concerned.
+
+use std::fs;
+
+use crate::{
+    release::{commit, edit, ends, fleet},
+    sandbox::Sandbox,
+};
+
+const RELEASE: &str = "generated/releases/test-tiny-1-35-v1";
+
+/// A fleet in which one cluster uses a numbered release, and the other does not.
+fn pinned() -> Sandbox {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    let one = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write(
+        "clusters/blue/one.yaml",
+        format!("{one}  release: test-tiny-1-35-v1\n  stack: null\n  kubernetes: null\n"),
+    );
+    commit(&sandbox, "one is pinned");
+    ends(&sandbox, &["generate", "--commit"], 0);
+    sandbox
+}
+
+/// What is said is of this file, names the cluster that uses the release, and not the other one.
+fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
+    let told = ends(sandbox, &["generate"], 1);
+    assert!(told.contains(&format!("error[{code}]")) && told.contains(file), "{told}");
+    assert!(told.contains("error[release-refused]") && told.contains("clusters/blue/one.yaml:"), "{told}");
+    assert!(!told.contains("two.yaml"), "{told}");
+    told
+}
+
+fn tamper(sandbox: &Sandbox, path: &str) {
+    let path = format!("{RELEASE}/{path}");
+    let text = sandbox.read(&path).unwrap();
+    sandbox.write(&path, format!("{text}# one more line\n"));
+}
+
+const FILES: [&str; 6] = [
+    "metadata.yaml",
+    "release.yaml",
+    "NOTES.md",
+    "addons/net/values.yaml",
+    "cluster-class/clusterclass.yaml",
+    "cluster/facts.yaml",
+];
+
+#[test]
+fn an_edit_of_any_file_is_refused_and_can_be_put_back_as_told() {
+    let sandbox = pinned();
+    for file in FILES {
+        tamper(&sandbox, file);
+        let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
+        let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{file}");
+        assert!(told.contains(&put_back), "{told}");
+        let words: Vec<_> = put_back.split(' ').skip(1).collect();
+        sandbox.git(&words);
+        ends(&sandbox, &["generate", "--check"], 0);
+    }
+}
+
+#[test]
+fn an_edit_in_a_commit_since_the_tag_is_refused() {
+    let sandbox = pinned();
+    for file in ["release.yaml", "addons/net/values.yaml"] {
+        tamper(&sandbox, file);
+        commit(&sandbox, "an edit of a release");
+        refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
+    }
+}
+
+#[test]
+fn files_that_are_missing_or_added_are_refused() {
+    let sandbox = pinned();
+    fs::remove_file(sandbox.root.join(RELEASE).join("NOTES.md")).unwrap();
+    assert!(refused(&sandbox, "release-changed", "NOTES.md").contains("is missing"));
+    sandbox.git(&["checkout", "-q", "."]);
+    sandbox.write(&format!("{RELEASE}/cluster-class/more.yaml"), "a: 1\n");
+    assert!(refused(&sandbox, "release-changed", "cluster-class/more.yaml").contains("was added"));
+    fs::remove_file(sandbox.root.join(RELEASE).join("cluster-class/more.yaml")).unwrap();
+    sandbox.write(&format!("{RELEASE}/cluster-class/more.yaml"), "");
+    refused(&sandbox, "release-changed", "cluster-class/more.yaml");
+}
+
+#[test]
+fn a_tag_that_names_something_else_is_refused() {
+    let sandbox = pinned();
+    sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD~3"]);
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    assert!(told.contains("git fetch --force origin tag test-tiny-1-35-v1"), "{told}");
+    let blob = sandbox.git(&["hash-object", "-w", "stackloom.yaml"]);
+    sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", blob.trim()]);
+    refused(&sandbox, "release-tag", RELEASE);
+}
+
+#[test]
+fn without_its_tag_a_release_is_verified_from_files_and_that_is_told() {
+    let sandbox = pinned();
+    assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    let told = ends(&sandbox, &["check"], 0);
+    assert!(
+        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
+        "{told}"
+    );
+    for file in FILES {
+        tamper(&sandbox, file);
+        let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
+        assert!(told.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{told}");
+        sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
+    }
+    // In a commit, and without a tag, the release's own digests are what is left.
+    tamper(&sandbox, "addons/net/values.yaml");
+    commit(&sandbox, "an edit of a release");
+    refused(&sandbox, "release-changed", "addons/net/values.yaml");
+    fs::remove_dir_all(sandbox.root.join(".git")).unwrap();
+    refused(&sandbox, "release-changed", "addons/net/values.yaml");
+}
+
+#[test]
+fn a_release_that_nobody_uses_is_nobodys_trouble() {
+    let sandbox = pinned();
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    sandbox.write("generated/releases/test-tiny-1-35-v2/metadata.yaml", "nothing\n");
+    let told = ends(&sandbox, &["generate"], 0);
+    assert!(told.contains("warning[release-changed]") && !told.contains("error"), "{told}");
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
+    let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
+    assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
+}
