@@ -79,7 +79,7 @@ pub enum Told {
     /// Changes cannot be heard of; until they can, it looks every [`LOOK`].
     Deaf(Fault),
     /// A run ended well.
-    Done(Generation, Notes),
+    Done(Box<Generation>, Notes),
     /// A run found the input at fault; nothing was written.
     Faulty(Notes),
     /// The world refuses, and has refused for a while; it is tried again and again.
@@ -220,7 +220,7 @@ impl Watch<'_> {
         let mut notes = Notes::new();
         match generate::generate(read, &mut sink, self.progress, &mut notes) {
             Ok(generation) => {
-                (self.tell)(Told::Done(generation, notes));
+                (self.tell)(Told::Done(Box::new(generation), notes));
                 Ok(None)
             }
             Err(Failure::Input) => Ok(Some(notes)),
