@@ -168,13 +168,17 @@ fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
         Ok((input, plan))
     });
     if planned.is_err() {
-        let (mut further, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
-        settle(&input, &scope, read, &mut further);
-        // A warning on what remains may be none on the whole.
-        further
-            .iter()
-            .filter(|note| note.severity == Severity::Error)
-            .for_each(|note| found.push(note.clone()));
+        let (mut all, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
+        settle(&input, &scope, read, &mut all);
+        // It begins with the same run; and a warning on what remains may be none on the whole.
+        let of = |notes: &Notes, severity| {
+            notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
+        };
+        let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
+        found = Notes::new();
+        for note in told {
+            found.push(note);
+        }
     }
     notes.append(found);
     Ok(planned?)
