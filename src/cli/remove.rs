@@ -198,7 +198,7 @@ impl World for Edited<'_> {
                 companions.retain(|folder| Some(folder.as_str()) != self.companion);
             }
         }
-        Ok(Input { sources: Sources::new(files), companions, folder: self.input.folder.clone() })
+        Ok(Input { sources: Sources::new(files), companions, ..self.input.clone() })
     }
 }
 

@@ -76,7 +76,8 @@ impl Excluded {
             !self.has(folder) && !beside("yaml") && !beside("yml")
         };
         let companions = input.companions.iter().filter(stays).cloned().collect();
-        Input { sources: Sources::new(files), companions, folder: input.folder.clone() }
+        let (folder, recorded) = (input.folder.clone(), input.recorded.clone());
+        Input { sources: Sources::new(files), companions, recorded, folder }
     }
 
     fn has(&self, path: &str) -> bool {
