@@ -33,5 +33,6 @@ pub mod render;
 pub mod check;
 pub mod publish;
 pub mod generate;
+pub mod explain;
 pub mod io;
 pub mod cli;

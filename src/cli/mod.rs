@@ -2,7 +2,9 @@
 //!
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
+mod affects;
 mod check;
+mod explain;
 mod generate;
 mod init;
 mod new;
@@ -40,6 +42,8 @@ Examples:
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
+  stackloom explain dev-1                 where every value of a cluster comes from
+  stackloom affects clusters/_defaults.yaml:9   what a line reaches
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
 
@@ -78,6 +82,8 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Explain(explain::Args),
+    Affects(affects::Args),
     Schema(schema::Args),
 }
 
@@ -138,6 +144,8 @@ fn run(args: &Args) -> Exit {
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Explain(command) => explain::run(command, &args.global, &printer),
+        Command::Affects(command) => affects::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),

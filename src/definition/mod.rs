@@ -24,7 +24,7 @@ pub use fleet::{
     SourceObjectKind, SourceRef,
 };
 pub use kinds::{ApiVersion, Labels, Named};
-pub use layers::{merge_raw, merge_values};
+pub use layers::{layers, merge_raw, merge_values, merged};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};

@@ -8,7 +8,7 @@ use crate::{
     model::{ImageSource, KubernetesVersion, NodeImage, StackId},
     note::Notes,
     resolve::ResolvedStack,
-    template::{Context, LANGUAGE},
+    template::{Context, LANGUAGE, Recorder},
     world::Input,
     yaml::{Mapping, Node, Value},
 };
@@ -17,7 +17,12 @@ use crate::{
 const STAND_IN: &str = "v0";
 
 /// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
-pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut Notes) -> Option<Release> {
+pub(super) fn freeze(
+    resolved: &ResolvedStack<'_>,
+    input: &Input,
+    recorder: Option<&Recorder>,
+    notes: &mut Notes,
+) -> Option<Release> {
     let stack = resolved.stack;
     let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| {
         let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
@@ -47,11 +52,11 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
         content: content::Content::default(),
         language: LANGUAGE,
     };
-    release.objects = render_class(resolved, &release, &mut Notes::new()).unwrap_or_default();
+    release.objects = render_class(resolved, &release, None, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
     release.version = format!("v0-sha.{}", short(&release.content.whole));
     release.name = name(&stack.id, &stack.kubernetes, &release.version);
-    release.objects = render_class(resolved, &release, notes)?;
+    release.objects = render_class(resolved, &release, recorder, notes)?;
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
@@ -69,8 +74,13 @@ pub(super) fn short(digest: &str) -> String {
     format!("{letter}{}", &rest[..7])
 }
 
-fn render_class(resolved: &ResolvedStack<'_>, release: &Release, notes: &mut Notes) -> Option<Vec<Node>> {
-    let mut context = Context::new();
+fn render_class(
+    resolved: &ResolvedStack<'_>,
+    release: &Release,
+    recorder: Option<&Recorder>,
+    notes: &mut Notes,
+) -> Option<Vec<Node>> {
+    let mut context = Context::recorded(recorder.cloned());
     for entry in release.context().iter() {
         context.set(&entry.key.name, entry.value.clone());
     }

@@ -6,38 +6,68 @@ use semver::Version;
 
 use super::Release;
 use crate::{
-    definition::{Channel, StackTemplate},
+    definition::Channel,
     model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource},
+    template::Template,
     tree::HEADER,
     yaml::{Mapping, Node, emit},
 };
 
 /// Writes a release: each file with the line that says where it came from.
 pub fn write(release: &Release) -> BTreeMap<String, String> {
+    let file = |page: Page<'_>| {
+        let body = match page.body {
+            Body::Object(node) => text(&node),
+            Body::Template(template) => template.canonical(),
+        };
+        (page.path, format!("{HEADER}{}; do not edit\n{body}", page.source))
+    };
+    pages(release).into_iter().map(file).collect()
+}
+
+/// A file of a release before it is bytes.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// Its path inside the release's folder.
+    pub path: String,
+    /// What it was made from, for its first line.
+    pub source: String,
+    /// What it holds.
+    pub body: Body<'a>,
+}
+
+/// What a file of a release holds.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// A document.
+    Object(Node),
+    /// A template in its one form.
+    Template(&'a Template),
+}
+
+/// The files of a release.
+pub fn pages(release: &Release) -> Vec<Page<'_>> {
     let source = format!("stacks/{}", release.stack);
-    let mut files = BTreeMap::new();
-    let mut put = |path: String, body: &str, source: &str| {
-        files.insert(path, format!("{HEADER}{source}; do not edit\n{body}"));
+    let page = |path: &str, node: Node| Page {
+        path: path.to_owned(),
+        source: source.clone(),
+        body: Body::Object(node),
     };
-    put("metadata.yaml".to_owned(), &text(&metadata(release)), &source);
-    put("release.yaml".to_owned(), &text(&description(release)), &source);
-    for object in &release.objects {
-        put(
-            format!("cluster-class/{}", object_file(object, &release.name)),
-            &text(object),
-            &format!("{source}/cluster-class"),
-        );
-    }
-    let mut put_template = |template: &StackTemplate| {
-        put(template.path.clone(), &template.template.canonical(), &format!("{source}/{}", template.path));
-    };
-    for template in release.namespace.iter().chain(&release.cluster) {
-        put_template(template);
-    }
-    for addon in &release.addons {
-        addon.values.iter().chain(&addon.manifests).for_each(&mut put_template);
-    }
-    files
+    let mut pages =
+        vec![page("metadata.yaml", metadata(release)), page("release.yaml", description(release))];
+    pages.extend(release.objects.iter().map(|object| Page {
+        path: format!("cluster-class/{}", object_file(object, &release.name)),
+        source: format!("{source}/cluster-class"),
+        body: Body::Object(object.clone()),
+    }));
+    let addons = release.addons.iter().flat_map(|addon| addon.values.iter().chain(&addon.manifests));
+    let templates = release.namespace.iter().chain(&release.cluster).chain(addons);
+    pages.extend(templates.map(|template| Page {
+        path: template.path.clone(),
+        source: format!("{source}/{}", template.path),
+        body: Body::Template(&template.template),
+    }));
+    pages
 }
 
 fn text(node: &Node) -> String {

@@ -22,7 +22,7 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
     drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
-    let context = context::of_cluster(plan);
+    let context = context::of_cluster(plan, drawn.recorder.as_ref());
     for template in &plan.release.cluster {
         if let Some(objects) = template.template.render(&context, notes) {
             let source = format!("{} of {}", template.path, plan.release.name);
