@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Fleet, part::Part};
+use super::{Fleet, Source};
 use crate::{
     note::Notes,
-    render,
+    render::{self, Subject},
     tree::PartId,
 };
 
@@ -48,7 +48,7 @@ impl Fleet {
             .par_iter()
             .map(|subject| {
                 let mut own = Notes::new();
-                let files = self.reached(&Part::of(self, *subject, &mut own), &subject.id(), file, line);
+                let files = self.reached(*subject, file, line, &mut own);
                 let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 progress(done + 1, subjects.len());
                 (files, own)
@@ -65,37 +65,39 @@ impl Fleet {
 
     fn reached(
         &self,
-        part: &Part<'_>,
-        id: &PartId,
+        subject: Subject<'_>,
         file: &str,
         line: Option<usize>,
+        notes: &mut Notes,
     ) -> Vec<(String, Reached)> {
-        let cluster = match id {
+        let cluster = match subject.id() {
             PartId::Cluster { namespace, cluster, .. } => Some(format!("{namespace}/{cluster}")),
             _ => None,
         };
-        let meant = |source: &super::Source| match (&source.release, line) {
-            _ if !source.decides => false,
-            (_, Some(line)) => self.covers(source, file, line),
-            (None, None) => source.file == file,
-            (Some(release), None) => self
-                .content(release)
-                .is_some_and(|content| content.range((file.to_owned(), 0)..).next().is_some_and(|at| at.0 == file)),
-        };
+        let meant = |source: &Source| source.decides && self.stands_for(source, file, line);
         let mut files = Vec::new();
-        for made in &part.files {
-            let explained = part.explain(made);
-            let lines: Vec<usize> = explained
-                .iter()
-                .enumerate()
-                .filter(|(_, line)| line.sources.iter().any(meant))
-                .map(|(at, _)| at + 1)
-                .collect();
+        for (path, explained) in self.part(subject, notes) {
+            let numbered = explained.iter().enumerate();
+            let made = numbered.filter(|(_, line)| line.sources.iter().any(meant));
+            let lines: Vec<_> = made.map(|(at, _)| at + 1).collect();
             if !lines.is_empty() {
                 let moves = lines.first() == Some(&1);
-                files.push((made.path.clone(), Reached { cluster: cluster.clone(), moves, lines }));
+                files.push((path, Reached { cluster: cluster.clone(), moves, lines }));
             }
         }
         files
+    }
+
+    /// Whether a source stands for a line of a file, or for any of its lines.
+    fn stands_for(&self, source: &Source, file: &str, line: Option<usize>) -> bool {
+        match (&source.release, line) {
+            (_, Some(line)) => self.covers(source, file, line),
+            (None, None) => source.file == file,
+            (Some(release), None) => {
+                let first = (file.to_owned(), 0);
+                let content = self.content(release);
+                content.is_some_and(|content| content.range(first..).next().is_some_and(|at| at.0 == file))
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::yaml::{Node, Path, Segment};
 
-impl Field<'_> {
+impl Field<'_, '_> {
     /// The facts that a field of `release.yaml` is made of.
     pub(super) fn release(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;

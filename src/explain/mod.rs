@@ -140,12 +140,10 @@ impl Fleet {
         }
     }
 
-    /// The files of the tree, as the flow makes them.
-    pub fn tree(&self) -> BTreeMap<String, String> {
-        let parts = render::subjects(&self.plan).into_iter().map(|subject| part::tree(self, subject));
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap_or_default();
-        let files = parts.flat_map(|part| part.files);
-        files.map(|file| (file.path.to_string(), text(file.bytes))).collect()
+    /// Every line of every file of a part, by the files' paths.
+    pub fn part(&self, subject: Subject<'_>, notes: &mut Notes) -> Vec<(String, Vec<Explained>)> {
+        let part = part::Part::of(self, subject, notes);
+        part.files.iter().map(|made| (made.path.clone(), part.explain(made))).collect()
     }
 }
 

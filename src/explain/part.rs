@@ -1,5 +1,7 @@
 //! The files of a part, and where each of their lines came from.
 
+use std::sync::Arc;
+
 use super::{
     Fleet,
     lines::{Layout, Line, lay_out},
@@ -10,11 +12,11 @@ use super::{
 };
 use crate::{
     note::Notes,
-    plan::ClusterPlan,
-    release::{Body, pages},
+    plan::{ClusterPlan, NamespacePlan},
+    release::{Body, Release, pages},
     render::{self, Subject, release_folder},
     template::{Recorder, Template},
-    tree::{HEADER, Part as Tree},
+    tree::HEADER,
     yaml::{Node, Origin, Path, Value},
 };
 
@@ -64,7 +66,7 @@ impl<'a> Part<'a> {
         if let Subject::Release(release) = subject {
             let users = fleet.users(|plan| plan.release.name == release.name);
             let whose = Whose::Release(release);
-            part.scopes.push(Scope { fleet, whose, management: None, layers: None, users });
+            part.scopes.push(Scope::shared(fleet, whose, None, users));
             let root = release_folder(&release.name);
             for page in pages(release) {
                 let body = match page.body {
@@ -113,48 +115,16 @@ impl<'a> Part<'a> {
         let new = match subject {
             Subject::Cluster(plan) if self.scopes.is_empty() => Scope::of_cluster(fleet, plan),
             Subject::Cluster(_) => return 0,
-            Subject::Namespace(plan) => {
-                let inside = |user: &ClusterPlan| {
-                    user.cluster.management.name == plan.management.name && user.cluster.namespace == plan.name
-                };
-                let makers: Vec<_> = plan.releases.iter().filter(|release| {
-                    let single = crate::plan::NamespacePlan { releases: vec![(*release).clone()], ..plan.clone() };
-                    let drawn = render::draw(Subject::Namespace(&single), &fleet.input, &mut Notes::new());
-                    // The first two are the program's own.
-                    drawn.objects.iter().any(|other| other.node == *object && is_rendered(&other.source))
-                }).collect();
-                let release = makers.first().map(|release| &***release);
-                let uses = |user: &ClusterPlan| {
-                    makers.is_empty() || makers.iter().any(|release| release.name == user.release.name)
-                };
-                Scope {
-                    fleet,
-                    whose: Whose::Namespace(plan, release),
-                    management: Some(&plan.management),
-                    layers: None,
-                    users: fleet.users(|user| inside(user) && uses(user)),
-                }
-            }
+            Subject::Namespace(plan) => namespace_scope(fleet, plan, object),
             Subject::Management(_, plan) => {
                 let stem = path.rsplit('/').next().unwrap_or_default().trim_end_matches(".yaml");
                 let uses = |user: &ClusterPlan| {
-                    let charts = user.addons.iter().filter_map(|addon| addon.helm.as_ref());
-                    let mut charts = charts.map(|helm| &helm.chart);
                     user.cluster.management.name == plan.management.name
-                        && (user.release.name == stem
-                            || charts.any(|chart| chart.name() == stem || chart.repository_name() == stem))
+                        && (user.release.name == stem || has_chart(user, stem))
                 };
-                Scope {
-                    fleet,
-                    whose: Whose::Management,
-                    management: Some(&plan.management),
-                    layers: None,
-                    users: fleet.users(uses),
-                }
+                Scope::shared(fleet, Whose::Management, Some(&plan.management), fleet.users(uses))
             }
-            Subject::Root | Subject::Release(_) => {
-                Scope { fleet, whose: Whose::Management, management: None, layers: None, users: Vec::new() }
-            }
+            Subject::Root | Subject::Release(_) => Scope::shared(fleet, Whose::Management, None, Vec::new()),
         };
         self.scopes.push(new);
         self.scopes.len() - 1
@@ -186,9 +156,9 @@ impl<'a> Part<'a> {
     }
 
     /// Why there is such a file, under this path.
-    fn existence(&self, made: &Made<'a>, resolver: &Resolver<'_>) -> Vec<Source> {
+    fn existence(&self, made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
-        let choice = || scope.used(&Scope::choice);
+        let choice = || scope.chosen();
         let mut sources = match scope.whose {
             Whose::Release(release) => {
                 let mut sources: Vec<_> = scope.content(release).into_iter().collect();
@@ -230,7 +200,7 @@ impl<'a> Part<'a> {
     }
 
     /// Why a management cluster has a release or a chart: as long as one cluster uses it.
-    fn shared(&self, made: &Made<'a>, resolver: &Resolver<'_>) -> Vec<Source> {
+    fn shared(&self, made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
         if made.path.contains("/flux/releases/") {
@@ -256,6 +226,28 @@ impl<'a> Part<'a> {
     }
 }
 
+/// The facts of a file of a namespace: of all releases whose templates make it.
+fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
+    let makes = |release: &&Arc<Release>| {
+        let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
+        let drawn = render::draw(Subject::Namespace(&single), &fleet.input, &mut Notes::new());
+        drawn.objects.iter().any(|other| other.node == *object && is_rendered(&other.source))
+    };
+    let makers: Vec<_> = plan.releases.iter().filter(makes).collect();
+    let uses = |user: &ClusterPlan| {
+        user.cluster.management.name == plan.management.name
+            && user.cluster.namespace == plan.name
+            && (makers.is_empty() || makers.iter().any(|release| release.name == user.release.name))
+    };
+    let whose = Whose::Namespace(plan, makers.first().map(|release| &***release));
+    Scope::shared(fleet, whose, Some(&plan.management), fleet.users(uses))
+}
+
+fn has_chart(plan: &ClusterPlan, name: &str) -> bool {
+    let charts = plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| &helm.chart);
+    charts.into_iter().any(|chart| chart.name() == name || chart.repository_name() == name)
+}
+
 /// Whether the first line names a template.
 fn is_rendered(source: &str) -> bool {
     source.contains(" of stack ") || source.contains(".yaml of ")
@@ -276,11 +268,11 @@ fn addon_of(path: &str) -> Option<&str> {
 }
 
 /// One file that is being explained.
-struct Page<'p> {
-    resolver: Resolver<'p>,
+struct Page<'p, 'a> {
+    resolver: Resolver<'p, 'a>,
 }
 
-impl Page<'_> {
+impl Page<'_, '_> {
     fn object(&self, node: &Node, explained: &mut Vec<Explained>) {
         let layout = lay_out(node);
         for (line, text) in layout.lines.iter().zip(layout.text.lines()) {
@@ -325,7 +317,7 @@ impl Page<'_> {
                 || source.role == Role::Default
         };
         if !matches!(scope.whose, Whose::Release(_)) && sources.iter().any(from_release) {
-            sources.extend(scope.used(&Scope::choice));
+            sources.extend(scope.chosen());
         }
         if sources.is_empty() {
             let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
@@ -481,9 +473,4 @@ fn rank(role: Role) -> usize {
         Role::Content | Role::Release | Role::User => 5,
         Role::Program => 6,
     }
-}
-
-/// The bytes of a part as the flow makes them, for tests.
-pub(super) fn tree(fleet: &Fleet, subject: Subject<'_>) -> Tree {
-    render::draw(subject, &fleet.input, &mut Notes::new()).into_part()
 }

@@ -12,14 +12,14 @@ use crate::{
 
 /// What origins are looked up in.
 #[derive(Debug)]
-pub(super) struct Resolver<'a> {
-    pub(super) scope: &'a Scope<'a>,
-    pub(super) recorder: &'a Recorder,
+pub(super) struct Resolver<'r, 'a> {
+    pub(super) scope: &'r Scope<'a>,
+    pub(super) recorder: &'r Recorder,
     /// The addon whose templates the file came from.
-    pub(super) addon: Option<&'a str>,
+    pub(super) addon: Option<&'r str>,
 }
 
-impl Resolver<'_> {
+impl Resolver<'_, '_> {
     /// Where a node came from; `line` is the number of a line of its text.
     pub(super) fn node(&self, node: &Node, line: Option<usize>) -> Vec<Source> {
         let collection = matches!(node.value, crate::yaml::Value::Sequence(_) | crate::yaml::Value::Mapping(_));
@@ -164,7 +164,7 @@ impl Resolver<'_> {
                 first.text = key.text;
             }
         }
-        sources.extend(self.scope.choice());
+        sources.extend(self.scope.chosen());
         sources
     }
 
@@ -179,7 +179,7 @@ impl Resolver<'_> {
             source.role = Role::Default;
             source.what = format!("{} is not set, and the class has no default", shown(path));
         }
-        sources.extend(self.scope.choice());
+        sources.extend(self.scope.chosen());
         sources
     }
 

@@ -17,12 +17,12 @@ const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// A field of an object that the program composes.
 #[derive(Debug)]
-pub(super) struct Field<'a> {
-    pub(super) resolver: &'a Resolver<'a>,
-    pub(super) object: &'a Node,
-    pub(super) path: &'a Path,
+pub(super) struct Field<'f, 'a> {
+    pub(super) resolver: &'f Resolver<'f, 'a>,
+    pub(super) object: &'f Node,
+    pub(super) path: &'f Path,
     /// What stands there.
-    pub(super) node: &'a Node,
+    pub(super) node: &'f Node,
 }
 
 /// Several sources of one value.
@@ -30,7 +30,7 @@ fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
 
-impl Field<'_> {
+impl Field<'_, '_> {
     /// The facts that a composed field is made of; none where its own origin says it.
     pub(super) fn sources(&self) -> Option<Vec<Source>> {
         let names = self.path.names();

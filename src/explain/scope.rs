@@ -1,6 +1,6 @@
 //! Facts that the files of one part are made from, and where they stand.
 
-use std::collections::BTreeSet;
+use std::{cell::OnceCell, collections::BTreeSet};
 
 use super::{
     Fleet,
@@ -37,18 +37,29 @@ pub(super) struct Scope<'a> {
     pub(super) layers: Option<Layers<'a>>,
     /// The clusters that the part is there for.
     pub(super) users: Vec<&'a ClusterPlan>,
+    /// Their facts.
+    theirs: OnceCell<Vec<Scope<'a>>>,
+    /// What decides on the release.
+    chosen: OnceCell<Vec<Source>>,
 }
 
 impl<'a> Scope<'a> {
     /// The facts of a cluster.
     pub(super) fn of_cluster(fleet: &'a Fleet, plan: &'a ClusterPlan) -> Self {
-        Self {
-            fleet,
-            whose: Whose::Cluster(plan),
-            management: Some(&plan.cluster.management),
-            layers: Layers::of(&fleet.definitions, &plan.cluster.file),
-            users: vec![plan],
-        }
+        let management = Some(&*plan.cluster.management);
+        let layers = Layers::of(&fleet.definitions, &plan.cluster.file);
+        Self { layers, ..Self::shared(fleet, Whose::Cluster(plan), management, vec![plan]) }
+    }
+
+    /// The facts of what several clusters share.
+    pub(super) fn shared(
+        fleet: &'a Fleet,
+        whose: Whose<'a>,
+        management: Option<&'a ManagementCluster>,
+        users: Vec<&'a ClusterPlan>,
+    ) -> Self {
+        let (theirs, chosen) = (OnceCell::new(), OnceCell::new());
+        Self { fleet, whose, management, layers: None, users, theirs, chosen }
     }
 
     pub(super) fn cluster(&self) -> Option<&'a ClusterPlan> {
@@ -105,11 +116,13 @@ impl<'a> Scope<'a> {
             ReleaseRef::Named(_) => &["release"],
         };
         let said = keys.iter().flat_map(|key| self.keys(&["spec", key]));
-        said.map(|source| match source.role {
-            Role::Set => Source { role: Role::Release, ..source },
-            _ => source,
-        })
-        .collect()
+        let set = said.filter(|source| source.role == Role::Set);
+        set.map(|source| Source { role: Role::Release, ..source }).collect()
+    }
+
+    /// The same for all clusters that the part is there for.
+    pub(super) fn chosen(&self) -> Vec<Source> {
+        self.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
     }
 
     /// What the release is called, which for a head release is a hash of its content.
@@ -187,7 +200,13 @@ impl<'a> Scope<'a> {
 
     pub(super) fn addon_path(&self, addon: &str, path: &Path, role: Role) -> Option<Source> {
         let what = if path.segments().is_empty() { addon.to_owned() } else { format!("{addon}: {path}") };
-        self.in_addon(addon, |spec, file| Some(deepest(spec, path).source(role, what, file)))
+        self.in_addon(addon, |spec, file| {
+            let source = deepest(spec, path).source(role, what, file);
+            Some(match spot(spec, path) {
+                Some(_) => source,
+                None => Source { what: format!("{} is not set", source.what), decides: false, ..source },
+            })
+        })
     }
 
     /// Looks into the spec of an addon, in the stack or in the frozen release.
@@ -370,10 +389,13 @@ impl<'a> Scope<'a> {
 
     /// What several clusters say. It decides only where all of them say it in the same place: else the others stay.
     pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
-        let said: Vec<Vec<Source>> = match (&self.layers, self.users.as_slice()) {
-            (Some(_), _) => return of(self),
-            (None, users) => users.iter().map(|plan| of(&Scope::of_cluster(self.fleet, plan))).collect(),
-        };
+        if self.layers.is_some() {
+            return of(self);
+        }
+        let theirs = self.theirs.get_or_init(|| {
+            self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect()
+        });
+        let said: Vec<Vec<Source>> = theirs.iter().map(of).collect();
         let mut all: Vec<Source> = Vec::new();
         let mut seen = BTreeSet::new();
         for source in said.iter().flatten() {

@@ -176,7 +176,7 @@ impl Values<'_> {
     }
 
     /// A Helm value: what the release's template gives, and the layers over it.
-    fn addon_value(&self, resolver: &Resolver<'_>, addon: &str, path: &Path, node: &Node) -> Vec<Source> {
+    fn addon_value(&self, resolver: &Resolver<'_, '_>, addon: &str, path: &Path, node: &Node) -> Vec<Source> {
         let said = self.scope.set(path);
         if said.is_empty() {
             let mut sources = resolver.node(node, None);

@@ -16,3 +16,4 @@ mod cli;
 mod docs;
 mod hazards;
 mod laws;
+mod origins;

@@ -1,0 +1,176 @@
+//! `explain` and `affects` say the truth: every line has an answer, and what they say of a source is what happens when
+//! it is changed.
+
+mod mutate;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use stackloom::{
+    explain::{Explained, Fleet, Source},
+    note::Notes,
+    render,
+    world::{Files, World},
+};
+
+use super::{
+    overlay,
+    sandbox::{self, tree},
+    support::{self, random::Random},
+};
+
+/// Every line of every file of a tree.
+type Lines = BTreeMap<String, Vec<Explained>>;
+
+fn read(world: &dyn World) -> Fleet {
+    let mut notes = Notes::new();
+    Fleet::read(world, &mut notes).unwrap_or_else(|_| panic!("{}", sandbox::messages(&notes)))
+}
+
+fn explained(fleet: &Fleet) -> Lines {
+    let subjects = render::subjects(fleet.plan());
+    subjects.into_iter().flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
+}
+
+/// The repository's own fleet, the small one, and every good case.
+fn fleets() -> Vec<(String, Files)> {
+    let mut fleets = vec![
+        ("demo".to_owned(), support::fleet(&support::package())),
+        ("inmemory".to_owned(), support::inmemory()),
+    ];
+    for case in sandbox::folders(&support::package().join("tests/cases-good")) {
+        let root = sandbox::folder();
+        let base = support::package().join("tests/cases/_base");
+        overlay::apply(&base, &case.join("in"), root.path()).unwrap();
+        if root.path().join("stackloom.yaml").exists() {
+            fleets.push((sandbox::name(&case).to_owned(), support::fleet(root.path())));
+        }
+    }
+    fleets
+}
+
+#[test]
+fn every_line_of_every_file_has_an_answer_in_a_source() {
+    let mut wrong = String::new();
+    for (name, files) in fleets() {
+        let lines = explained(&read(&files));
+        let tree = tree(&files);
+        let paths: BTreeSet<_> = lines.keys().collect();
+        assert_eq!(paths, tree.keys().collect(), "{name}");
+        for (path, explained) in &lines {
+            let text: String = explained.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect();
+            assert_eq!(text, tree[path], "{name}: {path}");
+            for (at, line) in explained.iter().enumerate() {
+                if let Some(fault) = fault(line, &files) {
+                    writeln!(wrong, "{name}: {path}:{}: {}: {fault}", at + 1, line.text).unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn fault(line: &Explained, files: &Files) -> Option<String> {
+    if line.sources.is_empty() {
+        return Some("no answer".to_owned());
+    }
+    line.sources.iter().find_map(|source| {
+        let Some(text) = files.0.get(&source.file) else { return Some(format!("no file {}", source.file)) };
+        let lines: Vec<_> = text.lines().collect();
+        let sound = source.line >= 1 && source.line <= source.end && source.end <= lines.len();
+        if !sound {
+            return Some(format!("{}:{}-{} of {}", source.file, source.line, source.end, lines.len()));
+        }
+        let shown = lines[source.line - 1].trim();
+        (shown != source.text).then(|| format!("{}:{} is `{shown}`, not `{}`", source.file, source.line, source.text))
+    })
+}
+
+/// How many lines are changed; more where someone wants to be surer.
+fn count() -> usize {
+    std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(24)
+}
+
+#[test]
+fn what_changes_is_what_was_said() {
+    let mut wrong = String::new();
+    for (name, files) in fleets().into_iter().take(2) {
+        let fleet = read(&files);
+        let (lines, before) = (explained(&fleet), tree(&files));
+        let mut random = Random::new(7);
+        let mut places = mutate::places(&files);
+        random.shuffle(&mut places);
+        let mut seen = 0;
+        let mut beside = BTreeMap::new();
+        for place in &places {
+            if seen == count() {
+                break;
+            }
+            let Some((new, after)) = mutate::changed(&files, place) else { continue };
+            seen += 1;
+            let law = Law { fleet: &fleet, lines: &lines, before: &before, file: &place.file, line: place.line };
+            let what = format!("{name}: {}:{} `{}`", place.file, place.line, new.trim());
+            law.hold(&after, &what, &mut wrong);
+            let more = law.beside(&after);
+            if !more.is_empty() {
+                beside.insert(what, more);
+            }
+        }
+        if std::env::var_os("MUTATIONS").is_some() {
+            println!("{name}: {seen} changed; said to be reached, and the same: {beside:#?}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A line of a source that was changed.
+struct Law<'a> {
+    fleet: &'a Fleet,
+    lines: &'a Lines,
+    before: &'a BTreeMap<String, String>,
+    file: &'a str,
+    line: usize,
+}
+
+impl Law<'_> {
+    fn names(&self, explained: &Explained) -> bool {
+        let stands = |source: &Source| source.decides && self.fleet.covers(source, self.file, self.line);
+        explained.sources.iter().any(stands)
+    }
+
+    /// The lines of a file that it is said to reach.
+    fn said(&self, path: &str) -> Vec<usize> {
+        let lines = self.lines[path].iter().enumerate();
+        lines.filter(|(_, explained)| self.names(explained)).map(|(at, _)| at + 1).collect()
+    }
+
+    /// Every line that changed was said to come from it.
+    fn hold(&self, after: &BTreeMap<String, String>, what: &str, wrong: &mut String) {
+        for (path, old) in self.before {
+            let said = self.said(path);
+            let Some(new) = after.get(path) else {
+                if said.first() != Some(&1) {
+                    writeln!(wrong, "{what}\n  {path} goes, and its first line does not say so").unwrap();
+                }
+                continue;
+            };
+            for line in mutate::gone(old, new) {
+                if !said.contains(&line) {
+                    let text = old.lines().nth(line - 1).unwrap_or_default();
+                    writeln!(wrong, "{what}\n  {path}:{line} changes: {text}").unwrap();
+                }
+            }
+            if old != new && said.is_empty() {
+                writeln!(wrong, "{what}\n  {path} changes").unwrap();
+            }
+        }
+    }
+
+    /// The files that it is said to reach, and that are the same.
+    fn beside(&self, after: &BTreeMap<String, String>) -> Vec<String> {
+        let same = |path: &&String| self.before.get(*path) == after.get(*path) && !self.said(path).is_empty();
+        self.lines.keys().filter(same).cloned().collect()
+    }
+}
