@@ -6,7 +6,7 @@ use super::{
     Fleet,
     lines::{Layout, Line, lay_out},
     resolve::Resolver,
-    rules::Field,
+    rules::{Field, chart_users},
     scope::{Scope, Whose},
     source::{Role, Source, locate},
 };
@@ -146,7 +146,7 @@ impl<'a> Part<'a> {
             text: format!("{HEADER}{}; do not edit", made.source),
             sources: sorted(self.existence(made, &resolver)),
         });
-        let page = Page { resolver };
+        let page = Page { resolver, rendered: is_rendered(&made.source) };
         match &made.body {
             Content::Object(node) => page.object(node, &mut explained),
             Content::Template(template) => page.template(template, &mut explained),
@@ -195,6 +195,12 @@ impl<'a> Part<'a> {
             }
             Whose::Management => self.shared(made, resolver),
         };
+        if let (Content::Object(object), true) = (&made.body, is_rendered(&made.source)) {
+            for path in [&["kind"][..], &["metadata", "name"]] {
+                sources.extend(object.at(path).into_iter().flat_map(|node| resolver.node(node, None)));
+            }
+            sources.extend(resolver.statements(object.origin));
+        }
         sources.extend(scope.program("a generated file says so in its first line"));
         sources
     }
@@ -212,15 +218,9 @@ impl<'a> Part<'a> {
         let Some(node) = path.find(object) else { return sources };
         sources.extend(Field { resolver, object, path: &path, node }.sources().into_iter().flatten());
         let stem = node.as_str().unwrap_or_default().to_owned();
-        sources.extend(scope.used(&|scope| {
-            let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
-            let uses = addons.iter().filter(|addon| {
-                let chart = addon.helm.as_ref().map(|helm| &helm.chart);
-                chart.is_some_and(|chart| chart.name() == stem || chart.repository_name() == stem)
-            });
-            let mut sources = scope.choice();
-            sources.extend(uses.flat_map(|addon| scope.addon_enabled(addon.frozen.addon.name.as_str())));
-            sources
+        sources.extend(scope.used_each(&|scope| {
+            let one = |addon| [scope.choice(), scope.addon_enabled(addon)].concat();
+            chart_users(scope, &stem).into_iter().map(one).collect()
         }));
         sources
     }
@@ -270,6 +270,8 @@ fn addon_of(path: &str) -> Option<&str> {
 /// One file that is being explained.
 struct Page<'p, 'a> {
     resolver: Resolver<'p, 'a>,
+    /// Whether a template made it, and not the program.
+    rendered: bool,
 }
 
 impl Page<'_, '_> {
@@ -338,6 +340,7 @@ impl Page<'_, '_> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
         let composed = match self.resolver.scope.layer(node.origin) {
+            _ if self.rendered => node.origin == Origin::NOWHERE,
             Some(layer) => {
                 let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
                 let path = locate(&layer.node, node.origin.offset, collection);

@@ -5,10 +5,12 @@
 
 use super::{
     resolve::Resolver,
+    scope::{Scope, Whose},
     source::{Role, Source},
 };
 use crate::{
-    model::EngineSource,
+    model::{EngineSource, Stage},
+    plan::AddonPlan,
     yaml::{Node, Path, Segment},
 };
 
@@ -133,7 +135,7 @@ impl Field<'_, '_> {
                 _ => Some(scope.fleet_value(&["source", "ref", "name"])),
             },
             ["spec", "sourceRef", key] => Some(scope.fleet_value(&["source", "ref", key])),
-            ["spec", "dependsOn"] => Some(self.dependencies()),
+            ["spec", "dependsOn"] => Some(self.dependencies(false)),
             ["spec", "dependsOn", "", ..] => {
                 let item = self.path.segments()[..3].iter().cloned();
                 let item = item.fold(Path::default(), |path, segment: Segment| path.to(segment));
@@ -160,16 +162,22 @@ impl Field<'_, '_> {
         }
     }
 
-    /// What decides on the addons that one waits for.
-    fn dependencies(&self) -> Vec<Source> {
-        let Some(addon) = self.resolver.addon else { return Vec::new() };
+    /// What decides on the addons that one waits for: those of its kind that it names, or that are of the stage before.
+    fn dependencies(&self, charts: bool) -> Vec<Source> {
         let scope = self.resolver.scope;
-        let mut sources = scope.addon(addon, &["dependsOn"]);
-        sources.extend(scope.addon(addon, &["stage"]));
-        let others = scope.release().map(|release| release.addons.as_slice()).unwrap_or_default();
-        for other in others.iter().map(|other| other.addon.name.as_str()).filter(|other| *other != addon) {
-            sources.extend(scope.addon_enabled(other));
-            sources.extend(scope.addon(other, &["stage"]));
+        let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
+            return Vec::new();
+        };
+        let name = own.addon.name.as_str();
+        let mut sources = scope.addon(name, &["dependsOn"]);
+        sources.extend(scope.addon(name, &["stage"]));
+        for other in scope.release().into_iter().flat_map(|release| &release.addons) {
+            let is_kind = if charts { other.addon.chart.is_some() } else { !other.manifests.is_empty() };
+            let before = own.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
+            if is_kind && (before || own.addon.depends_on.contains(&other.addon.name)) {
+                sources.extend(scope.addon_enabled(other.addon.name.as_str()));
+                sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
+            }
         }
         sources
     }
@@ -181,7 +189,7 @@ impl Field<'_, '_> {
         match name.split('.').next().unwrap_or_default() {
             "fleet" => Some(scope.fleet_name()),
             "release" => Some(self.release_name()),
-            "namespace" if scope.layers.is_none() && !scope.users.is_empty() => Some(scope.namespace_name()),
+            "namespace" if matches!(scope.whose, Whose::Namespace(..)) => Some(scope.namespace_name()),
             "namespace" => {
                 let wanted = name.trim_start_matches("namespace.");
                 let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == wanted);
@@ -202,7 +210,7 @@ impl Field<'_, '_> {
         if scope.layers.is_some() {
             return scope.release_name();
         }
-        scope.used(&super::scope::Scope::release_name)
+        scope.used(&Scope::release_name)
     }
 
     fn suspended(&self) -> Option<Vec<Source>> {
@@ -230,7 +238,7 @@ impl Field<'_, '_> {
             ["spec", "targetNamespace" | "storageNamespace"] => {
                 Some(scope.addon(addon, &["release", "namespace"]))
             }
-            ["spec", "dependsOn"] => Some(self.dependencies()),
+            ["spec", "dependsOn"] => Some(self.dependencies(true)),
             ["spec", "dependsOn", "", "name"] => {
                 let cluster = scope.cluster()?.cluster.name.as_str();
                 let other = self.node.as_str()?.strip_prefix(cluster)?.strip_prefix('.')?;
@@ -343,17 +351,11 @@ impl Field<'_, '_> {
             _ => return None,
         };
         let chart = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
-        Some(self.resolver.scope.used(&|scope| {
-            let Some(plan) = scope.cluster() else { return Vec::new() };
-            let uses = |addon: &&crate::plan::AddonPlan| {
-                addon.helm.as_ref().is_some_and(|helm| {
-                    [helm.chart.name(), helm.chart.repository_name()].contains(&chart.to_owned())
-                })
-            };
-            let mut sources = Vec::new();
-            for addon in plan.addons.iter().filter(uses) {
-                let name = addon.frozen.addon.name.as_str();
-                if keys.is_empty() || names == ["metadata", "name"] {
+        Some(self.resolver.scope.used_each(&|scope| {
+            let addons = chart_users(scope, chart).into_iter();
+            let one = |name| {
+                let mut sources = Vec::new();
+                if names == ["metadata", "name"] || keys.is_empty() {
                     sources.extend(scope.addon_version(name));
                 }
                 match keys {
@@ -364,9 +366,19 @@ impl Field<'_, '_> {
                     }
                     keys => sources.extend(scope.addon(name, keys)),
                 }
-            }
-            sources
+                sources
+            };
+            addons.map(one).collect()
         }))
     }
+}
 
+/// The addons of a cluster that use a chart, or a repository, of a name.
+pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
+    let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
+    let uses = |addon: &&AddonPlan| {
+        let source = addon.helm.as_ref().map(|helm| &helm.chart);
+        source.is_some_and(|source| source.name() == chart || source.repository_name() == chart)
+    };
+    addons.iter().filter(uses).map(|addon| addon.frozen.addon.name.as_str()).collect()
 }

@@ -392,10 +392,15 @@ impl<'a> Scope<'a> {
         if self.layers.is_some() {
             return of(self);
         }
+        self.used_each(&|scope| vec![of(scope)])
+    }
+
+    /// The same where a cluster may have several uses.
+    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
         let theirs = self.theirs.get_or_init(|| {
             self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect()
         });
-        let said: Vec<Vec<Source>> = theirs.iter().map(of).collect();
+        let said: Vec<Vec<Source>> = theirs.iter().flat_map(of).collect();
         let mut all: Vec<Source> = Vec::new();
         let mut seen = BTreeSet::new();
         for source in said.iter().flatten() {

@@ -80,6 +80,7 @@ fn candidates(line: &str) -> Vec<String> {
         found.push(format!("{head}}}x"));
         found.push(format!("{trimmed}x"));
     }
+    found.retain(|other| other != line);
     found
 }
 
