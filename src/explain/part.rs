@@ -15,7 +15,7 @@ use crate::{
     plan::{ClusterPlan, NamespacePlan},
     release::{Body, Release, pages},
     render::{self, Subject, release_folder},
-    template::{Recorder, Template},
+    template::{Recorder, Template, Tree},
     tree::HEADER,
     yaml::{Node, Origin, Path, Value},
 };
@@ -199,6 +199,7 @@ impl<'a> Part<'a> {
             for path in [&["kind"][..], &["metadata", "name"]] {
                 sources.extend(object.at(path).into_iter().flat_map(|node| resolver.node(node, None)));
             }
+            sources.extend(resolver.node(object, None));
             sources.extend(resolver.statements(object.origin));
         }
         sources.extend(scope.program("a generated file says so in its first line"));
@@ -404,7 +405,8 @@ impl Page<'_, '_> {
                 explained.push(Explained { text: "---".to_owned(), sources });
             }
             let layout = lay_out(document);
-            for (line, text) in layout.lines.iter().zip(layout.text.lines()) {
+            for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
+                let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
                 let sources = match line {
                     Line::Begins(marks) if marks.is_empty() => begins(document.origin()),
                     Line::Begins(marks) => {
@@ -413,31 +415,22 @@ impl Page<'_, '_> {
                             .flat_map(|mark| {
                                 let key = mark.key.map(|key| first_line(begins(key)));
                                 let node = mark.node.filter(|node| !node.is_collection());
-                                let node = node.map(|node| self.scalar(node.origin(), None));
+                                let node = node.map(|node| begins(node.origin()));
+                                let node = if goes_on { node.map(first_line) } else { node };
                                 key.into_iter().chain(node).flatten().collect::<Vec<_>>()
                             })
                             .collect()
                     }
                     Line::Within(mark, at) => {
                         let node = layout.marks[*mark].node;
-                        node.map(|node| self.scalar(node.origin(), Some(*at))).unwrap_or_default()
+                        let of = |node: &Tree| self.resolver.origin(node.origin(), false, Some(*at));
+                        node.map(of).unwrap_or_default()
                     }
                 };
                 let sources = if sources.is_empty() { begins(document.origin()) } else { sources };
                 explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
             }
         }
-    }
-
-    /// A scalar of a template: of a block, only its header or one of its lines.
-    fn scalar(&self, origin: Origin, within: Option<usize>) -> Vec<Source> {
-        let sources = self.resolver.origin(origin, false, within);
-        if within.is_some() || !self.is_block(origin) { sources } else { first_line(sources) }
-    }
-
-    fn is_block(&self, origin: Origin) -> bool {
-        let file = self.resolver.scope.fleet.input.sources.get(origin.file);
-        file.is_some_and(|file| file.block_line(origin.offset as usize, 0).is_some())
     }
 }
 

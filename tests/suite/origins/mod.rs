@@ -138,10 +138,13 @@ fn hold(name: &str, files: &Files) {
         seen += 1;
         let law =
             Law { fleet: &fleet, lines: &lines, before: &before, file: &place.file, line: place.line };
-        let what = format!("{name}: {}:{} `{}`", place.file, place.line, new.trim());
-        law.hold(&after, &what, &mut wrong);
+        let mut faults = String::new();
+        law.hold(&after, &mut faults);
         for path in law.beside(&after) {
-            writeln!(wrong, "{what}\n  {path} is the same").unwrap();
+            writeln!(faults, "  {path} is the same").unwrap();
+        }
+        if !faults.is_empty() {
+            writeln!(wrong, "{name}: {}:{} `{}`\n{faults}", place.file, place.line, new.trim()).unwrap();
         }
     }
     assert!(seen > places.len() / 4, "{name}: only {seen} of {} could be changed", places.len());
@@ -170,23 +173,23 @@ impl Law<'_> {
     }
 
     /// Every line that changed was said to come from it.
-    fn hold(&self, after: &BTreeMap<String, String>, what: &str, wrong: &mut String) {
+    fn hold(&self, after: &BTreeMap<String, String>, wrong: &mut String) {
         for (path, old) in self.before {
             let said = self.said(path);
             let Some(new) = after.get(path) else {
                 if said.first() != Some(&1) {
-                    writeln!(wrong, "{what}\n  {path} goes, and its first line does not say so").unwrap();
+                    writeln!(wrong, "  {path} goes, and its first line does not say so").unwrap();
                 }
                 continue;
             };
             for line in mutate::gone(old, new) {
                 if !said.contains(&line) {
                     let text = old.lines().nth(line - 1).unwrap_or_default();
-                    writeln!(wrong, "{what}\n  {path}:{line} changes: {text}").unwrap();
+                    writeln!(wrong, "  {path}:{line} changes: {text}").unwrap();
                 }
             }
             if old != new && said.is_empty() {
-                writeln!(wrong, "{what}\n  {path} changes").unwrap();
+                writeln!(wrong, "  {path} changes").unwrap();
             }
         }
     }
