@@ -57,7 +57,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     progress.end();
     printer.notes(&notes);
     report(&reaches, printer);
-    let document = json!({ "source": file, "line": line, "clusters": reaches.clusters, "files": reaches.files });
+    let document =
+        json!({ "source": file, "line": line, "clusters": reaches.clusters, "files": reaches.files });
     printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
 }
@@ -115,9 +116,8 @@ fn ranges(lines: &[usize]) -> String {
             _ => ranges.push((*line, *line)),
         }
     }
-    let text = |(first, last): &(usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let text = |(first, last): &(usize, usize)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     ranges.iter().map(text).collect::<Vec<_>>().join(",")
 }

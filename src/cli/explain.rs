@@ -93,12 +93,13 @@ fn lines(
         let message = "this file is not what the definitions say: what is explained is what they say";
         notes.warning("stale", Place::file(path), message).hint("`stackloom generate` writes it anew");
     }
-    for (at, explained) in &wanted {
-        printer.result(&format!("{path}:{at}\n  {}\n\n{}", explained.text, table(&explained.sources)));
-    }
-    let lines = wanted.iter().map(|(at, explained)| {
-        json!({ "line": at, "text": explained.text, "sources": explained.sources })
+    let shown = wanted.iter().map(|(at, explained)| {
+        format!("{path}:{at}\n  {}\n\n{}", explained.text, table(&explained.sources, ""))
     });
+    printer.result(&shown.collect::<Vec<_>>().join("\n\n"));
+    let lines = wanted
+        .iter()
+        .map(|(at, explained)| json!({ "line": at, "text": explained.text, "sources": explained.sources }));
     Some(json!({ "file": path, "lines": lines.collect::<Vec<_>>() }))
 }
 
@@ -145,9 +146,9 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
         let all = fleet.values(plan, &mut Notes::new());
         let last = path.rsplit(['.', '[']).next().unwrap_or(path).trim_end_matches(']');
         let same = all.iter().find(|said| said.path.ends_with(last) && !last.is_empty());
-        let known = same.map(|said| said.path.as_str()).or_else(|| {
-            crate::definition::closest(path, all.iter().map(|said| said.path.as_str()))
-        });
+        let known = same
+            .map(|said| said.path.as_str())
+            .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
         match known {
             Some(known) => note.hint(format!("did you mean `{known}`?")),
             None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
@@ -156,13 +157,13 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     }
     printer.result(&match said.as_slice() {
         [said] if args.path.is_some() => {
-            format!("{} of {name}\n  {}\n\n{}", said.path, said.text(), table(&said.sources))
+            format!("{} of {name}\n  {}\n\n{}", said.path, said.text(), table(&said.sources, &said.path))
         }
         several => list(several),
     });
-    let values = said.iter().map(|said| {
-        json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources })
-    });
+    let values = said
+        .iter()
+        .map(|said| json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources }));
     Some(json!({ "cluster": name, "values": values.collect::<Vec<_>>() }))
 }
 
@@ -188,8 +189,8 @@ fn list(said: &[Said]) -> String {
     aligned(&rows.collect::<Vec<_>>())
 }
 
-/// One source per line: what it is, where it stands, what stands there, and why.
-fn table(sources: &[Source]) -> String {
+/// One source per line: what it is, where it stands, what stands there, and what is read there, unless that is `known`.
+fn table(sources: &[Source], known: &str) -> String {
     let rows = sources.iter().map(|source| {
         let end = if source.end > source.line { format!("-{}", source.end) } else { String::new() };
         let place = match &source.release {
@@ -197,10 +198,14 @@ fn table(sources: &[Source]) -> String {
             None => format!("{}:{}{end}", source.file, source.line),
         };
         let text = if source.release.is_some() { String::new() } else { source.text.clone() };
-        let why = if source.what.is_empty() { text } else { format!("{text}  ({})", source.what) };
+        let why = if source.what.is_empty() || source.what == known {
+            text
+        } else {
+            format!("{text}  ({})", source.what)
+        };
         [format!("  {}", source.role.word()), place, why.trim_start().to_owned()]
     });
-    aligned(&rows.collect::<Vec<_>>()) + "\n"
+    aligned(&rows.collect::<Vec<_>>())
 }
 
 fn aligned(rows: &[[String; 3]]) -> String {

@@ -31,7 +31,9 @@ impl Field<'_, '_> {
             ["spec", "compatibility", "", rest @ ..] => self.rule(rest),
             ["spec", "compatibility"] => Some(scope.stack_value(&["spec", "compatibility"], &[])),
             ["spec", "requires", "kinds", ""] => Some(self.kinds()),
-            ["spec", "channel"] => Some(scope.program("made anew by every run: clusters ask for `release: head`")),
+            ["spec", "channel"] => {
+                Some(scope.program("made anew by every run: clusters ask for `release: head`"))
+            }
             ["spec", "templateLanguage"] => {
                 Some(scope.program("the level of the template language that this program writes"))
             }

@@ -37,7 +37,6 @@ use crate::{
     template::Recorder,
     tree::PartId,
     world::{Input, World},
-    yaml::{self, Node, Source as File},
 };
 
 /// A fleet whose origins can be looked up.
@@ -77,11 +76,6 @@ impl Fleet {
     /// What is to be made.
     pub fn plan(&self) -> &Plan {
         &self.plan
-    }
-
-    /// The document of a source file; none where it is none.
-    fn node(&self, file: &File) -> Option<Node> {
-        yaml::read(file, &mut Notes::new())
     }
 
     fn users(&self, uses: impl Fn(&ClusterPlan) -> bool) -> Vec<&ClusterPlan> {
@@ -131,9 +125,8 @@ impl Fleet {
 
     /// Whether a source stands for a line of a file.
     pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
-        let counts = |release| {
-            self.content(release).is_some_and(|content| content.contains(&(file.to_owned(), line)))
-        };
+        let counts =
+            |release| self.content(release).is_some_and(|content| content.contains(&(file.to_owned(), line)));
         match &source.release {
             Some(release) => counts(release),
             None => source.covers(file, line),

@@ -190,10 +190,11 @@ impl<'a> Part<'a> {
             }
             Whose::Management if scope.users.is_empty() => {
                 let mut sources = scope.management_name();
-                sources.extend(scope.fleet_name().into_iter().filter(|_| !made.path.ends_with("source.yaml")));
+                sources
+                    .extend(scope.fleet_name().into_iter().filter(|_| !made.path.ends_with("source.yaml")));
                 sources
             }
-            Whose::Management => self.shared(made, resolver),
+            Whose::Management => Self::shared(made, resolver),
         };
         if let (Content::Object(object), true) = (&made.body, is_rendered(&made.source)) {
             for path in [&["kind"][..], &["metadata", "name"]] {
@@ -207,7 +208,7 @@ impl<'a> Part<'a> {
     }
 
     /// Why a management cluster has a release or a chart: as long as one cluster uses it.
-    fn shared(&self, made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn shared(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
         if made.path.contains("/flux/releases/") {
@@ -268,6 +269,17 @@ fn addon_of(path: &str) -> Option<&str> {
     }
 }
 
+/// Which part of an entry a line is.
+#[derive(Clone, Copy, Debug)]
+enum Within {
+    /// All of it, or its first line where it is a collection.
+    Whole,
+    /// The line that opens a text of several lines.
+    Header,
+    /// One of these lines.
+    Line(usize),
+}
+
 /// One file that is being explained.
 struct Page<'p, 'a> {
     resolver: Resolver<'p, 'a>,
@@ -278,16 +290,19 @@ struct Page<'p, 'a> {
 impl Page<'_, '_> {
     fn object(&self, node: &Node, explained: &mut Vec<Explained>) {
         let layout = lay_out(node);
-        for (line, text) in layout.lines.iter().zip(layout.text.lines()) {
-            let sources = self.line(node, &layout, line);
+        for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
+            let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
+            let sources = self.line(node, &layout, line, goes_on);
             explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
         }
     }
 
-    fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line) -> Vec<Source> {
+    /// A line; `goes_on` where it opens a text of several.
+    fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line, goes_on: bool) -> Vec<Source> {
         let (marks, within) = match line {
-            Line::Begins(marks) => (marks.clone(), None),
-            Line::Within(mark, at) => (vec![*mark], Some(*at)),
+            Line::Begins(marks) if goes_on => (marks.clone(), Within::Header),
+            Line::Begins(marks) => (marks.clone(), Within::Whole),
+            Line::Within(mark, at) => (vec![*mark], Within::Line(*at)),
         };
         let mut sources: Vec<_> =
             marks.iter().flat_map(|mark| self.mark(object, layout, *mark, within)).collect();
@@ -337,7 +352,7 @@ impl Page<'_, '_> {
     }
 
     /// What an entry itself is made of.
-    fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Option<usize>) -> Vec<Source> {
+    fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Within) -> Vec<Source> {
         let mark = &layout.marks[at];
         let Some(node) = mark.node else { return Vec::new() };
         let composed = match self.resolver.scope.layer(node.origin) {
@@ -356,11 +371,16 @@ impl Page<'_, '_> {
             }
         }
         let mut sources = Vec::new();
-        if within.is_none() {
+        if !matches!(within, Within::Line(_)) {
             let key = mark.key.filter(|key| *key != node.origin);
             sources.extend(key.into_iter().flat_map(|key| self.resolver.origin(key, false, None)));
         }
-        sources.extend(self.resolver.node(node, within));
+        let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
+        sources.extend(match within {
+            Within::Header if !collection => self.resolver.header(node.origin),
+            Within::Header | Within::Whole => self.resolver.node(node, None),
+            Within::Line(line) => self.resolver.node(node, Some(line)),
+        });
         sources
     }
 
@@ -377,7 +397,7 @@ impl Page<'_, '_> {
             false
         };
         let inner = (at + 1..layout.marks.len()).take_while(|candidate| below(*candidate));
-        let mut inner = inner.map(|candidate| self.mark(object, layout, candidate, None));
+        let mut inner = inner.map(|candidate| self.mark(object, layout, candidate, Within::Whole));
         let found = inner.find(|sources| sources.iter().any(|source| source.role != Role::Program));
         let aside = |source: Source| Source { decides: false, ..source };
         found.unwrap_or_default().into_iter().map(aside).collect()
@@ -443,7 +463,8 @@ fn sorted(sources: Vec<Source>) -> Vec<Source> {
     let mut kept: Vec<Source> = Vec::new();
     for source in sources {
         let same = |other: &&mut Source| {
-            (&other.file, other.line, other.end, &other.release) == (&source.file, source.line, source.end, &source.release)
+            (&other.file, other.line, other.end, &other.release)
+                == (&source.file, source.line, source.end, &source.release)
         };
         match kept.iter_mut().find(same) {
             Some(known) if source.decides && !known.decides => *known = source,

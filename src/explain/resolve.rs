@@ -22,7 +22,8 @@ pub(super) struct Resolver<'r, 'a> {
 impl Resolver<'_, '_> {
     /// Where a node came from; `line` is the number of a line of its text.
     pub(super) fn node(&self, node: &Node, line: Option<usize>) -> Vec<Source> {
-        let collection = matches!(node.value, crate::yaml::Value::Sequence(_) | crate::yaml::Value::Mapping(_));
+        let collection =
+            matches!(node.value, crate::yaml::Value::Sequence(_) | crate::yaml::Value::Mapping(_));
         self.origin(node.origin, collection, line)
     }
 
@@ -49,16 +50,30 @@ impl Resolver<'_, '_> {
             }
         }
         sources.extend(self.reads(&trace.reads));
+        if line.is_none() {
+            sources.extend(self.given(&trace.shape));
+        }
+        sources
+    }
+
+    /// The line that opens a text of several lines, which know their own.
+    pub(super) fn header(&self, origin: Origin) -> Vec<Source> {
+        let Some(trace) = self.recorder.trace(origin) else {
+            let sources = self.place(origin, false, None).into_iter();
+            return sources.map(|source| Source { end: source.line, ..source }).collect();
+        };
+        let mut sources = trace.site.map(|site| self.header(site)).unwrap_or_default();
+        sources.extend(self.reads(&trace.reads));
         sources.extend(self.given(&trace.shape));
         sources
     }
 
     /// A line of a text: that line alone, unless only the whole is known.
     fn exact(&self, site: Origin, whole: Option<Origin>) -> Vec<Source> {
-        if Some(site) == whole {
+        let Some(file) = self.scope.fleet.input.sources.get(site.file) else { return Vec::new() };
+        if Some(site) == whole && file.block_line(site.offset as usize, 0).is_none() {
             return self.origin(site, false, None);
         }
-        let Some(file) = self.scope.fleet.input.sources.get(site.file) else { return Vec::new() };
         let line = file.place(site.offset as usize, 1).line;
         vec![Source::lines(Role::Template, "", file, line, line)]
     }
@@ -112,7 +127,9 @@ impl Resolver<'_, '_> {
         };
         if let Some(at) = exact {
             let line = file.place(at, 1).line;
-            for source in sources.iter_mut().filter(|source| source.decides && source.covers(&file.path, line)) {
+            for source in
+                sources.iter_mut().filter(|source| source.decides && source.covers(&file.path, line))
+            {
                 *source = Source::lines(source.role, source.what.as_str(), file, line, line);
             }
         }
@@ -237,8 +254,11 @@ impl Resolver<'_, '_> {
     /// The value that a variable has in the plan; its parts may come from the definition and from the class.
     fn value_of_variable(&self, name: &str, rest: &[Segment]) -> Vec<Source> {
         let Some(plan) = self.scope.cluster() else { return Vec::new() };
-        let value = plan.variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.as_ref());
-        let path = rest.iter().fold(Path::of(&["spec", "variables", name]), |path, segment| path.to(segment.clone()));
+        let value =
+            plan.variables.iter().find(|(known, _)| known == name).and_then(|(_, value)| value.as_ref());
+        let path = rest
+            .iter()
+            .fold(Path::of(&["spec", "variables", name]), |path, segment| path.to(segment.clone()));
         let Some(value) = value else { return self.declared(name, &path) };
         let rest = rest.iter().fold(Path::default(), |path, segment| path.to(segment.clone()));
         if rest.find(value).is_none() {

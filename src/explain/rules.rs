@@ -28,6 +28,7 @@ pub(super) struct Field<'f, 'a> {
 }
 
 /// Several sources of one value.
+#[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
 fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
@@ -59,6 +60,7 @@ impl Field<'_, '_> {
         }
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
     fn program(&self, why: &str) -> Option<Vec<Source>> {
         Some(self.resolver.scope.program(why))
     }
@@ -105,7 +107,9 @@ impl Field<'_, '_> {
         let path = Path::of(&["spec", "variables", name]);
         let declared = self.resolver.declared(name, &path);
         let what = |source: Source| match source.role {
-            Role::Default => Source { what: "the class has this variable".to_owned(), role: Role::Stack, ..source },
+            Role::Default => {
+                Source { what: "the class has this variable".to_owned(), role: Role::Stack, ..source }
+            }
             _ => source,
         };
         declared.into_iter().map(what).collect()
@@ -144,16 +148,15 @@ impl Field<'_, '_> {
             ["spec", "targetNamespace"] => Some(scope.fleet_value(&["classNamespace"])),
             ["spec", "decryption", "provider"] => Some(scope.fleet_value(&["decryption", "provider"])),
             ["spec", "decryption", ..] => Some(scope.fleet_value(&["decryption", "secret"])),
-            ["spec", "kubeConfig", ..] => Some(scope.keys(&["metadata", "name"])),
-            ["spec", "healthChecks", "", "name"] => Some(scope.keys(&["metadata", "name"])),
+            ["spec", "kubeConfig", ..] | ["spec", "healthChecks", "", "name"] => {
+                Some(scope.keys(&["metadata", "name"]))
+            }
             ["spec", "healthChecks", "", "namespace"] => Some(scope.namespace_name()),
             ["spec", "suspend"] => self.suspended(),
             ["spec", "interval" | "retryInterval" | "timeout"] => {
                 self.program("how long Flux takes and waits: see docs/flux.md")
             }
-            ["spec", "deletionPolicy"] => {
-                self.program("deleting the Kustomization leaves what it applied")
-            }
+            ["spec", "deletionPolicy"] => self.program("deleting the Kustomization leaves what it applied"),
             ["spec", "prune"] => self.program("what leaves the folder is deleted, unless it is protected"),
             ["spec", "healthCheckExprs" | "healthChecks", ..] => {
                 self.program("what it waits for: see docs/flux.md")
@@ -196,9 +199,9 @@ impl Field<'_, '_> {
                 Some(if own { scope.namespace_name() } else { scope.fleet_value(&["classNamespace"]) })
             }
             _ => match name.split_once(".addon.") {
-                Some((_, addon)) => {
-                    all(cluster().into_iter().chain([scope.addon_enabled(addon), scope.addon(addon, &["stage"])]))
-                }
+                Some((_, addon)) => all(cluster()
+                    .into_iter()
+                    .chain([scope.addon_enabled(addon), scope.addon(addon, &["stage"])])),
                 None => all(cluster()),
             },
         }
@@ -226,7 +229,9 @@ impl Field<'_, '_> {
         match names {
             ["metadata", "name"] => all([scope.keys(&["metadata", "name"]), scope.addon(addon, &[])]),
             ["metadata", "namespace"] => Some(scope.namespace_name()),
-            ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => Some(scope.keys(&["metadata", "name"])),
+            ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => {
+                Some(scope.keys(&["metadata", "name"]))
+            }
             ["spec", "chartRef", "kind"] => self.chart_repository(addon),
             ["spec", "chartRef", "name"] => all([
                 scope.addon_version(addon),
@@ -255,7 +260,9 @@ impl Field<'_, '_> {
             ["spec", "valuesFrom"] => Some(scope.addon(addon, &["valuesFrom"])),
             ["spec", "valuesFrom", "", key] => self.values_from(addon, key),
             ["spec", "values"] => self.values(addon),
-            ["spec", "interval" | "timeout"] => self.program("how long Helm takes and waits: see docs/flux.md"),
+            ["spec", "interval" | "timeout"] => {
+                self.program("how long Helm takes and waits: see docs/flux.md")
+            }
             ["spec", "install" | "upgrade", ..] => {
                 self.program("what fails is tried again from where it stands, never undone: see docs/flux.md")
             }
@@ -294,11 +301,14 @@ impl Field<'_, '_> {
         let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
         let mirrors = if mirrored { scope.fleet_value(&["mirrors"]) } else { Vec::new() };
         let repository = scope.addon(addon, &["chart", "repository"]);
-        let plan = scope.addon_plan(addon).and_then(|plan| Some((plan.frozen.addon.chart.as_ref()?, scope.management?)));
+        let plan = scope
+            .addon_plan(addon)
+            .and_then(|plan| Some((plan.frozen.addon.chart.as_ref()?, scope.management?)));
         let exact = plan.and_then(|(chart, management)| {
-            let matching = management.mirrors.iter().filter(|(from, _)| {
-                format!("{}/", chart.repository).starts_with(from.as_str())
-            });
+            let matching = management
+                .mirrors
+                .iter()
+                .filter(|(from, _)| format!("{}/", chart.repository).starts_with(from.as_str()));
             let (from, _) = matching.max_by_key(|(from, _)| from.len())?;
             Some(scope.fleet_value(&["mirrors", from]))
         });
@@ -309,7 +319,8 @@ impl Field<'_, '_> {
     fn marker(&self, names: &[&str]) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         scope.cluster()?;
-        let ready = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?.ends_with(".ready");
+        let name = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
+        let ready = name.rsplit('.').next() == Some("ready");
         match names {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
             ["metadata", "namespace"] => Some(scope.namespace_name()),
@@ -321,9 +332,7 @@ impl Field<'_, '_> {
                 let enabled = addons.iter().map(|addon| scope.addon_enabled(addon.addon.name.as_str()));
                 all(enabled.chain([scope.choice()]))
             }
-            ["data", addon] => {
-                all([scope.addon_version(addon), scope.addon_enabled(addon), scope.choice()])
-            }
+            ["data", addon] => all([scope.addon_version(addon), scope.addon_enabled(addon), scope.choice()]),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     definition::{StackFiles, StackFolder},
     model::{ManagementCluster, ReleaseRef},
+    note::Notes,
     plan::{AddonPlan, ClusterPlan, NamespacePlan},
     release::Release,
     yaml::{Mapping, Node, Origin, Path, Source as File},
@@ -87,7 +88,9 @@ impl<'a> Scope<'a> {
             if said.iter().any(|source| source.role == Role::Set) {
                 if at != *path {
                     let what = format!("{} is not set", shown(&layers.named(path)));
-                    said.iter_mut().for_each(|source| source.what.clone_from(&what));
+                    for source in &mut said {
+                        source.what.clone_from(&what);
+                    }
                 }
                 return said;
             }
@@ -152,7 +155,7 @@ impl<'a> Scope<'a> {
     fn frozen(&self, release: &Release) -> Option<(&'a File, Node)> {
         let path = format!("generated/releases/{}/release.yaml", release.name);
         let file = self.fleet.input.sources.at(&path).filter(|_| !release.is_head())?;
-        self.fleet.node(file).map(|node| (file, node))
+        crate::yaml::read(file, &mut Notes::new()).map(|node| (file, node))
     }
 
     /// The shared files of a stack and those of a release's minor, which stand in their place.
@@ -214,8 +217,9 @@ impl<'a> Scope<'a> {
         let release = self.release()?;
         if self.stack(release).is_some() {
             let written = self.files(release).into_iter().flatten().find_map(|files| files.addons.get(addon));
-            return written
-                .and_then(|written| look(written.node.get("spec").unwrap_or(&written.node), &written.source));
+            return written.and_then(|written| {
+                look(written.node.get("spec").unwrap_or(&written.node), &written.source)
+            });
         }
         let (file, node) = self.frozen(release)?;
         look(deepest(&node, &Path::of(&["spec", "addons", addon])).node, file)
@@ -397,9 +401,9 @@ impl<'a> Scope<'a> {
 
     /// The same where a cluster may have several uses.
     pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
-        let theirs = self.theirs.get_or_init(|| {
-            self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect()
-        });
+        let theirs = self
+            .theirs
+            .get_or_init(|| self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect());
         let said: Vec<Vec<Source>> = theirs.iter().flat_map(of).collect();
         let mut all: Vec<Source> = Vec::new();
         let mut seen = BTreeSet::new();
@@ -408,9 +412,8 @@ impl<'a> Scope<'a> {
             if !seen.insert(place) {
                 continue;
             }
-            let same = |other: &Source| {
-                other.decides && (&other.file, other.line) == (&source.file, source.line)
-            };
+            let same =
+                |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
             let every = said.iter().all(|one| one.iter().any(same));
             match (source.decides, every) {
                 (true, true) => all.push(source.clone()),
@@ -431,8 +434,9 @@ impl<'a> Scope<'a> {
         };
         let found = said.into_iter().find(|source| source.role != Role::Overridden);
         let fleet = &self.fleet.definitions.fleet;
-        let source = found
-            .unwrap_or_else(|| self.management_spot().source(Role::Fleet, "managementClusters", &fleet.source));
+        let source = found.unwrap_or_else(|| {
+            self.management_spot().source(Role::Fleet, "managementClusters", &fleet.source)
+        });
         vec![source]
     }
 

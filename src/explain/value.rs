@@ -105,10 +105,14 @@ fn collect(node: &Node, path: &Path, leaves: &mut Vec<(Path, Node)>) {
         Value::Mapping(mapping) if !mapping.is_empty() => {
             let mut entries: Vec<_> = mapping.iter().collect();
             entries.sort_by(|a, b| a.key.name.cmp(&b.key.name));
-            entries.into_iter().for_each(|entry| collect(&entry.value, &path.key(&entry.key.name), leaves));
+            for entry in entries {
+                collect(&entry.value, &path.key(&entry.key.name), leaves);
+            }
         }
         Value::Sequence(items) if !items.is_empty() => {
-            items.iter().enumerate().for_each(|(at, item)| collect(item, &path.item(at), leaves));
+            for (at, item) in items.iter().enumerate() {
+                collect(item, &path.item(at), leaves);
+            }
         }
         _ => leaves.push((path.clone(), node.clone())),
     }
@@ -170,7 +174,8 @@ impl Values<'_> {
             ["spec", "addons", addon, "values", ..] => self.addon_value(&resolver, addon, path, node),
             _ => scope.field(path),
         };
-        let mut sources: Vec<Source> = sources.into_iter().filter(|source| source.role != Role::User).collect();
+        let mut sources: Vec<Source> =
+            sources.into_iter().filter(|source| source.role != Role::User).collect();
         sources.dedup();
         Said { path: shown(&named), value: node.clone(), sources }
     }

@@ -391,17 +391,14 @@ impl Renderer<'_> {
         self.line(first.map_or(origin, |at| self.source.origin(at)), self.depth());
         let mut text = String::new();
         self.parts(parts, scope, &mut text, Some(origin))?;
+        if let (Some(tracer), true) = (&mut self.tracer, text.ends_with('\n')) {
+            tracer.unline();
+        }
         Ok((text.into(), self.end_text(origin)))
     }
 
     /// Appends what parts make; `block` is where they stand, if that may be several lines.
-    fn parts(
-        &mut self,
-        parts: &[Part],
-        scope: &Scope,
-        text: &mut String,
-        block: Option<Origin>,
-    ) -> Done<()> {
+    fn parts(&mut self, parts: &[Part], scope: &Scope, text: &mut String, block: Option<Origin>) -> Done<()> {
         let mut result = Ok(());
         let mut lines = 0;
         for part in parts {

@@ -116,6 +116,11 @@ impl Tracer {
         self.lines.push(Line { site, reads: Vec::new(), given });
     }
 
+    /// The last line was none: the text ends in a line break.
+    pub(super) fn unline(&mut self) {
+        self.lines.pop();
+    }
+
     /// An expression gave a text of so many line breaks.
     pub(super) fn wrote(&mut self, breaks: usize) {
         let reads = self.recorder.take();
@@ -169,7 +174,7 @@ impl Turns {
             shapes.filter(|_| is_items).min_by_key(|path| path.segments().len()).cloned()
         };
         let over = itself.or_else(pairs);
-        Self { over, reads }
+        Self { reads, over }
     }
 
     /// What decides how many turns there are.

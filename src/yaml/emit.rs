@@ -74,9 +74,8 @@ impl Emit for Node {
 fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
     let mut entries: Vec<_> = mapping.iter().collect();
     entries.sort_by(|a, b| (rank(&a.key.name), &a.key.name).cmp(&(rank(&b.key.name), &b.key.name)));
-    let item = |entry: &'a Entry| {
-        Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value)
-    };
+    let item =
+        |entry: &'a Entry| Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value);
     entries.into_iter().map(item).collect()
 }
 

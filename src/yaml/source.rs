@@ -98,7 +98,9 @@ impl Source {
         let rest = &self.text[offset..];
         let end = match rest.as_bytes().first() {
             Some(b'\'') => rest[1..].replace("''", "  ").find('\'').map_or(0, |at| at + 1),
-            Some(b'"') => rest[1..].replace("\\\\", "  ").replace("\\\"", "  ").find('"').map_or(0, |at| at + 1),
+            Some(b'"') => {
+                rest[1..].replace("\\\\", "  ").replace("\\\"", "  ").find('"').map_or(0, |at| at + 1)
+            }
             _ => 0,
         };
         line(offset)..=line(offset + end)
@@ -121,7 +123,8 @@ impl Source {
         }
         let end = text[start..].find('\n').map_or(text.len(), |at| start + at + 1);
         let indent = offset - first;
-        let inside = |line: &&str| line.trim().is_empty() || line.bytes().take_while(|b| *b == b' ').count() >= indent;
+        let inside =
+            |line: &&str| line.trim().is_empty() || line.bytes().take_while(|b| *b == b' ').count() >= indent;
         let block: Vec<_> = text[end..].split_inclusive('\n').take_while(inside).collect();
         let lines = block.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
         Some(Header { start, end, indicator, lines })

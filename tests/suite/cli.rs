@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 11] = [
     &[],
     &["init"],
     &["new"],
@@ -19,6 +19,8 @@ const COMMANDS: [&[&str]; 9] = [
     &["new", "cluster"],
     &["check"],
     &["generate"],
+    &["explain"],
+    &["affects"],
     &["schema"],
 ];
 

@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use stackloom::{
     explain::{Explained, Fleet, Role, Source},
     note::Notes,
-    render,
+    release, render,
     world::{Files, World},
 };
 
 use super::{
-    overlay,
+    cli, overlay,
     sandbox::{self, tree},
     support::{self, random::Random},
 };
@@ -47,12 +47,29 @@ fn looping() -> Files {
     files
 }
 
+/// The same, with a cluster that is made from a numbered release.
+fn numbered() -> Files {
+    let mut files = looping();
+    let fleet = read(&files);
+    let head = fleet.plan().heads.iter().find(|release| release.name.contains("-1-36-")).unwrap();
+    let name = "dev-inmemory-1-36-v1";
+    for (path, text) in release::write(head) {
+        let text = text.replace(&head.name, name).replace(&head.version, "v1");
+        let text = text.replace("channel: hash", "channel: stable");
+        files.0.insert(format!("generated/releases/{name}/{path}"), text);
+    }
+    let two = files.0.get_mut("clusters/blue/two.yaml").unwrap();
+    *two = two.replace("  kubernetes: \"1.36\"\n", &format!("  stack: null\n  release: {name}\n"));
+    files
+}
+
 /// The repository's own fleet, two small ones, and every good case.
 fn fleets() -> Vec<(String, Files)> {
     let mut fleets = vec![
         ("demo".to_owned(), support::fleet(&support::package())),
         ("inmemory".to_owned(), support::inmemory()),
         ("looping".to_owned(), looping()),
+        ("numbered".to_owned(), numbered()),
     ];
     for case in sandbox::folders(&support::package().join("tests/cases-good")) {
         let root = sandbox::folder();
@@ -98,7 +115,8 @@ fn fault(line: &Explained, files: &Files) -> Option<String> {
             return Some(format!("{}:{}-{} of {}", source.file, source.line, source.end, lines.len()));
         }
         let shown = lines[source.line - 1].trim();
-        (shown != source.text).then(|| format!("{}:{} is `{shown}`, not `{}`", source.file, source.line, source.text))
+        (shown != source.text)
+            .then(|| format!("{}:{} is `{shown}`, not `{}`", source.file, source.line, source.text))
     })
 }
 
@@ -122,13 +140,52 @@ fn what_changes_is_what_was_said_of_loops() {
     hold("looping", &looping());
 }
 
+#[test]
+fn what_changes_is_what_was_said_of_a_numbered_release() {
+    let mut files = numbered();
+    let is_cluster = |path: &String| path.starts_with("clusters/blue/") || path == "stackloom.yaml";
+    hold_where("numbered", &files, is_cluster);
+    // What is frozen never changes, and is named all the same.
+    files.0.retain(|path, _| !path.starts_with("clusters/green/"));
+    let fleet = read(&files);
+    let line = "generated/releases/dev-inmemory-1-36-v1/cluster/looping.yaml";
+    let reached = fleet.affects(line, Some(11), &|_, _| {}, &mut Notes::new());
+    assert_eq!(reached.clusters.into_iter().collect::<Vec<_>>(), ["blue/two"]);
+}
+
+/// Questions as people ask them, on the command line, and what they are told.
+#[test]
+fn answers_are_as_agreed() {
+    let root = sandbox::folder();
+    for (path, text) in &numbered().0 {
+        sandbox::write(&root.path().join(path), text);
+    }
+    sandbox::to_disk(root.path());
+    let (mut wrong, mut told) = (String::new(), String::new());
+    for question in include_str!("questions.txt").lines() {
+        let arguments = question.split(' ').map(|word| word.trim_matches('\''));
+        let output = cli::stackloom(root.path()).args(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        writeln!(told, "$ stackloom {question}\n{out}{err}").unwrap();
+    }
+    let file = support::package().join("tests/suite/origins/answers.txt");
+    sandbox::expect_file(&file, &told, &mut wrong);
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
 /// Changes some lines, and compares what really changes with what was said of each.
 fn hold(name: &str, files: &Files) {
+    hold_where(name, files, |_| true);
+}
+
+fn hold_where(name: &str, files: &Files, is_meant: impl Fn(&String) -> bool) {
     let mut wrong = String::new();
     let fleet = read(files);
     let (lines, before) = (explained(&fleet), tree(files));
     let mut random = Random::new(7);
     let mut places = mutate::places(files);
+    places.retain(|place| is_meant(&place.file));
     random.shuffle(&mut places);
     places.truncate(count());
     let changed: Vec<_> = places.par_iter().map(|place| mutate::changed(files, place)).collect();
@@ -136,8 +193,7 @@ fn hold(name: &str, files: &Files) {
     for (place, changed) in places.iter().zip(changed) {
         let Some((new, after)) = changed else { continue };
         seen += 1;
-        let law =
-            Law { fleet: &fleet, lines: &lines, before: &before, file: &place.file, line: place.line };
+        let law = Law { fleet: &fleet, lines: &lines, before: &before, file: &place.file, line: place.line };
         let mut faults = String::new();
         law.hold(&after, &mut faults);
         for path in law.beside(&after) {
@@ -198,7 +254,10 @@ impl Law<'_> {
     /// expression or statement of a template, no choice of a release or of an addon's version.
     fn beside(&self, after: &BTreeMap<String, String>) -> Vec<String> {
         let anew = |source: &Source| {
-            matches!(source.role, Role::Template | Role::Statement | Role::Release | Role::Version | Role::Content)
+            matches!(
+                source.role,
+                Role::Template | Role::Statement | Role::Release | Role::Version | Role::Content
+            )
         };
         let direct = |line: &usize, path: &str| !self.lines[path][line - 1].sources.iter().any(anew);
         let same = |path: &&String| {
