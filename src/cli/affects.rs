@@ -19,7 +19,7 @@ use crate::{
 #[command(after_help = "Examples:
   stackloom affects clusters/prod/_defaults.yaml
   stackloom affects clusters/prod/_defaults.yaml:9
-  stackloom affects stacks/docker/scs/addons/cilium/values.yaml:3 --verbose   # with the lines of each file
+  stackloom affects stacks/docker/scs/stack.yaml --verbose     # with the lines of each file
   stackloom affects stackloom.yaml:9 --format json | jq '.clusters[]'")]
 pub(super) struct Args {
     /// The source, from the root of the fleet

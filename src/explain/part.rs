@@ -144,7 +144,7 @@ impl<'a> Part<'a> {
         }
         explained.push(Explained {
             text: format!("{HEADER}{}; do not edit", made.source),
-            sources: sorted(self.existence(made, &resolver)),
+            sources: sorted(Self::existence(made, &resolver)),
         });
         let page = Page { resolver, rendered: is_rendered(&made.source) };
         match &made.body {
@@ -156,7 +156,7 @@ impl<'a> Part<'a> {
     }
 
     /// Why there is such a file, under this path.
-    fn existence(&self, made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
+    fn existence(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let choice = || scope.chosen();
         let mut sources = match scope.whose {
