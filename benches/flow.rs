@@ -58,13 +58,13 @@ fn stages(criterion: &mut Criterion) {
     for size in SIZES {
         let files = support::many(size);
         let input = input(&files);
-        let definitions = definition::parse(&input, &mut Notes::new()).unwrap();
+        let definitions = definition::parse(&input, &mut Notes::new());
         let plan = planned(&input, &definitions);
         let parts = drawn(&input, &plan);
         let mut group = criterion.benchmark_group(format!("{size} clusters"));
         group.sample_size(10).throughput(Throughput::Elements(size as u64));
         group.bench_function(BenchmarkId::from_parameter("1 read"), |bencher| {
-            bencher.iter(|| definition::parse(black_box(&input), &mut Notes::new()).unwrap());
+            bencher.iter(|| definition::parse(black_box(&input), &mut Notes::new()));
         });
         group.bench_function(BenchmarkId::from_parameter("2 lower to plan"), |bencher| {
             bencher.iter(|| planned(black_box(&input), &definitions));

@@ -11,10 +11,14 @@
 use rayon::prelude::*;
 
 use crate::{
-    check, definition,
+    check,
+    definition::{self, Definitions, Model},
     note::{Fault, Halted, Notes},
-    plan::{self, Plan},
-    publish, release, render, resolve,
+    partial::{self, Left, Scope},
+    plan::{self, ClusterPlan, Plan},
+    publish,
+    release::{self, Releases},
+    render, resolve,
     tree::{Changes, Part, Sink, TreePath},
     world::{Input, World},
 };
@@ -47,6 +51,8 @@ pub struct Generation {
     pub plan: Plan,
     /// What became of the tree.
     pub changes: Changes,
+    /// What was left as it was, because it is at fault.
+    pub left: Vec<Left>,
 }
 
 /// Told how far a run is: parts done, of all.
@@ -65,7 +71,71 @@ pub fn generate(
     notes.halt(())?;
     let changes = sink.commit(notes, &publish::message)?;
     notes.halt(())?;
-    Ok(Generation { plan, changes })
+    Ok(Generation { plan, changes, left: Vec::new() })
+}
+
+/// Makes a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
+pub fn generate_some(
+    world: &dyn World,
+    scope: &Scope,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let settled = partial::settle(&input, scope, read, notes, |input, excluded, found| {
+        let made = lay_out(input, found, |definitions, notes| {
+            partial::narrow(definitions, scope, excluded, notes);
+        });
+        let made = made.and_then(|(input, model, releases)| {
+            let plan = plan::plan(&model, &releases, &input, found)?;
+            Ok((input, plan))
+        });
+        let Ok((input, plan)) = made else { return (None, Vec::new()) };
+        // What is at fault when it is drawn is known before anything is handed to the sink.
+        let faulty = match weave(&input, &plan, &mut Nowhere, &|_, _| {}, found) {
+            Ok(faulty) => faulty.iter().flat_map(|subject| definitions_of(*subject, &plan)).collect(),
+            Err(_) => Vec::new(),
+        };
+        (Some((input, plan)), faulty)
+    });
+    let Some(((input, plan), left)) = settled else { return Err(Failure::Input) };
+    let mut last = Notes::new();
+    sink.begin(&mut last)?;
+    sink.keep(TreePath::root());
+    plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| sink.sweep(folder));
+    let done = weave(&input, &plan, sink, progress, &mut last)
+        .and_then(|_| Ok(last.halt(())?))
+        .and_then(|()| Ok(sink.commit(&mut last, &publish::message)?))
+        .and_then(|changes| Ok(last.halt(changes)?));
+    notes.append(last);
+    Ok(Generation { plan, changes: done?, left })
+}
+
+/// The definitions that a part is made from, with the reason why they are at fault if the part is.
+fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
+    let with = |why: &str, made: &dyn Fn(&ClusterPlan) -> bool| {
+        let clusters = plan.clusters.iter().filter(|one| made(one));
+        clusters.map(|one| (one.cluster.file.to_string(), why.to_owned())).collect()
+    };
+    match subject {
+        render::Subject::Root | render::Subject::Management(..) => Vec::new(),
+        render::Subject::Release(release) => {
+            with(&format!("its release `{}` is at fault", release.name), &|one| {
+                one.release.name == release.name
+            })
+        }
+        render::Subject::Namespace(namespace) => {
+            with(&format!("its namespace `{}` is at fault", namespace.name), &|one| {
+                let cluster = &one.cluster;
+                cluster.namespace == namespace.name && cluster.management.name == namespace.management.name
+            })
+        }
+        render::Subject::Cluster(plan) => {
+            vec![(plan.cluster.file.to_string(), "what would be made of it is at fault".to_owned())]
+        }
+    }
 }
 
 /// Does everything but write, and gives what would have been made.
@@ -100,34 +170,58 @@ impl Sink for Nowhere {
 
 /// Everything up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    let plan = plan::plan(&model, &releases, &input, notes)?;
+    Ok((input, plan))
+}
+
+/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
     let input = world.read(notes)?;
-    let definitions = definition::parse(&input, notes)?;
+    Ok(lay_out(input, notes, |_, _| {})?)
+}
+
+/// The stages up to the releases; `narrow` may take clusters from what was read.
+fn lay_out(
+    input: Input,
+    notes: &mut Notes,
+    narrow: impl FnOnce(&mut Definitions, &mut Notes),
+) -> Result<(Input, Model, Releases), Halted> {
+    let unread = notes.errors() > 0;
+    let mut definitions = definition::parse(&input, notes);
+    if unread {
+        // What stands in a file that cannot be read is not known, and would be missed everywhere.
+        return Err(notes.halted());
+    }
+    narrow(&mut definitions, notes);
     let model = definition::lower(&definitions, &input, &program_version(), notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
-    let plan = plan::plan(&model, &releases, &input, notes)?;
-    Ok((input, plan))
+    Ok((input, model, releases))
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
 const AT_A_TIME: usize = 256;
 
-/// Draws, checks and hands over every part; each is dropped before the next ones are drawn.
-fn weave(
+/// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Which ones are at fault.
+fn weave<'a>(
     input: &Input,
-    plan: &Plan,
+    plan: &'a Plan,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
-) -> Result<(), Failure> {
+) -> Result<Vec<render::Subject<'a>>, Failure> {
+    let mut faulty = Vec::new();
     let subjects = render::subjects(plan);
     let classes = check::Classes::read(plan);
     let mut index = check::Index::default();
     for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
         let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
-        for (drawn, found) in &drawn {
+        for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
+            let before = notes.errors();
             notes.append(found.clone());
             index.add(drawn, input, notes);
+            faulty.extend((notes.errors() > before).then_some(*subject));
         }
         // What is at fault is not written, but everything is looked at, so that all faults are told at once.
         if notes.errors() == 0 {
@@ -136,17 +230,17 @@ fn weave(
         }
         progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
     }
-    Ok(())
+    Ok(faulty)
 }
 
 fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
     let mut notes = Notes::new();
+    let drawn = render::draw(subject, input, &mut notes);
     match subject {
         render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
         render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
     }
-    let drawn = render::draw(subject, input, &mut notes);
     check::objects(&drawn, input, &mut notes);
     (drawn, notes)
 }

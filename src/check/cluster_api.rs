@@ -1,11 +1,7 @@
 //! What the management cluster's Cluster API supports.
 
 use super::{Check, Finder, Rule};
-use crate::{
-    model::Minor,
-    plan::ClusterPlan,
-    yaml::{Mapping, Node},
-};
+use crate::{model::Minor, plan::ClusterPlan, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster-api",
@@ -31,7 +27,7 @@ const FIELDS: [(&[&str], u64); 3] = [
     (&["healthCheck", "checks", "unhealthyMachineConditions"], 12),
 ];
 
-fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
+fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     let cluster = &plan.cluster;
     let cluster_api = cluster.management.cluster_api;
     let kubernetes = plan.release.kubernetes.minor();
@@ -43,14 +39,15 @@ fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
             .error("cluster-api", place, format!("Cluster API {cluster_api} does not support Kubernetes {kubernetes}"))
             .hint(format!("it supports 1.{first} to 1.{last}; `clusterApi` of the management cluster says which one runs there"));
     }
-    check_fields(&cluster.control_plane.settings, cluster_api, finder);
-    for pool in &cluster.node_pools {
-        check_fields(&pool.settings, cluster_api, finder);
+    let topology = |path: &[&str]| drawn.at(&[&["spec", "topology"], path].concat());
+    let pools = |kind| topology(&["workers", kind]).and_then(Node::as_sequence).unwrap_or_default();
+    let owners = pools("machineDeployments").iter().chain(pools("machinePools"));
+    for owner in topology(&["controlPlane"]).into_iter().chain(owners) {
+        check_fields(owner, cluster_api, finder);
     }
 }
 
-fn check_fields(settings: &Mapping, cluster_api: Minor, finder: &mut Finder<'_>) {
-    let settings = Node::from(settings.clone());
+fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
     for (path, since) in FIELDS {
         let Some(found) = settings.at(path) else { continue };
         let place = finder.input.sources.place(found.origin);

@@ -10,19 +10,18 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
-fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
-    let control_plane = &plan.cluster.control_plane;
-    let Some(replicas) = control_plane.replicas else { return };
+fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
+    let Some(node) = cluster.at(&["spec", "topology", "controlPlane", "replicas"]) else { return };
+    let Some(replicas) = node.as_int() else { return };
     let odd = replicas > 0 && replicas % 2 == 1;
     if odd || !has_stacked_etcd(&plan.release) {
         return;
     }
-    let origin = control_plane.replicas_origin.unwrap_or(plan.cluster.origin);
     finder
         .notes
         .error(
             "control-plane-replicas",
-            finder.input.sources.place(origin),
+            finder.place(node, &plan.cluster.file),
             format!("a control plane of {replicas} machines"),
         )
         .hint("with stacked etcd it has 1, 3 or 5: an even number tolerates no more failures than one less");

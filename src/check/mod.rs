@@ -1,11 +1,14 @@
 //! Rules over what is planned and drawn: one file per rule, one table.
 //!
-//! A rule looks at a release, at one cluster's plan or at one part's objects; what concerns several parts goes through [`Index`]. To
+//! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod class_lint;
+mod cluster;
 mod cluster_api;
 mod cluster_class;
 mod control_plane;
+pub mod lints;
 mod object;
 mod plaintext_secret;
 mod unlisted;
@@ -41,14 +44,16 @@ pub struct Rule {
 pub enum Check {
     /// A head release: once for all its clusters.
     Release(fn(&Release, &mut Finder<'_>)),
-    /// The plan of a cluster.
-    Cluster(fn(&ClusterPlan, &mut Finder<'_>)),
+    /// A cluster: what was planned, and the Cluster object that was drawn, with all that `raw` says.
+    Cluster(fn(&ClusterPlan, &Node, &mut Finder<'_>)),
     /// The objects of a part.
     Objects(fn(&Drawn, &mut Finder<'_>)),
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 7] = [
+pub static RULES: [&Rule; 9] = [
+    &class_lint::RULE,
+    &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,
@@ -90,11 +95,12 @@ pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut 
     }
 }
 
-/// Runs the rules that look at a cluster's plan.
-pub fn cluster(plan: &ClusterPlan, classes: &Classes, input: &Input, notes: &mut Notes) {
+/// Runs the rules that look at a cluster.
+pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, input: &Input, notes: &mut Notes) {
+    let Some(object) = drawn.cluster() else { return };
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {
-            check(plan, &mut Finder { input, classes, notes });
+            check(plan, object, &mut Finder { input, classes, notes });
         }
     }
 }
@@ -178,7 +184,7 @@ mod tests {
     use crate::{
         definition,
         note::Diagnostic,
-        plan, release, resolve,
+        plan, release, render, resolve,
         world::{Files, World},
     };
 
@@ -223,10 +229,9 @@ spec:
         ];
         let mut notes = Notes::new();
         let input = Files(files.into_iter().collect()).read(&mut notes).expect("a world in memory");
-        let plan = definition::parse(&input, &mut notes)
-            .and_then(|definitions| {
-                let model =
-                    definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)?;
+        let definitions = definition::parse(&input, &mut notes);
+        let plan = definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)
+            .and_then(|model| {
                 let resolution = resolve::resolve(&model, &mut notes)?;
                 let releases = release::releases(&resolution, &input, &mut notes)?;
                 plan::plan(&model, &releases, &input, &mut notes)
@@ -234,7 +239,10 @@ spec:
             .unwrap_or_else(|_| panic!("{:?}", notes.sorted()));
         let classes = Classes::read(&plan);
         plan.heads.iter().for_each(|release| super::release(release, &classes, &input, &mut notes));
-        plan.clusters.iter().for_each(|cluster| super::cluster(cluster, &classes, &input, &mut notes));
+        for cluster in &plan.clusters {
+            let drawn = render::draw(render::Subject::Cluster(cluster), &input, &mut notes);
+            super::cluster(cluster, &drawn, &classes, &input, &mut notes);
+        }
         notes.sorted().into_iter().map(line).collect()
     }
 

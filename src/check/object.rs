@@ -43,9 +43,6 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
                 .error("object", at("name"), format!("{kind} `{name}` has a name that no API server takes"))
                 .hint("use lower-case letters, digits, dashes and dots, at most 253, beginning and ending with a letter or digit");
         }
-        if kind == "Secret" && object.target == Target::Management {
-            continue;
-        }
         if let Some(expected) = expected_namespace(drawn, object) {
             match text(&["metadata", "namespace"]) {
                 Some(found) if found == expected => {}

@@ -43,20 +43,26 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 }
 
 fn walk(source: &str, key: &str, node: &Node, finder: &mut Finder<'_>) {
-    if let Some(what) = node.as_str().and_then(|text| looks_like(key, text)) {
+    let number = node.as_int().map(|number| number.to_string());
+    if let Some(what) = node.as_str().or(number.as_deref()).and_then(|text| looks_like(key, text)) {
         report(source, node, what, finder);
     }
+    // In an ExternalSecret `secretKey` names a key, and what is beside it says where the secret comes from.
+    let reference = node.get("remoteRef").is_some();
     for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
-        walk(source, &entry.key.name, &entry.value, finder);
+        if !(reference && &*entry.key.name == "secretKey") {
+            walk(source, &entry.key.name, &entry.value, finder);
+        }
     }
     for item in node.as_sequence().into_iter().flatten() {
         walk(source, key, item, finder);
         // A variable or an environment entry: its name says what its value is.
-        let named = (item.get("name").and_then(Node::as_str), item.get("value").and_then(Node::as_str));
-        if let (Some(name), Some(value)) = named
-            && is_credential(name, value)
-        {
-            report(source, item.get("value").unwrap_or(item), "a credential", finder);
+        let (Some(name), Some(value)) = (item.get("name").and_then(Node::as_str), item.get("value")) else {
+            continue;
+        };
+        let number = value.as_int().map(|number| number.to_string());
+        if value.as_str().or(number.as_deref()).is_some_and(|text| is_credential(name, text)) {
+            report(source, value, "a credential", finder);
         }
     }
 }
@@ -93,7 +99,8 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
     FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"))
 }
 
-/// A literal value under a key that says it is a credential; references, placeholders and switches are none.
+/// A literal value under a key that says it is a credential, on one line, pass phrases with blanks included; references,
+/// placeholders and switches are none.
 fn is_credential(key: &str, text: &str) -> bool {
     const ENDS: [&str; 7] =
         ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
@@ -104,7 +111,8 @@ fn is_credential(key: &str, text: &str) -> bool {
         && !text.contains("${")
         && !text.starts_with("ENC[")
         && !text.starts_with('$');
-    named && literal && text.len() >= 6 && !text.contains(char::is_whitespace)
+    let whole = text.trim();
+    named && literal && whole.len() >= 6 && !whole.contains('\n')
 }
 
 #[cfg(test)]
@@ -114,6 +122,8 @@ mod tests {
     #[test]
     fn credentials_are_told_from_references() {
         assert!(looks_like("adminPassword", "hunter2hunter2").is_some());
+        assert!(looks_like("adminPassword", "48151623").is_some());
+        assert!(looks_like("rootPassword", "correct horse battery staple").is_some());
         assert!(looks_like("data", "-----BEGIN RSA PRIVATE KEY-----\nx").is_some());
         assert!(looks_like("x", "key AKIAABCDEFGHIJKLMNOP").is_some());
         assert!(looks_like("x", &format!("ghp_{}", "a".repeat(36))).is_some());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule};
+use super::{Check, Finder, Rule, lints::Findings};
 use crate::{
     plan::{ClusterPlan, Plan},
     release::Release,
@@ -27,36 +27,52 @@ pub(super) static RULE: Rule = Rule {
     check: Check::Cluster(check),
 };
 
-/// The variables of the classes that a plan uses, read once for all clusters.
+/// The classes that a plan uses, read once for all clusters.
 #[derive(Debug, Default)]
 pub struct Classes {
-    variables: BTreeMap<String, Vec<Definition>>,
+    by_release: BTreeMap<String, Class>,
+    /// What lints say of those of head releases.
+    pub(super) lints: Findings,
+}
+
+#[derive(Debug)]
+struct Class {
+    object: Json,
+    variables: Vec<Definition>,
 }
 
 impl Classes {
     /// Reads the classes of a plan.
     pub fn read(plan: &Plan) -> Self {
-        let mut classes = Self::default();
+        let mut classes = Self { lints: Findings::of(plan), ..Self::default() };
         for cluster in &plan.clusters {
             let name = &cluster.release.name;
-            if !classes.variables.contains_key(name) {
-                classes.variables.insert(name.clone(), of_release(&cluster.release));
+            if !classes.by_release.contains_key(name)
+                && let Some(class) = of_release(&cluster.release)
+            {
+                classes.by_release.insert(name.clone(), class);
             }
         }
         classes
     }
+
+    /// The `ClusterClass` of a release.
+    pub(super) fn object(&self, release: &str) -> Option<&Json> {
+        self.by_release.get(release).map(|class| &class.object)
+    }
 }
 
-fn of_release(release: &Release) -> Vec<Definition> {
+fn of_release(release: &Release) -> Option<Class> {
     let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
-    let class = release.objects.iter().find(is_class).map(to_json);
+    let object = release.objects.iter().find(is_class).map(to_json)?;
     // A schema that nests too deep to be followed is left to the API server.
-    class.map_or_else(Vec::new, |class| definitions(&class).0)
+    let variables = definitions(&object).0;
+    Some(Class { object, variables })
 }
 
 type Given<'a> = Vec<(&'a str, &'a Node)>;
 
-fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
+fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
     let cluster = &plan.cluster;
     let own = plan.variables.iter().filter_map(|(name, value)| Some((name.as_str(), value.as_ref()?)));
     judge(&own.collect(), Scope::Cluster, cluster.origin, &plan.release, finder);
@@ -70,7 +86,9 @@ fn check(plan: &ClusterPlan, finder: &mut Finder<'_>) {
 }
 
 fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, finder: &mut Finder<'_>) {
-    let Some(definitions) = finder.classes.variables.get(&release.name) else { return };
+    let Some(Class { variables: definitions, .. }) = finder.classes.by_release.get(&release.name) else {
+        return;
+    };
     let values: Vec<Json> =
         given.iter().map(|(name, value)| json!({ "name": name, "value": to_json(value) })).collect();
     // What a rule cannot say offline is no error.

@@ -10,6 +10,7 @@ use crate::{
         git::CommitSink,
     },
     note::Notes,
+    partial::Scope,
     tree::{Changes, FileChange, Sink},
 };
 
@@ -17,9 +18,13 @@ use crate::{
 ///
 /// Every file below `generated/` is written by the program, and what is no longer meant is removed; a file that is not
 /// the program's own is never touched. A fault anywhere means that nothing is written. Generating again changes nothing.
+///
+/// With `--keep-going`, what is at fault is left as it is and everything else is written; the exit code is 1 all the same.
+/// With `--only`, the clusters that it names are written, with the releases and namespaces that they need, and everything
+/// else is left. Both remove nothing but in the folders of clusters that they write.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result"
+    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
 )]
 pub(super) struct Args {
     /// Write nothing; exit with 3 if generated/ is not what the definitions say
@@ -28,6 +33,12 @@ pub(super) struct Args {
     /// Commit generated/, and only it, in one commit; no change, no commit
     #[arg(long)]
     commit: bool,
+    /// Leave what is at fault as it is, and write everything else
+    #[arg(long)]
+    keep_going: bool,
+    /// Write this cluster, or the clusters of this folder, and leave everything else as it is; may be given several times
+    #[arg(long, value_name = "CLUSTER|FOLDER")]
+    only: Vec<String>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -41,7 +52,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Generating");
-    let done = generate::generate(&world, sink.as_mut(), &|done, all| progress.at(done, all), &mut notes);
+    let scope = Scope { only: args.only.clone(), keep_going: args.keep_going };
+    let tell = |done, all| progress.at(done, all);
+    let done = if scope.is_whole() {
+        generate::generate(&world, sink.as_mut(), &tell, &mut notes)
+    } else {
+        generate::generate_some(&world, &scope, sink.as_mut(), &tell, &mut notes)
+    };
     progress.end();
     printer.notes(&notes);
     match done {
@@ -52,7 +69,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             Ok(exit)
         }
         Ok(generation) => {
-            let exit = if args.check && !generation.changes.is_empty() { Exit::Changes } else { Exit::Done };
+            let exit = match args.check && !generation.changes.is_empty() {
+                _ if notes.errors() > 0 => Exit::Input,
+                true => Exit::Changes,
+                false => Exit::Done,
+            };
             report(args, &generation, printer);
             printer.document(exit, &notes, document(&generation));
             Ok(exit)
@@ -69,13 +90,22 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     }
     let summary = format!("{}: {}", counted(generation.plan.clusters.len(), "cluster"), files(changes));
     let outcome = match (args.check, changes.is_empty(), &changes.commit) {
-        (true, true, _) => format!("{summary}; generated/ is what the definitions say"),
+        (true, true, _) if generation.left.is_empty() && args.only.is_empty() => {
+            format!("{summary}; generated/ is what the definitions say")
+        }
+        (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
         (false, _, Some(commit)) => format!("{summary}; committed as {}", &commit[..commit.len().min(12)]),
         (false, _, None) if args.commit => format!("{summary}; nothing to commit"),
         (false, ..) => summary,
     };
     printer.result(&outcome);
+    if !generation.left.is_empty() {
+        printer.talk(&format!("left as they were: {}", counted(generation.left.len(), "definition")));
+        for left in &generation.left {
+            printer.talk(&format!("  {}: {}", left.file, left.why));
+        }
+    }
 }
 
 fn sign(change: FileChange) -> char {
@@ -98,7 +128,8 @@ fn files(changes: &Changes) -> String {
     )
 }
 
-fn document(generation: &Generation) -> Json {
+/// What a machine is told of a run.
+pub(super) fn document(generation: &Generation) -> Json {
     let changes = &generation.changes;
     let files: serde_json::Map<_, _> =
         changes.files.iter().map(|(path, change)| (path.to_string(), json!(change))).collect();
@@ -112,5 +143,6 @@ fn document(generation: &Generation) -> Json {
         },
         "files": files,
         "commit": changes.commit,
+        "left": generation.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect::<Vec<_>>(),
     })
 }

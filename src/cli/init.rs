@@ -7,9 +7,12 @@ use serde_json::json;
 use super::{Done, Exit, Global, Printer, printer::counted, scaffold, schema};
 use crate::{
     definition::Kind,
+    generate::{self, Failure},
     io::{disk, git},
     model::Label,
     note::{Notes, Place},
+    world::Files,
+    yaml::{Node, emit},
 };
 
 /// Begin a fleet: a Docker stack, one cluster, schemas for editors, and a git repository where there is none
@@ -42,7 +45,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             .error("wrong-name", None, format!("`{name}` is no name for a fleet: {fault}"))
             .hint("give another one with `--name`: lower-case letters, digits and dashes");
     }
-    let files = files(&name, &args.source);
+    let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
+    let files = files(&name, &args.source, inside.as_deref());
     for path in files.keys() {
         if disk::exists(&root.join(path))? {
             notes
@@ -52,6 +56,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
                     "this file is there already, and `init` overwrites nothing",
                 )
                 .hint("take an empty folder; for more clusters and stacks there is `stackloom new`");
+        }
+    }
+    if notes.errors() == 0 {
+        // What is begun must be sound: an option may not be.
+        match generate::check(&Files(files.clone()), &|_, _| {}, &mut notes) {
+            Ok(_) | Err(Failure::Input) => {}
+            Err(Failure::World(fault)) => return Err(fault),
         }
     }
     if notes.errors() > 0 {
@@ -91,13 +102,17 @@ fn next_steps(folder: &std::path::Path) -> String {
     )
 }
 
-fn files(name: &str, source: &str) -> BTreeMap<String, String> {
+fn files(name: &str, source: &str, inside: Option<&str>) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut put = |path: &str, text: String| files.insert(path.to_owned(), text);
-    put(
-        "stackloom.yaml",
-        scaffold::schema_line(Kind::Fleet, 0) + &FLEET.replace("NAME", name).replace("SOURCE", source),
-    );
+    let path = inside.map(|folder| {
+        format!("    # The folder of the fleet inside the repository.\n    path: {}", scalar(folder))
+    });
+    let fleet = FLEET
+        .replace("NAME", name)
+        .replace("SOURCE\n", &scalar(source))
+        .replace("    PATH\n", &path.unwrap_or_default());
+    put("stackloom.yaml", scaffold::schema_line(Kind::Fleet, 0) + &fleet);
     put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
     put("clusters/dev/dev-1.yaml", scaffold::schema_line(Kind::ClusterDefinition, 2) + CLUSTER);
     put(".gitattributes", ATTRIBUTES.to_owned());
@@ -109,6 +124,13 @@ fn files(name: &str, source: &str) -> BTreeMap<String, String> {
         put(&format!("schemas/{file}"), text);
     }
     files
+}
+
+/// A text as YAML, with the end of its line.
+fn scalar(text: &str) -> String {
+    let mut out = String::new();
+    emit(&Node::from(text), &mut out);
+    out
 }
 
 const FLEET: &str = "\
@@ -124,6 +146,7 @@ spec:
   source:
     url: SOURCE
     branch: main
+    PATH
   clusterApi: '1.14'
   managementClusters:
     - name: mgmt

@@ -5,13 +5,19 @@
 mod affects;
 mod check;
 mod explain;
+mod complete;
+mod completions;
 mod generate;
 mod init;
+mod man;
 mod new;
 mod printer;
 mod progress;
+mod remove;
 mod scaffold;
 mod schema;
+mod topology;
+mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -41,9 +47,12 @@ Examples:
   stackloom check                         look for faults, write nothing
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
+  stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
+  stackloom remove dev-2 --reason WHY     take a cluster away, step by step
+  stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
 Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
 
@@ -53,7 +62,7 @@ pub struct Global {
     /// Work in this folder, the root of the fleet
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, or one JSON document on standard output
+    /// How to print: for people, or one JSON or YAML document on standard output
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -74,6 +83,8 @@ pub enum Format {
     Text,
     /// One JSON document on standard output.
     Json,
+    /// The same as YAML.
+    Yaml,
 }
 
 #[derive(Debug, Subcommand)]
@@ -84,7 +95,12 @@ enum Command {
     Generate(generate::Args),
     Explain(explain::Args),
     Affects(affects::Args),
+    Remove(remove::Args),
+    Watch(watch::Args),
     Schema(schema::Args),
+    Topology(topology::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// How a run ended.
@@ -120,8 +136,10 @@ const BUG: u8 = 70;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
+    let parsed = complete::answer().and_then(|done| (!done).then(Args::try_parse).transpose());
+    let args = match parsed {
+        Ok(Some(args)) => args,
+        Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(error) => {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             // Nobody is left to tell when even this cannot be printed.
@@ -146,9 +164,14 @@ fn run(args: &Args) -> Exit {
         Command::New(command) => new::run(command, &args.global, &printer),
         Command::Explain(command) => explain::run(command, &args.global, &printer),
         Command::Affects(command) => affects::run(command, &args.global, &printer),
+        Command::Completions(command) => completions::run(command, &printer),
+        Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
+        Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Remove(command) => remove::run(command, &args.global, &printer),
+        Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     match done {
         Ok(exit) => exit,

@@ -11,8 +11,8 @@ use crate::{
     generate::{self, Failure},
     io::disk::{self, Workspace},
     model::{KubernetesVersion, Label, StackId},
-    note::{Notes, Place},
-    world::{Input, World},
+    note::{Diagnostic, Fault, Notes, Place, Severity},
+    world::{Input, World, is_input},
     yaml::{Mapping, Node, emit},
 };
 
@@ -76,13 +76,13 @@ struct ClusterArgs {
     #[arg(long)]
     namespace: Option<String>,
     /// The stack, as <provider>/<stack>
-    #[arg(long)]
+    #[arg(long, value_name = "PROVIDER/STACK")]
     stack: Option<String>,
     /// The Kubernetes minor, such as 1.35
     #[arg(long, value_name = "MINOR")]
     kubernetes: Option<String>,
     /// The management cluster
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     let world = Workspace::open(&global.directory)?;
     let written = match &args.what {
-        What::Stack(args) => stack(args, &mut notes),
+        What::Stack(args) => stack(args, &world, &mut notes)?,
         What::Addon(args) => addon(args, &world, &mut notes)?,
         What::Cluster(args) => match cluster(args, &world, &mut notes) {
             Ok(files) => Some(files),
@@ -113,26 +113,57 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(failed(&notes, printer));
     }
+    let mut found = Notes::new();
+    if !is_sound(&world, &files, &mut found)? {
+        return Ok(failed(&found, printer));
+    }
     disk::write_all(world.root(), &files)?;
-    printer.notes(&notes);
+    printer.notes(&found);
     printer.result(&format!("{} written:", counted(files.len(), "file")));
     for path in files.keys() {
         printer.result(&format!("  {path}"));
     }
-    // What was begun must stand as it is; what does not is told at once, and is for the author to finish.
-    let mut found = Notes::new();
-    let checked = generate::check(&world, &|_, _| {}, &mut found);
-    printer.notes(&found);
-    let exit = match checked {
-        Ok(_) => Exit::Done,
-        Err(failure) => input_or_world(failure)?,
-    };
+    let exit = if found.errors() == 0 { Exit::Done } else { Exit::Input };
     printer.document(exit, &found, json!({ "files": files.keys().collect::<Vec<_>>() }));
     Ok(exit)
 }
 
+/// The fleet with files that are not written yet.
+struct Added<'a> {
+    world: &'a Workspace,
+    files: &'a Files,
+}
+
+impl World for Added<'_> {
+    fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
+        let mut input = self.world.read(notes)?;
+        for (path, text) in self.files.iter().filter(|(path, _)| is_input(path)) {
+            input.sources.add(path, text.as_str());
+        }
+        Ok(input)
+    }
+}
+
+/// Whether new files bring no fault that was not there before them; what the fleet says with them is in `found`.
+fn is_sound(world: &Workspace, files: &Files, found: &mut Notes) -> Result<bool, Fault> {
+    let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
+        Ok(_) | Err(Failure::Input) => Ok(()),
+        Err(Failure::World(fault)) => Err(fault),
+    };
+    check(&Added { world, files }, found)?;
+    if found.errors() == 0 {
+        return Ok(true);
+    }
+    let mut before = Notes::new();
+    check(world, &mut before)?;
+    let known = before.sorted();
+    let is_new = |note: &&Diagnostic| note.severity == Severity::Error && !known.contains(note);
+    Ok(!found.sorted().iter().any(is_new))
+}
+
 fn failed(notes: &Notes, printer: &Printer) -> Exit {
     printer.notes(notes);
+    printer.talk("nothing was written");
     printer.document(Exit::Input, notes, json!({}));
     Exit::Input
 }
@@ -169,21 +200,31 @@ fn stack_id(text: &str, notes: &mut Notes) -> Option<StackId> {
     id
 }
 
-fn stack(args: &StackArgs, notes: &mut Notes) -> Option<Files> {
-    let id = stack_id(&args.stack, notes)?;
+/// Whether a folder that is to be made is there already; says so, once for all of its files.
+fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> Result<bool, Fault> {
+    let taken = disk::exists(&world.root().join(folder))?;
+    if taken {
+        notes
+            .error("exists", Place::file(folder), format!("there is {what} of this name already"))
+            .hint("take another name, or edit what is there");
+    }
+    Ok(taken)
+}
+
+fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
+    let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
+    if is_taken(world, &format!("stacks/{id}"), "a stack", notes)? {
+        return Ok(None);
+    }
     let pieces = match &*id.provider {
         "docker" => scaffold::renamed(scaffold::DOCKER, "scs", &id.name),
         "openstack" => scaffold::renamed(scaffold::OPENSTACK, "scs", &id.name),
         provider => scaffold::bare_stack(provider, &id.name),
     };
-    Some(pieces.into_iter().map(|(path, text)| (format!("stacks/{id}/{path}"), text)).collect())
+    Ok(Some(pieces.into_iter().map(|(path, text)| (format!("stacks/{id}/{path}"), text)).collect()))
 }
 
-fn addon(
-    args: &AddonArgs,
-    world: &Workspace,
-    notes: &mut Notes,
-) -> Result<Option<Files>, crate::note::Fault> {
+fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     let folder = format!("stacks/{id}");
     if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
@@ -197,6 +238,7 @@ fn addon(
             .hint("use lower-case letters, digits and dashes");
     }
     let base = format!("{folder}/addons/{}", args.name);
+    is_taken(world, &base, "an addon", notes)?;
     let mut files = Files::new();
     let name = mapping([("name", args.name.as_str().into())]);
     let addon = |spec| definition(Kind::Addon, 5, name.clone(), spec);
@@ -249,7 +291,8 @@ fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Opti
 
 fn cluster(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Files, Failure> {
     let input = world.read(notes)?;
-    let definitions = definition::parse(&input, notes)?;
+    let definitions = definition::parse(&input, notes);
+    notes.halt(())?;
     if let Err(fault) = Label::new(&args.name) {
         notes
             .error("wrong-name", None, format!("`{}` is no name of a cluster: {fault}", args.name))
@@ -291,10 +334,8 @@ impl Choice<'_> {
     fn definition(&self, folder: &str, notes: &mut Notes) -> Option<String> {
         let mut parts = folder.split('/');
         let below = parts.next() == Some("clusters");
-        if !below
-            || parts
-                .any(|part| part.is_empty() || part.starts_with('.') || part.rsplit('.').next() == Some("d"))
-        {
+        let taken = |part: &str| matches!(part.rsplit_once('.'), Some((_, "d" | "yaml" | "yml")));
+        if !below || parts.any(|part| part.is_empty() || part.starts_with('.') || taken(part)) {
             notes
                 .error("wrong-value", None, format!("`{folder}` is no folder below `clusters`"))
                 .hint("clusters are defined in `clusters/**`");
@@ -309,7 +350,7 @@ impl Choice<'_> {
         }
         let mut spec = self.release(folder, notes)?;
         let management = args.management_cluster.clone().or_else(|| {
-            let first = self.definitions.fleet.value.spec.management_clusters.first()?;
+            let first = self.definitions.fleet.as_ref()?.value.spec.management_clusters.first()?;
             (!self.is_said(folder, &["spec", "managementCluster"])).then(|| first.name.clone())
         });
         spec.set_some("managementCluster", management);

@@ -10,7 +10,10 @@ use anstream::{AutoStream, ColorChoice};
 use serde_json::{Value as Json, json};
 
 use super::{Format, Global};
-use crate::note::{Diagnostic, Fault, Notes, Place, Severity};
+use crate::{
+    note::{Diagnostic, Fault, Notes, Place, Severity},
+    yaml,
+};
 
 /// Prints what a command has to say.
 #[derive(Debug)]
@@ -34,7 +37,12 @@ impl Printer {
 
     /// Whether a machine reads.
     pub fn is_json(&self) -> bool {
-        self.format == Format::Json
+        self.format != Format::Text
+    }
+
+    /// Whether YAML was asked for.
+    pub fn is_yaml(&self) -> bool {
+        self.format == Format::Yaml
     }
 
     /// Whether every file is to be named.
@@ -68,9 +76,13 @@ impl Printer {
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
     pub fn notes(&self, notes: &Notes) {
-        if self.is_json() {
-            return;
+        if !self.is_json() {
+            self.tell(notes);
         }
+    }
+
+    /// The messages of a run, on standard error, whatever the format: for data that has no place for them.
+    pub fn tell(&self, notes: &Notes) {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         for note in notes.sorted() {
             if note.severity == Severity::Error || !self.quiet {
@@ -90,7 +102,7 @@ impl Printer {
         debug_assert!(errors >= errors_once(notes));
     }
 
-    /// One JSON document: how the run ended, its messages, and what the command adds.
+    /// One JSON or YAML document: how the run ended, its messages, and what the command adds.
     pub fn document(&self, exit: super::Exit, notes: &Notes, more: Json) {
         if !self.is_json() {
             return;
@@ -99,30 +111,39 @@ impl Printer {
         if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
             document.extend(more);
         }
-        say(
-            &mut std::io::stdout(),
-            format_args!("{}", serde_json::to_string_pretty(&document).unwrap_or_default()),
-        );
+        self.structured(&document);
+    }
+
+    fn structured(&self, document: &Json) {
+        let text = if self.is_yaml() {
+            let mut text = String::new();
+            yaml::emit(&yaml::from_json(document, yaml::Origin::NOWHERE), &mut text);
+            text
+        } else {
+            serde_json::to_string_pretty(document).unwrap_or_default()
+        };
+        self.data(&text);
+    }
+
+    /// One JSON document on one line, of several that a command prints.
+    pub fn record(&self, exit: super::Exit, more: Json) {
+        if !self.is_json() {
+            return;
+        }
+        let mut record = json!({ "exit": exit.code() });
+        if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
+            record.extend(more);
+        }
+        say(&mut std::io::stdout(), format_args!("{record}"));
     }
 
     /// A fault of the world: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
-        let mut text = fault.to_string();
-        let mut source = fault.source();
-        while let Some(cause) = source {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text = format!("{text}: {cause_text}");
-            }
-            source = cause.source();
-        }
+        let text = whole(fault);
         if self.is_json() {
             let document =
                 json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
-            say(
-                &mut std::io::stdout(),
-                format_args!("{}", serde_json::to_string_pretty(&document).unwrap_or_default()),
-            );
+            self.structured(&document);
             return;
         }
         let mut groups = vec![Group::with_title(Level::ERROR.primary_title(&text))];
@@ -130,6 +151,20 @@ impl Printer {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         say(&mut std::io::stderr(), format_args!("{}", renderer.render(&groups)));
     }
+}
+
+/// A fault with its causes.
+pub(super) fn whole(fault: &Fault) -> String {
+    let mut text = fault.to_string();
+    let mut source = fault.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
 }
 
 /// Writes a line. Who reads may have gone (`| head`): then nobody is left to tell, and that is no fault.
@@ -173,6 +208,9 @@ fn with_place<'a>(
 ) -> Group<'a> {
     if place.line == 0 {
         return group.element(Origin::path(&*place.file));
+    }
+    if place.column == 0 {
+        return group.element(Origin::path(&*place.file).line(place.line));
     }
     if place.source.is_empty() {
         return group.element(Origin::path(&*place.file).line(place.line).char_column(place.column));

@@ -66,9 +66,10 @@ pub struct AddonSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Chart {
     /// `https://…`, `oci://…`, or `http://…` inside a closed network.
-    #[schemars(regex(pattern = "^(https?|oci)://[^/]+"))]
+    #[schemars(regex(pattern = r"^(https?|oci)://[^/\s]\S*$"))]
     pub repository: String,
     /// The chart's name in the repository.
+    #[schemars(regex(pattern = "^[a-zA-Z0-9][-._/a-zA-Z0-9]*$"))]
     pub name: String,
 }
 
@@ -120,9 +121,11 @@ pub struct ValuesFrom {
     /// The `ConfigMap`; may hold an expression.
     pub config_map: Option<String>,
     /// The key in it; `values.yaml` where nothing is said.
+    #[schemars(length(max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
     pub key: Option<String>,
     /// Where the text goes, taken literally, as a path of values such as `cloudConfig.data`. Without it, the key holds
     /// a whole document of values.
+    #[schemars(length(max = 250), regex(pattern = r"^([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+$"))]
     pub path: Option<String>,
     /// Whether it may be missing.
     pub optional: Option<bool>,

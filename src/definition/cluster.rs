@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::{
     kinds::{AnyMap, ApiVersion, Count, Labels, port},
+    removal::Removal,
     topology::{ControlPlane, NodePool},
 };
 
@@ -123,7 +124,10 @@ pub struct ClusterSpec {
     /// Conditions that must hold for the Cluster to be Available.
     pub availability_gates: Option<Vec<super::topology::Gate>>,
     /// Pause Cluster API for this cluster; the reason, for those who find it so.
+    #[schemars(example = "storage is being moved until Friday")]
     pub suspend: Option<String>,
+    /// How the cluster leaves; in its own definition only.
+    pub removal: Option<Removal>,
     /// Anything else that a Cluster's `spec` can say, merged over what the program makes.
     pub raw: Option<AnyMap>,
 }
@@ -153,7 +157,10 @@ pub struct AddonChoice {
     /// Another version of the release's matrix.
     pub version: Option<String>,
     /// Why a version outside the matrix is taken all the same.
+    #[schemars(example = "1.18.8 leaks memory; 1.18.9 is being tested")]
     pub unlisted: Option<String>,
+    /// How it leaves, when it is turned off: for addons that nodes need, whose removal git alone does not do.
+    pub removal: Option<Removal>,
     /// Helm values, merged over the release's. `null` is kept: it removes a default of the chart.
     pub values: Option<AnyMap>,
 }

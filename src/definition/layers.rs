@@ -37,21 +37,35 @@ fn nulls_at(path: &[String]) -> Nulls {
 }
 
 fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
+    if let (Value::Sequence(items), Nulls::Remove) = (&high.value, nulls_at(path)) {
+        // An entry of a list lies over nothing: its nulls say that something is not set.
+        let nothing = Node::from(Mapping::new());
+        let items: Vec<_> = items.iter().map(|item| merge(&nothing, item, path)).collect();
+        return Node::from(items).with_origin(high.origin);
+    }
     let Value::Mapping(over) = &high.value else { return high.clone() };
     let mut result = low.as_mapping().cloned().unwrap_or_default();
     for entry in over.iter() {
         let name = &entry.key.name;
         path.push(name.to_string());
-        if entry.value.is_null() && nulls_at(path) == Nulls::Remove {
+        let keeps = nulls_at(path) == Nulls::Keep;
+        let empty = Node::from(Mapping::new());
+        let value = merge(result.get(name).unwrap_or(&empty), &entry.value, path);
+        if !keeps && (value.is_null() || is_emptied(&entry.value, &value, path)) {
             result.remove(name);
         } else {
-            let empty = Node::from(Mapping::new());
-            let value = merge(result.get(name).unwrap_or(&empty), &entry.value, path);
             result.insert(entry.key.clone(), value);
         }
         path.pop();
     }
     Node::from(result).with_origin(high.origin)
+}
+
+/// Whether nulls took everything out of a map: then it goes, too. One that was written empty stays, and so does an addon,
+/// whose name alone is looked at.
+fn is_emptied(written: &Node, merged: &Node, path: &[String]) -> bool {
+    let addon = path.len() == 3 && path[1] == "addons";
+    merged.as_mapping().is_some_and(Mapping::is_empty) && !written.is_empty_collection() && !addon
 }
 
 /// Merges Helm values: maps merge, everything else replaces, `null` stays (it removes a default of the chart).
@@ -84,4 +98,47 @@ pub fn merge_raw(low: &Node, high: &Node) -> Node {
         }
     }
     Node::from(result).with_origin(high.origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{Origin, from_json, to_json};
+    use serde_json::{Value as Json, json};
+
+    fn merged(low: &Json, high: &Json) -> Json {
+        let tree = |json| from_json(json, Origin::NOWHERE);
+        to_json(&merge(&tree(low), &tree(high), &mut Vec::new()))
+    }
+
+    #[test]
+    fn null_removes_and_in_a_list_says_that_nothing_is_set() {
+        let low =
+            json!({ "spec": { "controlPlane": { "replicas": 3, "deletion": { "a": 1 } }, "suspend": "x" } });
+        let high = json!({ "spec": {
+            "suspend": null,
+            "controlPlane": { "deletion": { "a": null } },
+            "nodePools": [{ "name": "a", "deletion": null, "labels": { "x": null, "y": "z" }, "rollout": { "after": null } }],
+        } });
+        let expected = json!({ "spec": {
+            "controlPlane": { "replicas": 3 },
+            "nodePools": [{ "name": "a", "labels": { "y": "z" } }],
+        } });
+        assert_eq!(merged(&low, &high), expected);
+    }
+
+    #[test]
+    fn null_stays_in_values_and_in_raw_and_what_is_written_empty_stays_empty() {
+        let high = json!({ "spec": {
+            "addons": { "net": { "values": { "a": null, "list": [{ "b": null }], "map": { "c": null } } }, "csi": { "enabled": null } },
+            "raw": { "availabilityGates": null, "x": [{ "y": null }] },
+            "nodePools": [{ "name": "a", "deletion": {}, "taints": [] }],
+        } });
+        let expected = json!({ "spec": {
+            "addons": { "net": { "values": { "a": null, "list": [{ "b": null }], "map": { "c": null } } }, "csi": {} },
+            "raw": { "availabilityGates": null, "x": [{ "y": null }] },
+            "nodePools": [{ "name": "a", "deletion": {}, "taints": [] }],
+        } });
+        assert_eq!(merged(&json!({}), &high), expected);
+    }
 }

@@ -6,11 +6,13 @@
 mod addon;
 mod cluster;
 mod fleet;
+mod identity;
 mod kinds;
 mod layers;
 mod lower;
 mod parse;
 mod release;
+mod removal;
 mod schema;
 mod stack;
 mod topology;
@@ -23,14 +25,16 @@ pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
     SourceObjectKind, SourceRef,
 };
+pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{layers, merge_raw, merge_values, merged};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{Channel, ContentHashes, FrozenAddon, Release, ReleaseKind, ReleaseSpec, Requires};
+pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};
 pub use stack::{
-    CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack, StackSpec,
-    Versioning,
+    Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
+    StackSpec, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};

@@ -1,6 +1,6 @@
 //! Sources to definitions: which file is what, and each of them as written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     model::Minor,
-    note::{Halted, Notes, Place},
-    world::Input,
+    note::{Notes, Place},
+    world::{Input, is_yaml},
     yaml::{self, Node, Source, Sources},
 };
 
@@ -38,14 +38,16 @@ pub struct Layer {
 /// All definitions of a fleet.
 #[derive(Clone, Debug)]
 pub struct Definitions {
-    /// `stackloom.yaml`.
-    pub fleet: Written<Fleet>,
+    /// `stackloom.yaml`; none where it is at fault.
+    pub fleet: Option<Written<Fleet>>,
     /// The folders below `stacks/`, by `<provider>/<stack>`.
     pub stacks: BTreeMap<String, StackFolder>,
     /// Folder defaults, by folder.
     pub defaults: BTreeMap<String, Layer>,
     /// The cluster definitions, in order of their files.
     pub clusters: Vec<Layer>,
+    /// Files that are at fault or missing: what they say is not known, and is not missed a second time.
+    pub broken: BTreeSet<String>,
 }
 
 /// A stack's folder.
@@ -70,9 +72,11 @@ pub struct StackFiles {
     pub templates: BTreeMap<String, Source>,
 }
 
-/// Reads all definitions; every fault of every file is in `notes`.
-pub fn parse(input: &Input, notes: &mut Notes) -> Result<Definitions, Halted> {
+/// Reads all definitions; every fault of every file is in `notes`. What is sound is there also beside faulty files, so
+/// that what is wrong with it is told in the same run.
+pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let sources = &input.sources;
+    let mut broken = BTreeSet::new();
     let fleet = match sources.at("stackloom.yaml") {
         Some(source) => read(source, Kind::Fleet, notes),
         None => {
@@ -82,21 +86,38 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Result<Definitions, Halted> {
             None
         }
     };
-    let stacks = stacks(sources, notes);
+    let stacks = stacks(sources, &mut broken, notes);
     let (mut defaults, mut clusters) = (BTreeMap::new(), Vec::new());
+    check_twins(sources, notes);
     for source in sources.below("clusters") {
         let (folder, name) = source.path.rsplit_once('/').unwrap_or_default();
         if name == "_defaults.yaml" || name == "_defaults.yml" {
-            if let Some(layer) = layer(source, Kind::ClusterDefaults, notes) {
-                defaults.insert(folder.to_owned(), layer);
+            match layer(source, Kind::ClusterDefaults, notes) {
+                Some(layer) => drop(defaults.insert(folder.to_owned(), layer)),
+                None => drop(broken.insert(source.path.to_string())),
             }
         } else {
             clusters.extend(layer(source, Kind::ClusterDefinition, notes));
         }
     }
-    match fleet {
-        Some(fleet) => notes.halt(Definitions { fleet, stacks, defaults, clusters }),
-        None => Err(notes.halted()),
+    Definitions { fleet, stacks, defaults, clusters, broken }
+}
+
+/// `<name>.yaml` beside `<name>.yml`: one of the two would be taken for the other.
+fn check_twins(sources: &Sources, notes: &mut Notes) {
+    for source in sources.below("clusters") {
+        let Some(other) =
+            source.path.strip_suffix(".yml").and_then(|stem| sources.at(&format!("{stem}.yaml")))
+        else {
+            continue;
+        };
+        notes
+            .error(
+                "duplicate",
+                Place::file(&*source.path),
+                format!("`{}` stands beside this file", other.path),
+            )
+            .hint("keep one of them: both have the same name");
     }
 }
 
@@ -155,7 +176,11 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
     Some(node)
 }
 
-fn stacks(sources: &Sources, notes: &mut Notes) -> BTreeMap<String, StackFolder> {
+fn stacks(
+    sources: &Sources,
+    broken: &mut BTreeSet<String>,
+    notes: &mut Notes,
+) -> BTreeMap<String, StackFolder> {
     let mut folders: BTreeMap<String, Vec<(&str, &Source)>> = BTreeMap::new();
     for source in sources.below("stacks") {
         let inside = source.path.strip_prefix("stacks/").unwrap_or_default();
@@ -170,14 +195,20 @@ fn stacks(sources: &Sources, notes: &mut Notes) -> BTreeMap<String, StackFolder>
     }
     let mut stacks = BTreeMap::new();
     for (id, files) in folders {
-        if let Some(folder) = stack_folder(&id, &files, notes) {
-            stacks.insert(id, folder);
+        match stack_folder(&id, &files, broken, notes) {
+            Some(folder) => drop(stacks.insert(id, folder)),
+            None => drop(broken.insert(format!("stacks/{id}/stack.yaml"))),
         }
     }
     stacks
 }
 
-fn stack_folder(id: &str, files: &[(&str, &Source)], notes: &mut Notes) -> Option<StackFolder> {
+fn stack_folder(
+    id: &str,
+    files: &[(&str, &Source)],
+    broken: &mut BTreeSet<String>,
+    notes: &mut Notes,
+) -> Option<StackFolder> {
     let mut stack = None;
     let mut missing = true;
     let mut shared = StackFiles::default();
@@ -189,8 +220,10 @@ fn stack_folder(id: &str, files: &[(&str, &Source)], notes: &mut Notes) -> Optio
             continue;
         }
         match path.split_once('/').and_then(|(first, rest)| Some((Minor::parse_dashed(first)?, rest))) {
-            Some((minor, rest)) => sort_file(rest, source, overrides.entry(minor).or_default(), notes),
-            None => sort_file(path, source, &mut shared, notes),
+            Some((minor, rest)) => {
+                sort_file(rest, source, overrides.entry(minor).or_default(), broken, notes);
+            }
+            None => sort_file(path, source, &mut shared, broken, notes),
         }
     }
     if missing {
@@ -205,20 +238,21 @@ fn stack_folder(id: &str, files: &[(&str, &Source)], notes: &mut Notes) -> Optio
     Some(StackFolder { stack: stack?, shared, overrides })
 }
 
-fn is_yaml(path: &str) -> bool {
-    std::path::Path::new(path).extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
-}
-
 /// Puts a file of a stack where it belongs. Files that are no YAML (a README, build instructions) are nobody's business.
-fn sort_file(path: &str, source: &Source, files: &mut StackFiles, notes: &mut Notes) {
+fn sort_file(
+    path: &str,
+    source: &Source,
+    files: &mut StackFiles,
+    broken: &mut BTreeSet<String>,
+    notes: &mut Notes,
+) {
     let parts: Vec<_> = path.split('/').collect();
     match parts.as_slice() {
         ["node-images.yaml"] => files.node_images = read(source, Kind::NodeImages, notes),
-        ["addons", addon, "addon.yaml"] => {
-            if let Some(written) = read(source, Kind::Addon, notes) {
-                files.addons.insert((*addon).to_owned(), written);
-            }
-        }
+        ["addons", addon, "addon.yaml"] => match read(source, Kind::Addon, notes) {
+            Some(written) => drop(files.addons.insert((*addon).to_owned(), written)),
+            None => drop(broken.insert(source.path.to_string())),
+        },
         ["cluster-class" | "namespace" | "cluster", file] | ["addons", _, "manifests", file]
             if is_yaml(file) =>
         {

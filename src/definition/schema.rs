@@ -180,9 +180,19 @@ impl Faults<'_> {
         let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
         let written = self.source.word_at(node.origin.offset as usize).to_owned();
         let expected = self.expected(error, &path);
-        let advice = advice(&node, &written, &expected, &self.options(error, &path));
+        let advice =
+            match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
+                Some(example) => format!("say it in words, such as `{example}`"),
+                None => advice(&node, &written, &expected, &self.options(error, &path)),
+            };
         let message = format!("{what} {expected}, not {}", shown(&node, &written));
         self.notes.error("wrong-value", place, message).hint(advice);
+    }
+
+    /// An example of a text that is written in words.
+    fn example(&self, path: &[Step]) -> Option<&str> {
+        let found = schemas_at(self.schema, path).into_iter().find_map(|schema| schema["examples"].get(0))?;
+        found.as_str()
     }
 
     /// The words that a value may be, where only some may stand.
@@ -216,6 +226,7 @@ impl Faults<'_> {
                 format!("must have at least {limit} entr{}", if *limit == 1 { "y" } else { "ies" })
             }
             ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
+            ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
             _ => one_of_words(self.schema, path),
         }
     }
@@ -386,7 +397,10 @@ fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> Str
         _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
         _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
         _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
-        _ => format!("write a value that {}", expected.replacen("must be", "is", 1)),
+        _ => {
+            let is = expected.replacen("must be", "is", 1).replacen("must have", "has", 1);
+            format!("write a value that {is}")
+        }
     }
 }
 

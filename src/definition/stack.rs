@@ -52,6 +52,19 @@ pub struct StackSpec {
     pub versioning: Option<Versioning>,
     /// Combinations that do not work, beside the addons' own ranges.
     pub compatibility: Option<Vec<CompatibilityRule>>,
+    /// Lints that the class may trip, each with the reason.
+    pub allow: Option<Vec<Allowance>>,
+}
+
+/// A lint that a stack's class may trip.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Allowance {
+    /// The lint's name: the code of its message.
+    pub rule: String,
+    /// Why it is right here, in words for the next person.
+    #[schemars(length(min = 1))]
+    pub reason: String,
 }
 
 /// A Kubernetes version that a stack serves.

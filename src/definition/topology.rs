@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{AnyMap, Anything, Count, Labels, count, count_or_percent};
+use super::{
+    kinds::{AnyMap, Anything, Count, Labels, count, count_or_percent},
+    removal::Removal,
+};
 
 /// The control plane.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -71,6 +74,8 @@ pub struct NodePool {
     pub health_check: Option<HealthCheck>,
     /// Values of the class' variables for this pool alone.
     pub variables: Option<AnyMap>,
+    /// How the pool leaves: without machines at first, then it goes from the Cluster.
+    pub removal: Option<Removal>,
 }
 
 /// What a pool is in Cluster API.

@@ -27,7 +27,7 @@ pub use source::{Role, Source};
 pub use value::Said;
 
 use crate::{
-    definition::{self, Definitions},
+    definition::{self, Definitions, Written},
     generate::{self, Failure},
     note::Notes,
     plan::{self, ClusterPlan, Plan},
@@ -43,6 +43,8 @@ use crate::{
 #[derive(Debug)]
 pub struct Fleet {
     input: Input,
+    /// `stackloom.yaml`.
+    written: Written<definition::Fleet>,
     definitions: Definitions,
     plan: Plan,
     recorder: Recorder,
@@ -60,12 +62,13 @@ impl Fleet {
         let (input, _) = generate::prepare(world, notes)?;
         let recorder = Recorder::default();
         let mut quiet = Notes::new();
-        let definitions = definition::parse(&input, &mut quiet)?;
+        let definitions = definition::parse(&input, &mut quiet);
+        let Some(written) = definitions.fleet.clone() else { return Err(Failure::Input) };
         let model = definition::lower(&definitions, &input, &generate::program_version(), &mut quiet)?;
         let resolved = resolution::resolve(&model, &mut quiet)?;
         let releases = release::releases_recorded(&resolved, &input, Some(&recorder), &mut quiet)?;
         let plan = plan::plan(&model, &releases, &input, &mut quiet)?;
-        Ok(Self { input, definitions, plan, recorder, contents: OnceLock::new() })
+        Ok(Self { input, written, definitions, plan, recorder, contents: OnceLock::new() })
     }
 
     /// The sources of the fleet.

@@ -70,9 +70,11 @@ impl Field<'_, '_> {
         match names {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
             ["metadata", "namespace"] => Some(scope.keys(&["metadata", "namespace"])),
-            ["metadata", "annotations", "stackloom.dev/suspended"] | ["spec", "paused"] => {
-                Some(scope.keys(&["spec", "suspend"]))
+            ["metadata", "annotations", "stackloom.dev/suspended"] => Some(scope.keys(&["spec", "suspend"])),
+            ["metadata", "annotations", "stackloom.dev/removal"] => {
+                Some(scope.keys(&["spec", "removal", "reason"]))
             }
+            ["spec", "paused"] => self.suspended(),
             ["spec", "topology", "classRef", "name"] => Some(scope.release_name()),
             ["spec", "topology", "classRef", "namespace"] => Some(scope.fleet_value(&["classNamespace"])),
             ["spec", "topology", "version"] => Some(scope.kubernetes()),
@@ -220,7 +222,14 @@ impl Field<'_, '_> {
         let scope = self.resolver.scope;
         let standby = scope.management.is_some_and(|management| management.standby);
         let standby = if standby { scope.fleet_value(&["standby"]) } else { Vec::new() };
-        all([standby, scope.set(&Path::of(&["spec", "suspend"]))])
+        let leaving =
+            self.resolver.addon.map(|addon| scope.set(&Path::of(&["spec", "addons", addon, "removal"])));
+        all([
+            standby,
+            scope.set(&Path::of(&["spec", "suspend"])),
+            scope.set(&Path::of(&["spec", "removal"])),
+            leaving.unwrap_or_default(),
+        ])
     }
 
     fn helm_release(&self, names: &[&str]) -> Option<Vec<Source>> {
@@ -305,11 +314,9 @@ impl Field<'_, '_> {
             .addon_plan(addon)
             .and_then(|plan| Some((plan.frozen.addon.chart.as_ref()?, scope.management?)));
         let exact = plan.and_then(|(chart, management)| {
-            let matching = management
-                .mirrors
-                .iter()
-                .filter(|(from, _)| format!("{}/", chart.repository).starts_with(from.as_str()));
-            let (from, _) = matching.max_by_key(|(from, _)| from.len())?;
+            let matching = management.mirrors.iter();
+            let matching = matching.filter(|mirror| mirror.rest(&chart.repository).is_some());
+            let from = matching.map(|mirror| mirror.from.as_str()).max_by_key(|from| from.len())?;
             Some(scope.fleet_value(&["mirrors", from]))
         });
         all([repository, exact.unwrap_or(mirrors)])
@@ -324,6 +331,8 @@ impl Field<'_, '_> {
         match names {
             ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
             ["metadata", "namespace"] => Some(scope.namespace_name()),
+            ["data", "reason"] => Some(scope.keys(&["spec", "removal", "reason"])),
+            ["data", "removal"] => Some(scope.keys(&["spec", "removal", "step"])),
             ["data", "release"] if ready => Some(scope.release_name()),
             ["data", "kubernetes"] if ready => Some(scope.kubernetes()),
             ["data"] if ready => self.program("what the cluster should have: git keeps no empty folder"),

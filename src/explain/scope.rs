@@ -340,7 +340,7 @@ impl<'a> Scope<'a> {
 
     /// A value of `stackloom.yaml`: what the management cluster says of it, else what holds for all.
     pub(super) fn fleet_value(&self, keys: &[&str]) -> Vec<Source> {
-        let written = &self.fleet.definitions.fleet;
+        let written = &self.fleet.written;
         let shared = Path::of(&[&["spec"], keys].concat());
         let own = self.management.and_then(|management| {
             let list = Path::of(&["spec", "managementClusters", management.name.as_str()]);
@@ -358,21 +358,21 @@ impl<'a> Scope<'a> {
 
     /// Where the management cluster stands.
     fn management_spot(&self) -> Spot<'a> {
-        let node = &self.fleet.definitions.fleet.node;
+        let node = &self.fleet.written.node;
         let name = self.management.map_or("", |management| management.name.as_str());
         let path = Path::of(&["spec", "managementClusters", name, "name"]);
         spot(node, &path).unwrap_or_else(|| deepest(node, &Path::of(&["metadata", "name"])))
     }
 
     pub(super) fn fleet_name(&self) -> Vec<Source> {
-        let written = &self.fleet.definitions.fleet;
+        let written = &self.fleet.written;
         let spot = deepest(&written.node, &Path::of(&["metadata", "name"]));
         vec![spot.source(Role::Fleet, "metadata.name", &written.source)]
     }
 
     /// The management cluster: its name there, and who asks for it.
     pub(super) fn management_name(&self) -> Vec<Source> {
-        let written = &self.fleet.definitions.fleet;
+        let written = &self.fleet.written;
         let own = self.management_spot().source(Role::Fleet, "managementClusters", &written.source);
         let mut said = vec![own];
         said.extend(self.used(&|scope| scope.keys(&["spec", "managementCluster"])));
@@ -433,7 +433,7 @@ impl<'a> Scope<'a> {
             Whose::Management => Vec::new(),
         };
         let found = said.into_iter().find(|source| source.role != Role::Overridden);
-        let fleet = &self.fleet.definitions.fleet;
+        let fleet = &self.fleet.written;
         let source = found.unwrap_or_else(|| {
             self.management_spot().source(Role::Fleet, "managementClusters", &fleet.source)
         });

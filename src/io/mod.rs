@@ -1,10 +1,11 @@
 //! The one door to the outside world: disk and git, and the programs that sign.
 //!
-//! [`disk`] reads the sources and keeps `generated/` as it is meant; [`git`] does the same for a commit. Nothing here
-//! knows what the files mean: what comes in is text by path, and what goes out is bytes by [`crate::tree::TreePath`].
+//! [`disk`] reads the sources and keeps `generated/` as it is meant; [`git`] does the same for a commit; [`watch`] hears of
+//! changes. Nothing here knows what the files mean: what comes in is text by path, and what goes out is bytes by [`crate::tree::TreePath`].
 #![expect(clippy::disallowed_methods, reason = "this module is the boundary")]
 
 pub mod disk;
 pub mod git;
+pub mod watch;
 
 mod program;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use semver::Version;
 
-use super::{Label, ManagementCluster, Minor, StackId, Subdomain};
+use super::{Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
 use crate::yaml::{Mapping, Node, Origin};
 
 /// A cluster.
@@ -42,6 +42,8 @@ pub struct Cluster {
     pub availability_gates: Option<Node>,
     /// Why Cluster API is paused for it.
     pub suspend: Option<String>,
+    /// How it leaves.
+    pub removal: Option<Removal>,
     /// Merged over the Cluster's spec.
     pub raw: Option<Node>,
     /// The folder of the user's own objects, if there is one.
@@ -148,8 +150,10 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version.
     pub version: Option<(Version, Origin)>,
-    /// Why a version outside the matrix is taken.
-    pub unlisted: Option<String>,
+    /// Why a version outside the matrix is taken, and where it says so.
+    pub unlisted: Option<(String, Origin)>,
+    /// How it leaves.
+    pub removal: Option<Removal>,
     /// Helm values over the release's.
     pub values: Option<Node>,
 }

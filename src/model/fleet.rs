@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Label, Minor, Subdomain};
+use crate::yaml::Origin;
 
 /// What holds for a whole repository.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub struct ManagementCluster {
     pub decryption: Option<Decryption>,
     /// Chart repositories taken from elsewhere: what an address begins with, and what stands there instead; the
     /// longest beginning wins.
-    pub mirrors: Vec<(String, String)>,
+    pub mirrors: Vec<Mirror>,
     /// Whether everything is emitted suspended.
     pub standby: bool,
 }
@@ -42,17 +43,34 @@ pub struct ManagementCluster {
 impl ManagementCluster {
     /// Where a chart repository is to be had in this management cluster.
     pub fn mirrored(&self, repository: &str) -> String {
-        // People write addresses with a slash at the end and without.
-        let address = format!("{}/", repository.trim_end_matches('/'));
-        let matching =
-            self.mirrors.iter().filter_map(|(from, to)| Some((from, to, address.strip_prefix(from)?)));
-        match matching.max_by_key(|(from, ..)| from.len()) {
-            Some((from, to, rest)) => {
+        let matching = self.mirrors.iter().filter_map(|mirror| Some((mirror, mirror.rest(repository)?)));
+        match matching.max_by_key(|(mirror, _)| mirror.from.len()) {
+            Some((Mirror { from, to, .. }, rest)) => {
                 let gap = if from.ends_with('/') && !to.ends_with('/') { "/" } else { "" };
                 format!("{to}{gap}{rest}").trim_end_matches('/').to_owned()
             }
             None => repository.to_owned(),
         }
+    }
+}
+
+/// A chart repository that is taken from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Mirror {
+    /// What an address begins with.
+    pub from: String,
+    /// What stands there instead.
+    pub to: String,
+    /// Where it is said.
+    pub origin: Origin,
+}
+
+impl Mirror {
+    /// What follows in the address of a repository, if it begins as the mirror says.
+    pub fn rest(&self, repository: &str) -> Option<String> {
+        // People write addresses with a slash at the end and without.
+        let address = format!("{}/", repository.trim_end_matches('/'));
+        address.strip_prefix(&self.from).map(str::to_owned)
     }
 }
 

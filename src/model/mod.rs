@@ -8,13 +8,17 @@ mod cluster;
 mod fleet;
 mod names;
 mod range;
+mod removal;
 mod stack;
 mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size};
-pub use fleet::{AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster};
+pub use fleet::{
+    AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
+};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
-pub use stack::{CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use removal::{Removal, RemovalStep};
+pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Addon, KubernetesVersion, Label, StackId, VersionRange};
+use crate::yaml::Origin;
 
 /// A stack for one Kubernetes minor, its overrides applied. `T` is what templates are.
 #[derive(Clone, Debug)]
@@ -27,6 +28,17 @@ pub struct Stack<T> {
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
     pub compatibility: Vec<CompatibilityRule>,
+    /// Lints that its class may trip.
+    pub allow: Vec<Allowance>,
+}
+
+/// A lint that a stack's class may trip.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// The lint's name.
+    pub rule: Arc<str>,
+    /// Where it stands, for messages.
+    pub origin: Origin,
 }
 
 /// How far one may rely on a Kubernetes version of a stack.

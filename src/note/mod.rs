@@ -144,6 +144,11 @@ impl Notes {
         self.list.last_mut().expect("one was just pushed")
     }
 
+    /// Adds a message.
+    pub fn push(&mut self, note: Diagnostic) {
+        self.list.push(note);
+    }
+
     /// Takes over what another collector found.
     pub fn append(&mut self, other: Self) {
         self.list.extend(other.list);

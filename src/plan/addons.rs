@@ -7,7 +7,7 @@ use semver::Version;
 use super::{ChartSource, ClusterNames};
 use crate::{
     definition::closest,
-    model::{AddonChoice, Cluster, Stage},
+    model::{AddonChoice, Cluster, RemovalStep, Stage},
     note::{Notes, Place},
     release::{Release, ReleaseAddon},
     resolve::forbidden,
@@ -43,6 +43,8 @@ pub struct HelmPlan {
     pub wait: bool,
     /// Whether git alone cannot uninstall it.
     pub protected: bool,
+    /// Whether it is left as it is, because its cluster leaves: nothing is uninstalled from a cluster that lives.
+    pub suspended: bool,
 }
 
 /// Manifests that the engine applies in the workload cluster.
@@ -54,6 +56,10 @@ pub struct ManifestsPlan {
     pub depends_on: Vec<String>,
     /// Whether git alone cannot remove them.
     pub protected: bool,
+    /// Whether they stay when what applies them goes.
+    pub orphan: bool,
+    /// Whether they are left as they are, because their cluster leaves.
+    pub suspended: bool,
 }
 
 pub(super) fn plan(
@@ -67,8 +73,13 @@ pub(super) fn plan(
     let planner = Planner { cluster, release, names, input };
     planner.check_known(notes);
     let mut addons = Vec::new();
-    for frozen in release.addons.iter().filter(|addon| planner.enabled(addon)) {
-        addons.extend(planner.addon(frozen, notes));
+    for frozen in &release.addons {
+        if planner.enabled(frozen) {
+            addons.extend(planner.addon(frozen, notes));
+        } else {
+            // It is off now; what is wrong with it would be found by whoever turns it on.
+            planner.version(frozen, planner.choice(frozen.addon.name.as_str()), notes);
+        }
     }
     (notes.errors() == before).then_some(addons)
 }
@@ -86,8 +97,10 @@ impl Planner<'_> {
     }
 
     fn enabled(&self, addon: &ReleaseAddon) -> bool {
-        let said = self.choice(addon.addon.name.as_str()).and_then(|choice| choice.enabled);
-        said.unwrap_or(addon.addon.enabled)
+        let choice = self.choice(addon.addon.name.as_str());
+        let gone = choice.and_then(|choice| choice.removal.as_ref());
+        let said = choice.and_then(|choice| choice.enabled);
+        gone.is_none_or(|removal| removal.step != RemovalStep::Delete) && said.unwrap_or(addon.addon.enabled)
     }
 
     /// The place where the cluster speaks of an addon, else of its release.
@@ -126,14 +139,18 @@ impl Planner<'_> {
                 .hint("use `variables`, which its templates see");
         }
         self.check_dependencies(frozen, notes);
-        let protected = frozen.addon.stage == Stage::Bootstrap;
+        let bootstrap = frozen.addon.stage == Stage::Bootstrap;
+        let suspended = self.cluster.removal.is_some();
+        let leaves = choice.is_some_and(|choice| choice.removal.is_some());
+        let protected = bootstrap && !suspended && !leaves;
         let helm = match (&frozen.addon.chart, &version) {
             (Some(chart), Some(version)) => Some(HelmPlan {
                 name: self.names.helm_release(name),
                 chart: ChartSource::new(chart, version, &self.cluster.management),
                 depends_on: self.helm_dependencies(frozen),
-                wait: !protected,
+                wait: !bootstrap,
                 protected,
+                suspended,
             }),
             _ => None,
         };
@@ -141,6 +158,8 @@ impl Planner<'_> {
             name: self.names.manifests(name),
             depends_on: self.manifest_dependencies(frozen),
             protected,
+            orphan: protected || suspended,
+            suspended,
         });
         Some(AddonPlan { frozen: frozen.clone(), version, values, helm, manifests })
     }
@@ -216,7 +235,7 @@ impl Planner<'_> {
             return Some(frozen.version.clone());
         };
         let place = self.input.sources.place(*origin);
-        let unlisted = choice.and_then(|choice| choice.unlisted.as_deref());
+        let unlisted = choice.and_then(|choice| choice.unlisted.as_ref());
         let row = frozen.addon.matrix.iter().find(|row| row.version == *version);
         let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
         if !fits && unlisted.is_none() {

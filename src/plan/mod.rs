@@ -20,7 +20,7 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Cluster, Fleet, Label, ManagementCluster, PoolKind},
+    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, StackId},
     note::{Halted, Notes},
     release::{Release, Releases},
     world::Input,
@@ -40,6 +40,8 @@ pub struct Plan {
     pub namespaces: Vec<NamespacePlan>,
     /// The clusters.
     pub clusters: Vec<ClusterPlan>,
+    /// Lints that classes of stacks may trip.
+    pub allowed: BTreeMap<StackId, Vec<Allowance>>,
 }
 
 /// What a management cluster has of its own.
@@ -104,12 +106,14 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     for cluster in &clusters {
         index.add(cluster);
     }
+    check_mirrors(fleet, &index.management, input, notes);
     notes.halt(Plan {
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
+        allowed: model.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect(),
     })
 }
 
@@ -147,6 +151,29 @@ fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Share
         management: management.clone(),
         releases: releases.into_values().collect(),
         charts: charts.into_iter().collect(),
+    }
+}
+
+/// A mirror of which nothing is taken is a slip of the pen, and the charts come from where they should not.
+fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, input: &Input, notes: &mut Notes) {
+    for management in &fleet.management_clusters {
+        let releases = index.get(&management.name).into_iter().flat_map(|(releases, _)| releases.values());
+        let charts =
+            releases.flat_map(|release| &release.addons).filter_map(|addon| addon.addon.chart.as_ref());
+        let repositories: BTreeSet<&str> = charts.map(|chart| chart.repository.as_str()).collect();
+        for mirror in &management.mirrors {
+            if repositories.is_empty() || repositories.iter().any(|one| mirror.rest(one).is_some()) {
+                continue;
+            }
+            let known: Vec<_> = repositories.iter().copied().collect();
+            notes
+                .warning(
+                    "mirror",
+                    input.sources.place(mirror.origin),
+                    format!("no chart comes from `{}`", mirror.from),
+                )
+                .hint(format!("the charts come from {}", known.join(", ")));
+        }
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Release, ReleaseAddon, class, content};
+use super::{Release, ReleaseAddon, class, content, read::renamed};
 use crate::{
     definition::Channel,
     model::{ImageSource, KubernetesVersion, NodeImage, StackId},
-    note::Notes,
+    note::{Notes, Place},
     resolve::ResolvedStack,
     template::{Context, LANGUAGE, Recorder},
     world::Input,
@@ -52,13 +52,49 @@ pub(super) fn freeze(
         content: content::Content::default(),
         language: LANGUAGE,
     };
-    release.objects = render_class(resolved, &release, None, &mut Notes::new()).unwrap_or_default();
+    release.objects = render_class(resolved, &release, input, None, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
     release.version = format!("v0-sha.{}", short(&release.content.whole));
     release.name = name(&stack.id, &stack.kubernetes, &release.version);
-    release.objects = render_class(resolved, &release, recorder, notes)?;
+    let stand_in = std::mem::take(&mut release.objects);
+    release.objects = render_class(resolved, &release, input, recorder, notes)?;
+    check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
+}
+
+/// A class may say its release's whole name and nothing else of it: what else it said would be other content in every
+/// release, so machines would be replaced, and a release that is read could not be told from one that was changed.
+fn check_name(release: &Release, stand_in: &[Node], input: &Input, notes: &mut Notes) {
+    let stand_in_name = name(&release.stack, &release.kubernetes, STAND_IN);
+    let mut found: Vec<_> =
+        release.objects.iter().map(|object| renamed(object, &release.name, &stand_in_name)).collect();
+    found.sort_by_cached_key(identity);
+    let different = found.iter().zip(stand_in).find_map(|(found, expected)| difference(found, expected));
+    if different.is_none() && found.len() == stand_in.len() {
+        return;
+    }
+    let place = different.and_then(|node| input.sources.place(node.origin));
+    let place = place.unwrap_or_else(|| Place::file(format!("stacks/{}/cluster-class", release.stack)));
+    notes
+        .error("release-name", place, "a class says no more of its release than its whole name")
+        .hint("write `${{ release.name }}`: with a part of it, or with its version, each release would be another class and replace machines");
+}
+
+/// The first node of a tree that is not as in another one.
+fn difference<'a>(found: &'a Node, expected: &Node) -> Option<&'a Node> {
+    match (&found.value, &expected.value) {
+        (Value::Mapping(one), Value::Mapping(other)) if one.len() == other.len() => {
+            one.iter().find_map(|entry| match other.get(&entry.key.name) {
+                Some(expected) => difference(&entry.value, expected),
+                None => Some(&entry.value),
+            })
+        }
+        (Value::Sequence(one), Value::Sequence(other)) if one.len() == other.len() => {
+            one.iter().zip(other.iter()).find_map(|(found, expected)| difference(found, expected))
+        }
+        _ => (found != expected).then_some(found),
+    }
 }
 
 /// `<provider>-<stack>-<major>-<minor>-<version>`.
@@ -77,6 +113,7 @@ pub(super) fn short(digest: &str) -> String {
 fn render_class(
     resolved: &ResolvedStack<'_>,
     release: &Release,
+    input: &Input,
     recorder: Option<&Recorder>,
     notes: &mut Notes,
 ) -> Option<Vec<Node>> {
@@ -87,8 +124,13 @@ fn render_class(
     let mut objects = Vec::new();
     let mut sound = true;
     for template in &resolved.stack.cluster_class {
-        match template.template.render(&context, notes) {
-            Some(documents) => objects.extend(documents.into_iter().map(protected)),
+        match template.template.objects(&context, notes) {
+            Some(documents) => {
+                for object in &documents {
+                    check_annotations(object, input, notes);
+                }
+                objects.extend(documents.into_iter().map(protected));
+            }
             None => sound = false,
         }
     }
@@ -99,6 +141,21 @@ fn render_class(
 pub(super) fn identity(object: &Node) -> (String, String) {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
     (text(&["kind"]), text(&["metadata", "name"]))
+}
+
+/// The two annotations that every object of a class has.
+const PROTECTION: [&str; 2] = ["kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/substitute"];
+
+/// What a template says otherwise would be overwritten without a word.
+fn check_annotations(object: &Node, input: &Input, notes: &mut Notes) {
+    for name in PROTECTION {
+        let said = object.at(&["metadata", "annotations", name]);
+        if let Some(said) = said.filter(|said| said.as_str() != Some("disabled")) {
+            notes
+                .error("own-annotation", input.sources.place(said.origin), format!("`{name}` of an object of a class is always `disabled`"))
+                .hint("remove it: git never takes a class away from a running cluster, and no engine replaces variables in it");
+        }
+    }
 }
 
 /// Git never takes a class away from a running cluster, and no engine looks for variables in it. Both annotations are
@@ -115,8 +172,9 @@ fn protected(mut object: Node) -> Node {
                 metadata.set("annotations", empty());
             }
             if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
-                annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
-                annotations.set("kustomize.toolkit.fluxcd.io/substitute", "disabled");
+                for name in PROTECTION {
+                    annotations.set(name, "disabled");
+                }
             }
         }
     }

@@ -19,7 +19,10 @@ pub use content::Content;
 
 use crate::{
     definition::{Channel, StackTemplate, closest},
-    model::{Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId},
+    model::{
+        Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId,
+        Subdomain,
+    },
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Recorder, Text, Visible},
@@ -128,6 +131,30 @@ impl Releases {
             ),
         };
         None
+    }
+}
+
+impl Releases {
+    /// What a cluster would say to be made from the release of a name. A head release answers to its name without the
+    /// version, too: that changes with every edit.
+    pub fn find(&self, name: &str) -> Option<ReleaseRef> {
+        if self.named.contains_key(name) {
+            return Subdomain::new(name).ok().map(ReleaseRef::Named);
+        }
+        let is_meant = |release: &Release| {
+            let rest = release.name.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-v0-sha."))
+        };
+        let mut heads = self.heads.iter().filter(|(_, release)| is_meant(release));
+        heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
+    }
+
+    /// The names of all of them, in order.
+    pub fn names(&self) -> Vec<&str> {
+        let heads = self.heads.values().map(|release| release.name.as_str());
+        let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
+        names.sort_unstable();
+        names
     }
 }
 

@@ -123,7 +123,7 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
 }
 
 /// The object with the release's name replaced by the stand-in, wherever it stands.
-fn renamed(node: &Node, name: &str, stand_in: &str) -> Node {
+pub(super) fn renamed(node: &Node, name: &str, stand_in: &str) -> Node {
     let value = match &node.value {
         Value::String(text) => Value::String(text.replace(name, stand_in).into()),
         Value::Sequence(items) => {

@@ -3,12 +3,17 @@
 use super::{Drawn, Target, context, management_folder};
 use crate::{
     definition::merge_raw,
-    model::{Network, NodePool, PoolKind, Size},
+    model::{Network, NodePool, PoolKind, RemovalStep, Size},
     note::Notes,
     plan::ClusterPlan,
     tree::TreePath,
     yaml::{Mapping, Node},
 };
+
+/// What keeps Flux from deleting an object that leaves git.
+pub(super) const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
+/// Why a cluster leaves, and that nothing keeps git from deleting it.
+const REMOVAL: &str = "stackloom.dev/removal";
 
 /// The folder of a cluster.
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
@@ -21,10 +26,13 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
-    drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
+    let removal = plan.cluster.removal.as_ref();
+    if removal.is_none_or(|removal| removal.step != RemovalStep::Delete) {
+        drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
+    }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());
     for template in &plan.release.cluster {
-        if let Some(objects) = template.template.render(&context, notes) {
+        if let Some(objects) = template.template.objects(&context, notes) {
             let source = format!("{} of {}", template.path, plan.release.name);
             drawn.add_rendered(&folder, &source, Target::Management, objects);
         }
@@ -34,7 +42,10 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
 fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
-    annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
+    match &cluster.removal {
+        None => annotations.set(PRUNE, "disabled"),
+        Some(removal) => annotations.set(REMOVAL, removal.reason.as_str()),
+    }
     annotations.set_some("stackloom.dev/suspended", cluster.suspend.as_deref());
     let mut metadata = Mapping::new();
     metadata.set("name", cluster.name.as_str());
@@ -59,7 +70,8 @@ fn object(plan: &ClusterPlan) -> Node {
 fn spec(plan: &ClusterPlan) -> Mapping {
     let cluster = &plan.cluster;
     let mut spec = Mapping::new();
-    if cluster.suspend.is_some() {
+    // On standby nothing applies it; who does so by hand gets a cluster that does not run.
+    if cluster.suspend.is_some() || cluster.management.standby {
         spec.set("paused", true);
     }
     if let Some(gates) = &cluster.availability_gates {

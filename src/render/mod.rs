@@ -149,6 +149,21 @@ fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     release::write(release).into_iter().map(|(path, text)| (at(&path), text)).collect()
 }
 
+/// The folders that hold a cluster's files, and nothing else.
+pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
+    [cluster::folder(plan), flux::cluster_folder(plan)]
+}
+
+/// The file of a cluster's Cluster object. While there is one the cluster is meant to be.
+pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
+    cluster::folder(plan).join("cluster").join("cluster.yaml")
+}
+
+/// Whether git alone cannot delete the object of a generated file.
+pub fn is_protected(text: &str) -> bool {
+    text.contains(&format!("{}: disabled", cluster::PRUNE))
+}
+
 /// The folder of a release.
 pub fn release_folder(name: &str) -> TreePath {
     TreePath::root().join("releases").join(name)
@@ -160,6 +175,17 @@ fn management_folder(management: &ManagementCluster) -> TreePath {
 }
 
 impl Drawn {
+    /// The Cluster, in a cluster's part.
+    pub fn cluster(&self) -> Option<&Node> {
+        let text = |object: &Object, key| object.node.get(key).and_then(Node::as_str).map(str::to_owned);
+        let is_cluster = |object: &&Object| {
+            let group =
+                text(object, "apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
+            group && text(object, "kind").as_deref() == Some("Cluster")
+        };
+        self.objects.iter().find(is_cluster).map(|object| &object.node)
+    }
+
     /// The part as bytes.
     pub fn into_part(self) -> Part {
         let object = |object: Object| {

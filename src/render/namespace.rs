@@ -19,7 +19,7 @@ pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
     for release in &plan.releases {
         let context = context::of_namespace(release, &plan.name, &plan.fleet, drawn.recorder.as_ref());
         for template in &release.namespace {
-            let Some(objects) = template.template.render(&context, notes) else { continue };
+            let Some(objects) = template.template.objects(&context, notes) else { continue };
             // Two releases with the same image say the same of it: it is one object.
             let new =
                 objects.into_iter().filter(|object| !drawn.objects.iter().any(|other| other.node == *object));

@@ -91,6 +91,16 @@ impl Template {
         nodes
     }
 
+    /// Evaluates a template of Kubernetes objects: a document that is a list gives one for each of its entries.
+    pub fn objects(&self, context: &Context, notes: &mut Notes) -> Option<Vec<Node>> {
+        let documents = self.render(context, notes)?;
+        let objects = documents.into_iter().flat_map(|document| match document.as_sequence() {
+            Some(items) => items.to_vec(),
+            None => vec![document],
+        });
+        Some(objects.collect())
+    }
+
     /// The file that it was read from.
     pub fn source(&self) -> &Source {
         &self.source

@@ -5,7 +5,7 @@
 //! of the flow: [`class`] reads a `ClusterClass` and its templates, [`admission`] defaults and
 //! validates what is written ([`variables`], [`schemas`], [`cel`]), [`desired`] computes the
 //! objects ([`names`], [`builtins`], [`patches`] with [`gotemplate`]), [`upgrade`] plans
-//! versions. [`predict`] puts them together.
+//! versions. [`predict`] puts them together; [`import`] takes in objects as people have them.
 
 pub mod admission;
 pub mod builtins;
@@ -14,6 +14,7 @@ pub mod class;
 pub mod desired;
 pub mod fault;
 pub mod gotemplate;
+pub mod import;
 pub mod names;
 pub mod patches;
 pub mod predict;

@@ -48,6 +48,18 @@ fn kind_of(object: &Value) -> Option<&'static Kind> {
 /// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
 /// It stops at the first kind of fault.
 pub fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+    let problems = apply_problems(object);
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let problems: Vec<_> = problems.iter().map(|one| format!("{}: {}", one.field, one.detail)).collect();
+    let error = FieldError::new(ErrorType::Controller, "", problems.join(", "));
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    Fault::of(stage, By::ServerSideApply, &name, vec![error])
+}
+
+/// What server-side apply refuses, field by field; the API server tells it in one sentence, as [`apply_faults`] does.
+pub fn apply_problems(object: &Value) -> Vec<FieldError> {
     let Some(kind) = kind_of(object) else { return Vec::new() };
     let mut problems = Vec::new();
     for (name, value) in object.as_object().into_iter().flatten() {
@@ -57,12 +69,7 @@ pub fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
         let schema = get(&kind.source, &["properties", name]);
         typed(value, schema, &format!(".{name}"), &mut problems);
     }
-    if problems.is_empty() {
-        return Vec::new();
-    }
-    let error = FieldError::new(ErrorType::Controller, "", problems.join(", "));
-    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
-    Fault::of(stage, By::ServerSideApply, &name, vec![error])
+    problems
 }
 
 /// What the schema of a kind refuses.
@@ -82,14 +89,15 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     Fault::of(stage, By::Schema, &name, errors)
 }
 
-fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<String>) {
+fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<FieldError>) {
+    let problem = |detail: String| FieldError::new(ErrorType::Controller, path, detail);
     let Some(schema) = schema else {
-        problems.push(format!("{path}: field not declared in schema"));
+        problems.push(problem("field not declared in schema".to_owned()));
         return;
     };
     let flag = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
     let keeps = flag("x-kubernetes-preserve-unknown-fields");
-    let mut wrong = |expected: &str| problems.push(format!("{path}: expected {expected}"));
+    let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
     match (value, text(schema, &["type"])) {
         (Value::Null, _) | (_, "") => {}
         (Value::Object(fields), "object") => {
@@ -114,7 +122,7 @@ fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<S
     }
 }
 
-fn typed_list(items: &[Value], schema: &Value, path: &str, problems: &mut Vec<String>) {
+fn typed_list(items: &[Value], schema: &Value, path: &str, problems: &mut Vec<FieldError>) {
     let keys: Vec<&str> =
         list(schema, &["x-kubernetes-list-map-keys"]).iter().filter_map(Value::as_str).collect();
     let key = |item: &Value| -> Vec<Value> {
@@ -127,7 +135,8 @@ fn typed_list(items: &[Value], schema: &Value, path: &str, problems: &mut Vec<St
             _ => false,
         };
         if twice {
-            problems.push(format!("{path}: duplicate entries for key {:?}", key(item)));
+            let detail = format!("duplicate entries for key {:?}", key(item));
+            problems.push(FieldError::new(ErrorType::Controller, path, detail));
         }
         typed(item, schema.get("items"), &format!("{path}[{at}]"), problems);
     }

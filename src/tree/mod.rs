@@ -90,6 +90,9 @@ pub trait Sink {
     /// Files below this folder belong to no part of this run and stay as they are.
     fn keep(&mut self, folder: TreePath);
 
+    /// Files below this folder that no part has go all the same, though it lies in a folder that is kept.
+    fn sweep(&mut self, _folder: TreePath) {}
+
     /// Makes everything visible, and removes the program's own files that no part has any more.
     /// `message` describes the changes, for a sink that records them.
     ///

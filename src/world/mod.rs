@@ -13,8 +13,11 @@ pub struct Input {
     /// `stackloom.yaml`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
     /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
     pub sources: Sources,
-    /// The `<cluster>.d/` folders that hold at least one file, as paths from the root of the fleet.
+    /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
+    /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
+    /// nothing, and only says whether the engine would look in the right folder.
+    pub folder: Option<String>,
 }
 
 /// The outside world, as far as the flow may see it.
@@ -33,16 +36,16 @@ impl World for Files {
         let mut companions = BTreeSet::new();
         for (path, text) in &self.0 {
             match companion_folder(path) {
-                Some(folder) => {
+                Some(folder) if holds_object(path, text.as_bytes()) => {
                     companions.insert(folder.to_owned());
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
                 }
-                None => {}
+                Some(_) | None => {}
             }
         }
-        Ok(Input { sources: Sources::new(sources), companions })
+        Ok(Input { sources: Sources::new(sources), companions, folder: None })
     }
 }
 
@@ -55,11 +58,30 @@ pub fn companion_folder(path: &str) -> Option<&str> {
     Some(&path[..at + 2])
 }
 
+/// Whether a file of a `<cluster>.d` folder is something that Flux applies: YAML with more in it than comments. What
+/// else it holds is the user's own business.
+pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
+    let file = std::path::Path::new(path);
+    let yaml = is_yaml(path);
+    let named = file.file_name().is_some_and(|name| name == "Kustomization");
+    let says = |line: &[u8]| {
+        let line = line.trim_ascii();
+        let line = line.strip_prefix(b"---").unwrap_or(line).trim_ascii_start();
+        !(line.is_empty() || line.starts_with(b"#") || line == b"...")
+    };
+    (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
+}
+
+/// Whether a path ends as definitions do.
+pub fn is_yaml(path: &str) -> bool {
+    let extension = std::path::Path::new(path).extension();
+    extension.is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
 /// are none: they belong to editors and operating systems.
 pub fn is_input(path: &str) -> bool {
-    let extension = std::path::Path::new(path).extension();
-    let yaml = extension.is_some_and(|extension| extension == "yaml" || extension == "yml");
+    let yaml = is_yaml(path);
     if path.split('/').any(|part| part.starts_with('.')) {
         return false;
     }

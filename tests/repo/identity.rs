@@ -104,6 +104,29 @@ fn the_users_own_configuration_counts() {
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
+/// Only root can give a folder away, so elsewhere there is nothing to see here.
+#[test]
+fn a_repository_of_someone_else_must_be_trusted() {
+    let sandbox = Sandbox::below("repository/fleets/one");
+    let top = sandbox.outside().join("repository");
+    Sandbox::init(&top);
+    let given = Command::new("chown").args(["-R", "12345", top.to_str().unwrap()]).output().unwrap();
+    if !given.status.success() {
+        return;
+    }
+    let output = commit(&sandbox, &[]);
+    let trust = format!("git config --global --add safe.directory {}`", top.display());
+    assert!(!output.status.success() && said(&output).contains(&trust), "{}", said(&output));
+    let config = sandbox.outside().join("home/.gitconfig");
+    for (trusted, works) in [("/somewhere/else", false), (top.to_str().unwrap(), true), ("*", true)] {
+        fs::write(&config, format!("[safe]\n\tdirectory = {trusted}\n")).unwrap();
+        let output = commit(&sandbox, &[]);
+        assert_eq!(output.status.success(), works, "{trusted}: {}", said(&output));
+    }
+    let output = commit(&sandbox, &[("GIT_CONFIG_GLOBAL", config.to_str().unwrap()), ("HOME", "/nowhere")]);
+    assert!(said(&output).contains("only `~/.gitconfig`"), "{}", said(&output));
+}
+
 #[test]
 fn commits_are_signed_with_ssh() {
     let sandbox = Sandbox::repository();

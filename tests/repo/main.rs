@@ -1,9 +1,11 @@
 //! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
+mod clones;
 mod commit;
 mod disk;
 mod hostile;
 mod identity;
 mod sandbox;
 mod sources;
+mod watch;

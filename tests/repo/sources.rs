@@ -22,6 +22,8 @@ fn paths(input: &Input) -> Vec<&str> {
 #[test]
 fn reads_what_a_world_in_memory_reads() {
     let sandbox = Sandbox::new();
+    let text =
+        |path: &str| format!("# {path}\n{}", if path.contains("eu-2.d") { "" } else { "---\nkind: A\n" });
     let all = [
         "stackloom.yaml",
         "README.md",
@@ -36,6 +38,8 @@ fn reads_what_a_world_in_memory_reads() {
         "clusters/prod/.eu-1.yaml.swp",
         "clusters/prod/eu-1.d/secret.yaml",
         "clusters/prod/eu-1.d/deep/er.yaml",
+        "clusters/prod/eu-2.d/later.yaml",
+        "clusters/prod/eu-3.d/README.md",
         "generated/releases/docker-scs-1-35-v7/release.yaml",
         "generated/releases/docker-scs-1-35-v7/NOTES.md",
         "generated/releases/docker-scs-1-35-v0-beta.1/release.yaml",
@@ -44,17 +48,18 @@ fn reads_what_a_world_in_memory_reads() {
         "generated/management/mgmt/flux/entry.yaml",
     ];
     for path in all {
-        sandbox.write(path, format!("# {path}\n"));
+        sandbox.write(path, text(path));
     }
     fs::create_dir_all(sandbox.root.join("clusters/prod/empty.d/inner")).unwrap();
     let (input, notes) = read(&sandbox);
     assert!(notes.is_empty(), "{notes:?}");
-    let memory = Files(all.iter().map(|path| ((*path).to_owned(), format!("# {path}\n"))).collect());
+    let memory = Files(all.iter().map(|path| ((*path).to_owned(), text(path))).collect());
     let expected = memory.read(&mut Notes::new()).unwrap();
     assert_eq!(paths(&input), paths(&expected));
     assert_eq!(input.companions, expected.companions);
     assert_eq!(input.companions.iter().collect::<Vec<_>>(), ["clusters/prod/eu-1.d"]);
-    assert_eq!(&*input.sources.at("clusters/prod/eu-1.yaml").unwrap().text, "# clusters/prod/eu-1.yaml\n");
+    let read = &input.sources.at("clusters/prod/eu-1.yaml").unwrap().text;
+    assert_eq!(**read, text("clusters/prod/eu-1.yaml"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Good fleets with what they give: a folder below `tests/cases-good` holds `in/`, an overlay on `tests/cases/_base`,
 //! and `out/`, every generated file that the base's own tree does not have as it is. Files that the base has and the
-//! case has not are listed in `gone.txt`. The case `plain` changes nothing, and holds the whole tree.
+//! case has not are listed in `gone.txt`, warnings in `notes.txt`. The case `plain` changes nothing, and holds the whole tree.
 
 use std::{
     collections::BTreeMap,
@@ -9,32 +9,39 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use stackloom::io::disk::Workspace;
+use stackloom::{io::disk::Workspace, tree::Memory};
 
 use super::{overlay, sandbox, support};
 
-fn tree_of(case: &Path) -> BTreeMap<String, String> {
+/// The tree of a case, and the warnings on the way.
+fn tree_of(case: &Path) -> (BTreeMap<String, String>, String) {
     let root = sandbox::folder();
     let base = support::package().join("tests/cases/_base");
     overlay::apply(&base, &case.join("in"), root.path()).unwrap();
-    sandbox::tree(&Workspace::open(root.path()).unwrap())
+    let world = Workspace::open(root.path()).unwrap();
+    let (_, notes) = sandbox::run(&world, &mut Memory::default());
+    (sandbox::tree(&world), sandbox::messages(&notes))
 }
 
 #[test]
 fn good_fleets_give_the_trees_that_were_agreed_on() {
     let all = support::package().join("tests/cases-good");
-    let plain = tree_of(&all.join("plain"));
+    let (plain, _) = tree_of(&all.join("plain"));
     let mut wrong = String::new();
     let cases = sandbox::folders(&all);
     assert!(cases.len() >= 10, "{} cases", cases.len());
     for case in cases {
-        let tree = tree_of(&case);
+        let (tree, warnings) = tree_of(&case);
         let whole = sandbox::name(&case) == "plain";
         let differs = |path: &&String| whole || tree.get(*path) != plain.get(*path);
         let out: BTreeMap<_, _> =
             tree.keys().filter(differs).map(|path| (path.clone(), tree[path].clone())).collect();
         let gone: Vec<_> = plain.keys().filter(|path| !tree.contains_key(*path)).cloned().collect();
         compare(&case, &out, &gone, &mut wrong);
+        let expected = case.join("notes.txt");
+        if !warnings.is_empty() || expected.exists() {
+            sandbox::expect_file(&expected, &warnings, &mut wrong);
+        }
     }
     assert!(wrong.is_empty(), "{wrong}");
 }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{sandbox, support};
 
-const COMMANDS: [&[&str]; 11] = [
+const COMMANDS: &[&[&str]] = &[
     &[],
     &["init"],
     &["new"],
@@ -21,7 +21,12 @@ const COMMANDS: [&[&str]; 11] = [
     &["generate"],
     &["explain"],
     &["affects"],
+    &["remove"],
+    &["watch"],
     &["schema"],
+    &["topology"],
+    &["completions"],
+    &["man"],
 ];
 
 /// The program, in a folder, with nothing of this machine's git and terminal.
@@ -51,10 +56,10 @@ pub(super) fn environment(command: &mut Command) {
     command.envs(known);
 }
 
-struct Ran {
+pub(super) struct Ran {
     code: i32,
-    out: String,
-    err: String,
+    pub(super) out: String,
+    pub(super) err: String,
 }
 
 fn ran(folder: &Path, arguments: &[&str]) -> Ran {
@@ -64,13 +69,13 @@ fn ran(folder: &Path, arguments: &[&str]) -> Ran {
 }
 
 /// A run that ends as it should.
-fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
+pub(super) fn ends(folder: &Path, arguments: &[&str], code: i32) -> Ran {
     let ran = ran(folder, arguments);
     assert_eq!(ran.code, code, "{arguments:?}\n{}{}", ran.out, ran.err);
     ran
 }
 
-fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
+pub(super) fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
     let ran = ends(folder, &arguments, code);
     let document: Json =
@@ -79,7 +84,7 @@ fn json(folder: &Path, arguments: &[&str], code: i32) -> Json {
     document
 }
 
-fn fleet() -> tempfile::TempDir {
+pub(super) fn fleet() -> tempfile::TempDir {
     let root = sandbox::folder();
     ends(root.path(), &["init", "--name", "demo"], 0);
     root
@@ -161,6 +166,86 @@ fn new_stacks_and_addons_are_sound_as_they_are() {
 }
 
 #[test]
+fn new_refuses_what_is_wrong_before_it_writes() {
+    let root = fleet();
+    ends(root.path(), &["new", "stack", "hetzner/base"], 0);
+    let before = sandbox::snapshot(root.path());
+    let cluster = ["new", "cluster", "dev-9"];
+    let faults: [&[&str]; 7] = [
+        &["--management-cluster", "mgnt"],
+        &["--namespace", "Team_A"],
+        &["--kubernetes", "1.20", "--stack", "docker/scs"],
+        &["--stack", "docker/unknown", "--kubernetes", "1.35"],
+        &["--stack", "no-stack"],
+        &["--stack", "docker/scs", "--kubernetes", "1.35.1"],
+        &["--folder", "clusters/dev/dev-1.yaml"],
+    ];
+    for fault in faults {
+        let refused = ends(root.path(), &[&cluster, fault].concat(), 1);
+        assert!(refused.err.contains("nothing was written"), "{}", refused.err);
+    }
+    // A cluster of this name is there already, in another folder.
+    ends(root.path(), &["new", "cluster", "dev-1", "--folder", "clusters/prod", "--namespace", "team-a"], 1);
+    ends(root.path(), &["new", "addon", "docker/scs", "cilium"], 1);
+    let chart = ["--chart", "https://charts.example.org/x", "--chart-version", "new"];
+    ends(root.path(), &[&["new", "addon", "docker/scs", "x"], chart.as_slice()].concat(), 1);
+    let taken = ends(root.path(), &["new", "stack", "docker/scs"], 1);
+    assert_eq!(taken.err.matches("error[").count(), 1, "{}", taken.err);
+    assert!(before == sandbox::snapshot(root.path()), "something was written");
+    // What is wrong elsewhere is told, and does not stand in the way.
+    fs::write(root.path().join("clusters/dev/dev-3.yaml"), "kind: [").unwrap();
+    ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 1);
+    assert!(root.path().join("stacks/docker/scs/addons/priorities/addon.yaml").is_file());
+}
+
+#[test]
+fn init_refuses_a_source_that_flux_cannot_read() {
+    let root = sandbox::folder();
+    for source in ["git@example.org:a/b.git", "https://user:secret@example.org/a.git", "a: b #"] {
+        ends(root.path(), &["init", "demo", "--source", source], 1);
+        assert!(!root.path().join("demo").exists(), "{source}");
+    }
+}
+
+#[test]
+fn a_fleet_in_a_larger_repository_says_where_it_lies() {
+    let root = sandbox::folder();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        environment(&mut command);
+        assert!(command.args(arguments).current_dir(root.path()).status().unwrap().success());
+    };
+    git(&["init", "--quiet"]);
+    ends(root.path(), &["init", "fleets/demo"], 0);
+    let fleet = root.path().join("fleets/demo");
+    assert!(!fleet.join(".git").exists(), "a repository in the repository");
+    let file = fleet.join("stackloom.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("\n    path: fleets/demo\n"), "{text}");
+    ends(&fleet, &["generate", "--commit"], 0);
+    let entry = fs::read_to_string(fleet.join("generated/management/mgmt/flux/entry.yaml")).unwrap();
+    assert!(entry.contains("path: ./fleets/demo/generated/management/mgmt/flux\n"), "{entry}");
+    for (wrong, told) in [("", "the top of the repository"), ("    path: fleets/other\n", "`fleets/other`")] {
+        fs::write(&file, text.replace("    path: fleets/demo\n", wrong)).unwrap();
+        for command in [&["check"][..], &["generate"], &["generate", "--commit"], &["generate", "--check"]] {
+            let refused = ends(&fleet, command, 1);
+            assert!(refused.err.contains("error[source-path]"), "{}", refused.err);
+            assert!(
+                refused.err.contains(told) && refused.err.contains("path: fleets/demo"),
+                "{}",
+                refused.err
+            );
+        }
+    }
+    let source = "    ref: { kind: OCIRepository, name: fleet }\n";
+    let (start, rest) = text.split_once("    url:").unwrap();
+    let rest = &rest[rest.find("  clusterApi").unwrap()..];
+    fs::write(&file, format!("{start}{source}{rest}")).unwrap();
+    let warned = ends(&fleet, &["check"], 0);
+    assert!(warned.err.contains("warning[source-path]"), "{}", warned.err);
+}
+
+#[test]
 fn exit_codes_say_whose_fault_it_is() {
     let root = fleet();
     ends(root.path(), &["generate"], 0);
@@ -209,7 +294,7 @@ fn json_is_json_however_it_ends() {
 #[test]
 fn help_teaches_by_example() {
     let root = sandbox::folder();
-    for command in COMMANDS {
+    for &command in COMMANDS {
         let help = ends(root.path(), &[command, &["--help"]].concat(), 0);
         assert!(help.err.is_empty());
         assert!(help.out.contains("Usage: stackloom"), "{}", help.out);

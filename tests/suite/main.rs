@@ -17,3 +17,8 @@ mod docs;
 mod hazards;
 mod laws;
 mod origins;
+mod partial;
+mod removal;
+mod shells;
+mod topology;
+mod watch;

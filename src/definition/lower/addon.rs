@@ -192,7 +192,7 @@ fn values_from<T>(
     Some(all)
 }
 
-fn origin_at<T>(written: &Written<T>, path: &[&str]) -> Origin {
+pub(super) fn origin_at<T>(written: &Written<T>, path: &[&str]) -> Origin {
     let mut node = &written.node;
     for name in path {
         let next = match name.parse::<usize>() {

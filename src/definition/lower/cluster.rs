@@ -1,22 +1,19 @@
 //! Lowering clusters: each over its folders' defaults, one by one; what concerns several of them comes last.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use super::{Lowering, label, pools, text};
+use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
     definition::{closest, layers::merged, parse::Layer},
-    model::{
-        AddonChoice, Cluster, ControlPlane, Fleet, Label, ManagementCluster, Minor, Network, ReleaseRef,
-        StackId, Subdomain,
-    },
+    model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
     note::{Notes, Place},
     world::Input,
-    yaml::{Mapping, Node, Origin},
+    yaml::{Node, Origin},
 };
 
 pub(super) fn lower_all(
     context: &Lowering<'_>,
-    fleet: &Fleet,
+    fleet: &Lowered,
     input: &Input,
     notes: &mut Notes,
 ) -> Vec<Cluster> {
@@ -27,7 +24,8 @@ pub(super) fn lower_all(
             One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
         (cluster, own)
     };
-    let lowered: Vec<_> = context.definitions.clusters.par_iter().map(one).collect();
+    let known = context.definitions.clusters.par_iter().filter(|layer| !has_broken_defaults(context, layer));
+    let lowered: Vec<_> = known.map(one).collect();
     let mut clusters = Vec::new();
     for (cluster, own) in lowered {
         clusters.extend(cluster);
@@ -49,18 +47,41 @@ pub(super) fn lower_all(
         }
     }
     check_folders(context, input, notes);
+    for layer in unused(context).filter(|layer| !has_broken_defaults(context, layer)) {
+        let node = merged(context.definitions, layer);
+        One { context, fleet, input, layer, node }.check_unused(notes);
+    }
+    removal::check_defaults(context, notes);
     clusters
+}
+
+/// Whether a folder's defaults are at fault: what a cluster below them is, nobody knows.
+fn has_broken_defaults(context: &Lowering<'_>, layer: &Layer) -> bool {
+    let path = &layer.source.path;
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    let mut files =
+        folders.flat_map(|folder| ["yaml", "yml"].map(|ending| format!("{folder}/_defaults.{ending}")));
+    files.any(|file| context.is_broken(&file))
+}
+
+/// Defaults of folders without a cluster: nobody would look at them before there is one.
+fn unused<'a>(context: &Lowering<'a>) -> impl Iterator<Item = &'a Layer> {
+    let sources = context.sources;
+    let is_used = move |folder: &str| {
+        sources.below(folder).any(|source| {
+            let name = source.path.rsplit('/').next().unwrap_or_default();
+            !matches!(name, "_defaults.yaml" | "_defaults.yml")
+        })
+    };
+    context.definitions.defaults.iter().filter(move |(folder, _)| !is_used(folder)).map(|(_, layer)| layer)
 }
 
 /// A `<cluster>.d` folder beside no definition would be applied by nobody.
 fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
     for folder in &input.companions {
-        let stem = folder.trim_end_matches(".d");
-        let beside = |layer: &Layer| {
-            let path = &*layer.source.path;
-            path.strip_prefix(stem).is_some_and(|rest| rest == ".yaml" || rest == ".yml")
-        };
-        if !context.definitions.clusters.iter().any(beside) {
+        let stem = folder.strip_suffix(".d").unwrap_or(folder);
+        let beside = [".yaml", ".yml"].map(|ending| format!("{stem}{ending}"));
+        if !beside.iter().any(|path| context.sources.at(path).is_some()) {
             notes
                 .error("stray-folder", Place::file(folder.as_str()), format!("no cluster is defined in `{stem}.yaml`, so nobody applies this folder"))
                 .hint("name the folder after the file of a cluster definition, with `.d` in the place of `.yaml`");
@@ -70,7 +91,7 @@ fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
 
 struct One<'a> {
     context: &'a Lowering<'a>,
-    fleet: &'a Fleet,
+    fleet: &'a Lowered,
     input: &'a Input,
     layer: &'a Layer,
     node: Node,
@@ -84,14 +105,10 @@ impl One<'_> {
         let namespace = self.namespace(notes);
         let management = self.management(notes);
         let release = self.release(notes);
-        let control_plane = self.control_plane(notes);
-        let node_pools = pools::lower_all(self.context, self.spec("nodePools"), notes);
-        let metadata = |key| self.node.at(&["metadata", key]);
-        let labels = self.metadata(metadata("labels"), true, notes);
-        let annotations = self.metadata(metadata("annotations"), false, notes);
-        let addons = self.addons(notes);
+        let said = said::lower(self.context, &self.node, notes);
         let (release, release_origin) = release?;
         let companion = path.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
+        let said = said?;
         Some(Cluster {
             name: name?,
             namespace: namespace?,
@@ -100,18 +117,34 @@ impl One<'_> {
             management: management?,
             release,
             release_origin,
-            labels: labels?,
-            annotations: annotations?,
-            control_plane: control_plane?,
-            node_pools: node_pools?,
-            network: self.network(notes)?,
-            variables: mapping(self.spec("variables")),
-            addons: addons?,
-            availability_gates: self.spec("availabilityGates").cloned(),
-            suspend: text(self.spec("suspend")).map(str::to_owned),
-            raw: self.spec("raw").cloned(),
+            labels: said.labels,
+            annotations: said.annotations,
+            control_plane: said.control_plane,
+            node_pools: said.node_pools,
+            network: said.network,
+            variables: said.variables,
+            addons: said.addons,
+            availability_gates: said.availability_gates,
+            suspend: said.suspend,
+            removal: self.removal(notes),
+            raw: said.raw,
             companion: companion.filter(|folder| self.input.companions.contains(folder)),
         })
+    }
+
+    /// Looks at defaults that no cluster has yet, as far as they say something.
+    fn check_unused(&self, notes: &mut Notes) {
+        if self.node.at(&["metadata", "namespace"]).is_some() {
+            self.namespace(notes);
+        }
+        if self.spec("managementCluster").is_some() {
+            self.management(notes);
+        }
+        let head = ["release", "stack", "kubernetes"].iter().all(|key| self.spec(key).is_some());
+        if head || self.spec("release").is_some_and(|release| release.as_str() != Some("head")) {
+            self.release(notes);
+        }
+        said::lower(self.context, &self.node, notes);
     }
 
     fn spec(&self, key: &str) -> Option<&Node> {
@@ -162,6 +195,9 @@ impl One<'_> {
         let name = node.as_str()?;
         if let Some(found) = known.iter().find(|cluster| cluster.name.as_str() == name) {
             return Some(found.clone());
+        }
+        if self.fleet.broken {
+            return None;
         }
         let note = notes.error(
             "unknown-management-cluster",
@@ -250,6 +286,7 @@ impl One<'_> {
             listed.any(|version| version == minor.to_string() || version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {
+            None if self.context.is_broken(&format!("stacks/{id}/stack.yaml")) => None,
             None => {
                 let known = self.context.definitions.stacks.keys().map(String::as_str);
                 let similar = closest(&id.to_string(), known).map(str::to_owned);
@@ -283,86 +320,17 @@ impl One<'_> {
         }
     }
 
-    fn control_plane(&self, notes: &mut Notes) -> Option<ControlPlane> {
-        let Some(node) = self.spec("controlPlane") else { return Some(ControlPlane::default()) };
-        let replicas = node.get("replicas");
-        Some(ControlPlane {
-            replicas: replicas.and_then(Node::as_int),
-            replicas_origin: replicas.map(|node| node.origin),
-            labels: self.metadata(node.get("labels"), true, notes)?,
-            annotations: self.metadata(node.get("annotations"), false, notes)?,
-            variables: mapping(node.get("variables")),
-            settings: pools::settings(node),
-        })
-    }
-
-    fn metadata(&self, node: Option<&Node>, labels: bool, notes: &mut Notes) -> Option<Mapping> {
-        pools::metadata(self.context, node, labels, notes)
-    }
-
-    fn network(&self, notes: &mut Notes) -> Option<Network> {
-        let get = |key| self.spec("network").and_then(|network| network.get(key));
-        let mut sound = true;
-        for key in ["pods", "services"] {
-            for block in get(key).and_then(Node::as_sequence).unwrap_or_default() {
-                if block.as_str().is_some_and(|text| !is_cidr(text)) {
-                    sound = false;
-                    notes
-                        .error(
-                            "wrong-cidr",
-                            self.place(block),
-                            format!("`{}` is no CIDR block", block.as_str().unwrap_or_default()),
-                        )
-                        .hint("write it like 10.96.0.0/12 or fd00:10:96::/112");
-                }
-            }
+    /// A paused Cluster is never deleted: Cluster API does not look at it.
+    fn removal(&self, notes: &mut Notes) -> Option<Removal> {
+        let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
+        if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
+            let note = notes.error(
+                "removal",
+                self.definition_place(suspend),
+                "a suspended cluster cannot be deleted: Cluster API does not look at it",
+            );
+            note.hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
         }
-        let network = Network {
-            pods: get("pods").cloned(),
-            services: get("services").cloned(),
-            service_domain: get("serviceDomain").cloned(),
-            api_server_port: get("apiServerPort").cloned(),
-        };
-        sound.then_some(network)
+        Some(removal)
     }
-
-    fn addons(&self, notes: &mut Notes) -> Option<BTreeMap<String, AddonChoice>> {
-        let mut choices = BTreeMap::new();
-        let mut sound = true;
-        for entry in self.spec("addons").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
-            let node = &entry.value;
-            let version = match node.get("version") {
-                None => None,
-                Some(version) => {
-                    let place = self.place(version).unwrap_or_else(|| self.own_place());
-                    let Some(found) = super::semantic_version(version.as_str()?, place, notes) else {
-                        sound = false;
-                        continue;
-                    };
-                    Some((found, version.origin))
-                }
-            };
-            let choice = AddonChoice {
-                origin: Some(entry.key.origin),
-                enabled: node.get("enabled").and_then(Node::as_bool),
-                version,
-                unlisted: text(node.get("unlisted")).map(str::to_owned),
-                values: node.get("values").cloned(),
-            };
-            choices.insert(entry.key.name.to_string(), choice);
-        }
-        sound.then_some(choices)
-    }
-}
-
-/// An address of either family and a prefix within its length.
-fn is_cidr(text: &str) -> bool {
-    let Some((address, prefix)) = text.split_once('/') else { return false };
-    let Ok(address) = address.parse::<std::net::IpAddr>() else { return false };
-    let limit = if address.is_ipv4() { 32 } else { 128 };
-    prefix.parse::<u8>().is_ok_and(|length| length <= limit) && !(prefix.len() > 1 && prefix.starts_with('0'))
-}
-
-fn mapping(node: Option<&Node>) -> Mapping {
-    node.and_then(Node::as_mapping).cloned().unwrap_or_default()
 }

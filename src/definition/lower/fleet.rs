@@ -4,28 +4,47 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{Lowering, holds_credential, label, place_at, range};
+use super::{Lowering, addon::origin_at, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
-        AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Minor,
-        Subdomain,
+        AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster,
+        Minor, Mirror, Subdomain,
     },
     note::{Notes, Place},
+    world::Input,
 };
 
 /// The Cluster API whose topology this program knows.
 const CLUSTER_API: [&str; 4] = ["1.11", "1.12", "1.13", "1.14"];
 
-pub(super) fn lower(context: &Lowering<'_>, program: &Version, notes: &mut Notes) -> Option<Fleet> {
-    let written = &context.definitions.fleet;
+/// The fleet, as far as it is sound: a fault in one part of it does not hide those of the clusters of another.
+pub(super) struct Lowered {
+    pub name: Option<Label>,
+    pub management_clusters: Vec<Arc<ManagementCluster>>,
+    /// Whether something of it is at fault, so that a name that is not there may well be meant to be.
+    pub broken: bool,
+}
+
+impl Lowered {
+    /// The fleet, if all of it is sound.
+    pub(super) fn whole(self) -> Option<Fleet> {
+        let management_clusters = (!self.broken).then_some(self.management_clusters)?;
+        Some(Fleet { name: self.name?, management_clusters })
+    }
+}
+
+pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, notes: &mut Notes) -> Lowered {
+    let Some(written) = &context.definitions.fleet else {
+        return Lowered { name: None, management_clusters: Vec::new(), broken: true };
+    };
     check_program(written, program, notes);
     let name_place = place_at(written, &["metadata", "name"]);
     let name = label(&written.value.metadata.name, "the fleet's name", Some(name_place), notes);
     let mut clusters: Vec<Arc<ManagementCluster>> = Vec::new();
-    let mut sound = true;
+    let mut broken = false;
     for (at, management) in written.value.spec.management_clusters.iter().enumerate() {
-        let one = One { written, management, at: at.to_string() };
+        let one = One { written, management, input, at: at.to_string() };
         match one.lower(notes) {
             Some(lowered) if clusters.iter().any(|other| other.name == lowered.name) => {
                 notes
@@ -37,10 +56,10 @@ pub(super) fn lower(context: &Lowering<'_>, program: &Version, notes: &mut Notes
                     .hint("give each its own name");
             }
             Some(lowered) => clusters.push(Arc::new(lowered)),
-            None => sound = false,
+            None => broken = true,
         }
     }
-    sound.then_some(Fleet { name: name?, management_clusters: clusters })
+    Lowered { name, management_clusters: clusters, broken }
 }
 
 fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &mut Notes) {
@@ -58,6 +77,7 @@ fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &m
 struct One<'a> {
     written: &'a Written<written::Fleet>,
     management: &'a written::ManagementCluster,
+    input: &'a Input,
     at: String,
 }
 
@@ -92,6 +112,7 @@ impl One<'_> {
         let decryption = self.decryption(notes);
         let mirrors = self.mirrors(notes);
         let (source, folder) = source?;
+        self.check_folder(&source, &folder, notes)?;
         Some(ManagementCluster {
             name: name?,
             engine: engine?,
@@ -138,10 +159,12 @@ impl One<'_> {
     }
 
     /// Both sides are beginnings of addresses that Flux reads charts from.
-    fn mirrors(&self, notes: &mut Notes) -> Option<Vec<(String, String)>> {
-        let mirrors: Vec<_> = self.management.mirrors.clone().unwrap_or_default().into_iter().collect();
+    fn mirrors(&self, notes: &mut Notes) -> Option<Vec<Mirror>> {
         let before = notes.errors();
-        for (from, to) in &mirrors {
+        let mut mirrors = Vec::new();
+        for (from, to) in self.management.mirrors.iter().flatten() {
+            let origin = origin_at(self.written, &["spec", "managementClusters", &self.at, "mirrors", from]);
+            mirrors.push(Mirror { from: from.clone(), to: to.clone(), origin });
             let place = self.place(&["mirrors", from]);
             let schemes = ["https://", "http://", "oci://"];
             for address in [from, to] {
@@ -221,6 +244,35 @@ impl One<'_> {
         Some(if trimmed == "." { String::new() } else { trimmed.to_owned() })
     }
 
+    /// Flux looks for the tree below `source.path` of the repository: it must be where the fleet lies in it.
+    fn check_folder(&self, source: &EngineSource, folder: &str, notes: &mut Notes) -> Option<()> {
+        let Some(actual) = self.input.folder.as_deref().filter(|actual| *actual != folder) else {
+            return Some(());
+        };
+        let said = if folder.is_empty() { "the top".to_owned() } else { format!("`{folder}`") };
+        let lies = if actual.is_empty() { "at its top".to_owned() } else { format!("in `{actual}`") };
+        let hint = match actual {
+            "" => "remove `source.path`".to_owned(),
+            actual => format!("write `path: {actual}` into `source`"),
+        };
+        let (place, message) = (
+            self.place(&["source", "path"]),
+            format!("the engine looks for the fleet in {said} of the repository, and it lies {lies}"),
+        );
+        match source {
+            EngineSource::Existing { kind, .. } if *kind != "GitRepository" => {
+                // An artifact may well be made from a folder of the repository.
+                let note = notes.warning("source-path", place, message);
+                note.hint(format!("{hint}, unless the {kind} is made from that folder alone"));
+                Some(())
+            }
+            EngineSource::Git { .. } | EngineSource::Existing { .. } => {
+                notes.error("source-path", place, message).hint(hint);
+                None
+            }
+        }
+    }
+
     fn git(&self, url: &str, source: &written::SourceRef, notes: &mut Notes) -> Option<EngineSource> {
         let place = self.place(&["source", "url"]);
         let good = ["https://", "http://", "ssh://"].iter().any(|scheme| url.starts_with(scheme));
@@ -240,6 +292,17 @@ impl One<'_> {
                 .error("secret", place, "the address holds a credential")
                 .hint("put it into a Secret of the management cluster and name that in `source.secret`");
             return None;
+        }
+        for (key, name) in [("branch", &source.branch), ("tag", &source.tag)] {
+            if let Some(name) = name.as_ref().filter(|name| !is_reference(name)) {
+                notes
+                    .error("source", self.place(&["source", key]), format!("git takes no {key} `{name}`"))
+                    .hint(format!(
+                        "write the {key} as `git {key} --list` shows it, such as `{}`",
+                        if key == "tag" { "v1.2.3" } else { "main" }
+                    ));
+                return None;
+            }
         }
         let reference = match (&source.branch, &source.tag) {
             (Some(_), Some(_)) => {
@@ -296,4 +359,19 @@ impl One<'_> {
             .map_err(|fault| super::name_error(text, what, Some(self.place(path)), &fault, notes))
             .ok()
     }
+}
+
+/// Whether git takes a text as the name of a branch or a tag (git-check-ref-format).
+fn is_reference(name: &str) -> bool {
+    let forbidden = |c: char| c.is_control() || " ~^:?*[\\".contains(c);
+    let part = |part: &str| {
+        let lock = part.rsplit_once('.').is_some_and(|(_, ending)| ending == "lock");
+        !(part.is_empty() || part.starts_with('.') || part.ends_with('.') || lock)
+    };
+    name.split('/').all(part)
+        && !name.contains(forbidden)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && name != "@"
+        && !name.starts_with('-')
 }

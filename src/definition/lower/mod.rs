@@ -2,9 +2,13 @@
 //! and either-or rules are checked here.
 
 mod addon;
+mod allowance;
 mod cluster;
 mod fleet;
 mod pools;
+mod raw;
+mod said;
+mod removal;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -41,7 +45,7 @@ pub struct Model {
     pub clusters: Vec<Cluster>,
 }
 
-/// Lowers all definitions; `program` is the version of this program.
+/// Lowers all definitions, also those beside faulty files; `program` is the version of this program.
 pub fn lower(
     definitions: &Definitions,
     input: &Input,
@@ -49,11 +53,13 @@ pub fn lower(
     notes: &mut Notes,
 ) -> Result<Model, Halted> {
     let context = Lowering { sources: &input.sources, definitions };
-    let fleet = fleet::lower(&context, program, notes);
+    let fleet = fleet::lower(&context, input, program, notes);
     let stacks = stack::lower_all(&context, notes);
-    let Some(fleet) = fleet else { return Err(notes.halted()) };
     let clusters = cluster::lower_all(&context, &fleet, input, notes);
-    notes.halt(Model { fleet, stacks, clusters })
+    match fleet.whole() {
+        Some(fleet) => notes.halt(Model { fleet, stacks, clusters }),
+        None => Err(notes.halted()),
+    }
 }
 
 /// Reads the addons, rules and images that a `release.yaml` froze, with the same checks as a stack's.
@@ -68,6 +74,11 @@ struct Lowering<'a> {
 impl Lowering<'_> {
     fn place(&self, origin: Origin) -> Option<Place> {
         self.sources.place(origin)
+    }
+
+    /// Whether a file is at fault, so that what it would say is not known.
+    fn is_broken(&self, path: &str) -> bool {
+        self.definitions.broken.contains(path)
     }
 }
 

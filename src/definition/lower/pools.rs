@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Lowering, label};
+use super::{Lowering, label, removal};
 use crate::{
-    model::{NodePool, PoolKind, Size},
+    model::{NodePool, PoolKind, RemovalStep, Size},
     note::Notes,
     yaml::{Mapping, Node, Origin},
 };
@@ -21,14 +21,24 @@ const SETTINGS: [&str; 8] = [
     "healthCheck",
 ];
 
-pub(super) fn settings(node: &Node) -> Mapping {
+pub(super) fn settings(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Mapping {
     let mut settings = Mapping::new();
     for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
         if SETTINGS.contains(&&*entry.key.name) {
+            check_filled(context, &entry.key.name, &entry.value, notes);
             settings.insert(entry.key.clone(), entry.value.clone());
         }
     }
     settings
+}
+
+/// The API server takes no empty list or map here, and left out it would mean what the class says, not nothing.
+pub(super) fn check_filled(context: &Lowering<'_>, name: &str, value: &Node, notes: &mut Notes) {
+    if value.is_empty_collection() {
+        notes
+            .error("empty-value", context.place(value.origin), format!("`{name}` is {} without entries", value.kind()))
+            .hint("remove it, or write `null` to take away what a folder's defaults say: the API server takes none that is empty");
+    }
 }
 
 pub(super) fn lower_all(
@@ -55,7 +65,15 @@ pub(super) fn lower_all(
                 note.related("the other one", place);
             }
         }
-        pools.push(pool);
+        match removal::lower(context, node, notes) {
+            None => pools.push(pool),
+            // Its machines go first, drained one by one, and it can still be had back.
+            Some(found) if found.step == RemovalStep::Detach => {
+                let none = Node::from(0_i64).with_origin(found.origin);
+                pools.push(NodePool { size: Size::Fixed(none), ..pool });
+            }
+            Some(_) => {}
+        }
     }
     sound.then_some(pools)
 }
@@ -72,6 +90,9 @@ fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<NodeP
     check_kind(context, node, kind, notes);
     let labels = metadata(context, node.get("labels"), true, notes);
     let annotations = metadata(context, node.get("annotations"), false, notes);
+    if node.get("autoscale").is_some() {
+        check_bounds(context, node.get("annotations"), notes);
+    }
     Some(NodePool {
         name: label?,
         origin: name.origin,
@@ -82,8 +103,23 @@ fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<NodeP
         labels: labels?,
         annotations: annotations?,
         variables: node.get("variables").and_then(Node::as_mapping).cloned().unwrap_or_default(),
-        settings: settings(node),
+        settings: settings(context, node, notes),
     })
+}
+
+/// Two words on the bounds of the autoscaler: one of them would be overwritten.
+fn check_bounds(context: &Lowering<'_>, annotations: Option<&Node>, notes: &mut Notes) {
+    for entry in annotations.and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
+        if entry.key.name.starts_with("cluster.x-k8s.io/cluster-api-autoscaler-node-group-m") {
+            notes
+                .error(
+                    "replicas",
+                    context.place(entry.key.origin),
+                    format!("`autoscale` writes the annotation `{}`", entry.key.name),
+                )
+                .hint("remove the annotation: `min` and `max` say it");
+        }
+    }
 }
 
 fn size(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Size> {

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Lowering, StackTemplate,
     addon::{Said, check_dependencies, lower as lower_addon},
+    allowance::allowances,
     check_named, place_at, range, semantic_version,
 };
 use crate::{
@@ -27,7 +28,7 @@ pub(super) fn lower_all(
 ) -> BTreeMap<(StackId, Minor), Stack<StackTemplate>> {
     let mut stacks = BTreeMap::new();
     for (name, folder) in &context.definitions.stacks {
-        let lowering = OneStack { folder, templates: BTreeMap::new() };
+        let lowering = OneStack { context, folder, templates: BTreeMap::new() };
         for stack in lowering.lower(name, notes) {
             stacks.insert((stack.id.clone(), stack.kubernetes.minor()), stack);
         }
@@ -36,6 +37,7 @@ pub(super) fn lower_all(
 }
 
 struct OneStack<'a> {
+    context: &'a Lowering<'a>,
     folder: &'a StackFolder,
     /// Templates are read once, however many minors share them.
     templates: BTreeMap<String, Option<Arc<Template>>>,
@@ -149,7 +151,7 @@ impl OneStack<'_> {
         notes: &mut Notes,
     ) -> Stack<StackTemplate> {
         let cluster_class = self.templates(files, "cluster-class/", Visible::ClusterClass, notes);
-        if cluster_class.is_empty() && notes.errors() == 0 {
+        if !files.templates.keys().any(|path| path.starts_with("cluster-class/")) {
             notes
                 .error(
                     "no-class",
@@ -163,7 +165,8 @@ impl OneStack<'_> {
         let addons = self.addons(files, notes);
         for rule in rules {
             let folder = format!("addons/{}/", rule.addon);
-            let there = files.addons.contains_key(rule.addon.as_str())
+            let there = self.has_broken_addons()
+                || files.addons.contains_key(rule.addon.as_str())
                 || files.templates.keys().any(|path| path.starts_with(&folder));
             if !there {
                 let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
@@ -194,6 +197,7 @@ impl OneStack<'_> {
             addons,
             images: images.unwrap_or_default(),
             compatibility: rules.to_vec(),
+            allow: allowances(&self.folder.stack, notes),
         }
     }
 
@@ -222,21 +226,33 @@ impl OneStack<'_> {
             let written = files.addons.get(addon.name.as_str())?;
             Some(place_at(written, &["spec", "dependsOn"]))
         };
-        check_dependencies(&addons, &place, notes);
+        // What an addon that is at fault is called, or is made of, is not known.
+        let whole = lowered.len() == files.addons.len() && !self.has_broken_addons();
+        if whole {
+            check_dependencies(&addons, &place, notes);
+        }
         let folders =
             files.templates.keys().filter_map(|path| path.strip_prefix("addons/")?.split('/').next());
         for folder in folders.collect::<std::collections::BTreeSet<_>>() {
-            if !files.addons.contains_key(folder) && notes.errors() == 0 {
-                let path = format!(
-                    "{}/addons/{folder}",
-                    self.folder.stack.source.path.trim_end_matches("/stack.yaml")
-                );
+            if !files.addons.contains_key(folder) && !self.has_broken_addons() {
+                let path = format!("{}/addons/{folder}", self.root());
                 notes
                     .error("no-addon", Place::file(path), format!("the addon `{folder}` has no `addon.yaml`"))
                     .hint("`stackloom new addon` writes one; or remove the folder");
             }
         }
         lowered
+    }
+
+    /// The stack's folder.
+    fn root(&self) -> &str {
+        self.folder.stack.source.path.trim_end_matches("/stack.yaml")
+    }
+
+    /// Whether an `addon.yaml` of the stack is at fault.
+    fn has_broken_addons(&self) -> bool {
+        let folder = format!("{}/", self.root());
+        self.context.definitions.broken.iter().any(|path| path.starts_with(&folder))
     }
 
     /// The templates whose paths begin with `prefix`.

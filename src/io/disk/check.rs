@@ -38,6 +38,12 @@ impl Sink for CheckSink {
         }
     }
 
+    fn sweep(&mut self, folder: TreePath) {
+        if let Some(comparison) = &mut self.comparison {
+            comparison.sweep(&folder);
+        }
+    }
+
     fn commit(&mut self, notes: &mut Notes, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let comparison = begun(self.comparison.as_mut())?;
         comparison.finish(notes)?;

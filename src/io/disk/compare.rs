@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
     note::{Fault, Notes},
+    remove::guard,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -20,7 +21,8 @@ pub(super) struct Comparison {
     root: PathBuf,
     scan: Scan,
     written: BTreeMap<TreePath, FileChange>,
-    kept: BTreeSet<String>,
+    /// Folders that are left as they are, and folders in them that are not.
+    kept: BTreeMap<String, bool>,
     /// What was found so far.
     pub(super) changes: Changes,
 }
@@ -33,7 +35,7 @@ impl Comparison {
             root: root.to_path_buf(),
             scan,
             written: BTreeMap::new(),
-            kept: BTreeSet::new(),
+            kept: BTreeMap::new(),
             changes: Changes::default(),
         })
     }
@@ -69,12 +71,18 @@ impl Comparison {
 
     /// Leaves a folder, or a file, as it is.
     pub(super) fn keep(&mut self, folder: &TreePath) {
-        self.kept.insert(folder.as_str().to_owned());
+        self.kept.insert(folder.as_str().to_owned(), true);
+    }
+
+    /// Does not leave a folder as it is, though it lies in one that is.
+    pub(super) fn sweep(&mut self, folder: &TreePath) {
+        self.kept.insert(folder.as_str().to_owned(), false);
     }
 
     /// Whether a path is left as it is.
     pub(super) fn is_kept(&self, path: &TreePath) -> bool {
-        self.kept.contains(path.as_str()) || path.folders().any(|folder| self.kept.contains(folder))
+        let said = path.folders().chain([path.as_str()]).filter_map(|folder| self.kept.get(folder));
+        said.last().copied().unwrap_or(false)
     }
 
     /// Whether a part of this run has a file at a path.
@@ -106,6 +114,7 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
+        guard(&self.changes, &|path| fs::read(self.root.join(path.as_str())).ok(), notes);
         Ok(removed)
     }
 

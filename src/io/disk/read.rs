@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::reason;
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Input, companion_folder, is_head_release, is_input},
+    world::{Input, companion_folder, holds_object, is_head_release, is_input, is_yaml},
     yaml::Sources,
 };
 
@@ -48,7 +48,7 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
             Err(wrong) => notes.append(wrong),
         }
     }
-    Ok(Input { sources: Sources::new(sources), companions })
+    Ok(Input { sources: Sources::new(sources), companions, folder: super::folder_in_repository(root)? })
 }
 
 /// What there is to read.
@@ -141,6 +141,12 @@ impl Found<'_> {
             }
         }
         if entry.file_type().is_dir() {
+            if !path.starts_with("generated/") && is_yaml(&path) {
+                self.notes
+                    .error("special-file", Place::file(&path), "this is a folder with the name of a file")
+                    .hint("rename it: a definition of this name would be looked for in vain");
+                return false;
+            }
             return !self.is_companion(&path, entry.path());
         }
         if is_input(&path) {
@@ -154,9 +160,15 @@ impl Found<'_> {
         if companion_folder(&format!("{path}/")).is_none() {
             return false;
         }
-        let mut inside = WalkDir::new(folder).min_depth(1).into_iter().filter_map(Result::ok);
-        if inside.any(|entry| !entry.file_type().is_dir()) {
-            self.companions.insert(path.to_owned());
+        let files = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok);
+        for entry in files.filter(|entry| !entry.file_type().is_dir()) {
+            let inside = self.path_of(entry.path());
+            // What cannot be read is not for this program to read: it may well be an object.
+            let holds = fs::read(entry.path()).map_or(true, |bytes| holds_object(&inside, &bytes));
+            if holds {
+                self.companions.insert(path.to_owned());
+                break;
+            }
         }
         true
     }

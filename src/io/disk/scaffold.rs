@@ -1,6 +1,6 @@
 //! Files that the user asked for by a command: definitions to begin with, schemas. Nothing is overwritten unasked.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io::Read as _, path::Path};
 
 use crate::note::Fault;
 
@@ -23,6 +23,36 @@ pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
     fs::write(path, text).map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
+/// What a file holds; none if there is none.
+pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Fault::because(format!("cannot read `{}`", path.display()), error)),
+    }
+}
+
+/// Replaces a file in one step, so that nobody finds half of it. A link to it stays one, and so do its permissions.
+pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
+    let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
+    let target = path.canonicalize().map_err(failed)?;
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let staged = target.with_file_name(format!(".{name}.stackloom-staged"));
+    let written = fs::write(&staged, text)
+        .and_then(|()| fs::set_permissions(&staged, fs::metadata(&target)?.permissions()))
+        .and_then(|()| fs::rename(&staged, &target));
+    if written.is_err() {
+        fs::remove_file(&staged).ok();
+    }
+    written.map_err(failed)
+}
+
+/// Removes a file.
+pub fn remove(path: &Path) -> Result<(), Fault> {
+    fs::remove_file(path)
+        .map_err(|error| Fault::because(format!("cannot remove `{}`", path.display()), error))
+}
+
 /// Writes files below a folder, by their paths in it.
 pub fn write_all(root: &Path, files: &BTreeMap<String, String>) -> Result<(), Fault> {
     files.iter().try_for_each(|(path, text)| write(&root.join(path), text))
@@ -34,4 +64,46 @@ pub fn folder_name(path: &Path) -> Result<String, Fault> {
         .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
     let last = whole.components().next_back().map(|last| last.as_os_str().to_string_lossy().into_owned());
     Ok(last.unwrap_or_default())
+}
+
+/// The longest file that a user names to be looked at: whole clusters are exported as one.
+const EXPORT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A file that the user named on the command line; `-` is standard input.
+pub fn named(path: &Path) -> Result<String, Fault> {
+    let shown = path.display();
+    let failed = |error| {
+        Fault::because(format!("cannot read `{shown}`"), error)
+            .hint("give a file that is there, or `-` for standard input")
+    };
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(EXPORT_LIMIT + 1).read_to_end(&mut bytes)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(EXPORT_LIMIT + 1).read_to_end(&mut bytes))
+    };
+    if read.map_err(failed)? as u64 > EXPORT_LIMIT {
+        return Err(Fault::new(format!("`{shown}` is longer than {EXPORT_LIMIT} bytes"))
+            .hint("export fewer objects at a time"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        Fault::because(format!("`{shown}` is not UTF-8 text"), error).hint("save it as UTF-8")
+    })
+}
+
+/// Where a folder, which may not be there yet, lies in the git repository around it: by the nearest `.git` above it, as
+/// git itself looks for one. None outside of a repository.
+pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
+    let whole = std::path::absolute(path)
+        .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
+    let there = whole.ancestors().find(|folder| folder.is_dir()).unwrap_or(&whole);
+    let rest = whole.strip_prefix(there).unwrap_or(Path::new(""));
+    let there = there
+        .canonicalize()
+        .map_err(|error| Fault::because(format!("cannot open the folder `{}`", there.display()), error))?;
+    let whole = there.join(rest);
+    let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
+    let inside = whole.strip_prefix(top).unwrap_or(Path::new(""));
+    let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
+    Ok(parts.map(|parts| parts.join("/")))
 }

@@ -155,6 +155,12 @@ impl Sink for DiskSink {
         }
     }
 
+    fn sweep(&mut self, folder: TreePath) {
+        if let Some(open) = &mut self.open {
+            open.comparison.sweep(&folder);
+        }
+    }
+
     fn commit(&mut self, notes: &mut Notes, _message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let Some(removed) = self.finish(notes)? else { return Ok(self.abandon()) };
         let changes = self.publish(&removed)?;

@@ -23,7 +23,8 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
-    tree::{Changes, FileChange, Part, Sink, TreePath, is_ours},
+    remove::guard,
+    tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
 /// A sink that commits `generated/`, and only it.
@@ -74,7 +75,6 @@ impl CommitSink {
         let open = begun(open.as_mut())?;
         let mut found = Notes::new();
         let stays = |path: &TreePath| disk.is_written(path) || disk.is_kept(path);
-        let is_ours = |id: Oid| repository.inner.find_blob(id).is_ok_and(|blob| is_ours(blob.content()));
         for path in &open.head.strange {
             note_foreign_in_head(&mut found, path);
         }
@@ -83,11 +83,18 @@ impl CommitSink {
                 continue;
             }
             // What lies on disk has been judged there.
-            if !disk.is_on_disk(path) && !is_ours(entry.id) {
+            let known =
+                disk.is_on_disk(path) || entry.is_file() && repository.has_ours(entry.id, path.as_str())?;
+            if !known {
                 note_foreign_in_head(&mut found, path.as_str());
             }
             open.changes.record_removed(path.clone());
         }
+        let old = |path: &TreePath| {
+            let entry = open.head.entries.get(path)?;
+            Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
+        };
+        guard(&open.changes, &old, &mut found);
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)
@@ -95,7 +102,7 @@ impl CommitSink {
                     || open.head.entries.contains_key(&path)
                     || disk.is_on_disk(&path)
             });
-            if !known && !is_ours(id) {
+            if !known && !repository.has_ours(id, &path)? {
                 note_foreign(&mut found, &path, "the index has this file, and stackloom did not write it");
             }
         }
@@ -200,6 +207,10 @@ impl Sink for CommitSink {
         self.disk.keep(folder);
     }
 
+    fn sweep(&mut self, folder: TreePath) {
+        self.disk.sweep(folder);
+    }
+
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let removed = match self.disk.finish(notes)? {
             Some(removed) if self.drop_stale(notes)? => removed,
@@ -239,6 +250,10 @@ fn commit(repository: &Repository, open: &Open, tree: Oid, message: &str) -> Res
 /// Has the branch name a commit, if it still names what it named when the run began.
 fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str) -> Result<(), Fault> {
     let inner = &repository.inner;
+    // A branch may have been left that did not move itself.
+    if repository.tip()? != *tip {
+        return Err(moved_meanwhile("HEAD"));
+    }
     let (name, log) = match tip {
         Tip::Branch(name, None) => (name.as_str(), format!("commit (initial): {subject}")),
         Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
@@ -257,8 +272,7 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
                 sleep(Duration::from_millis(50));
             }
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                return Err(Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
-                    .hint("someone else committed; run this again on what is there now"));
+                return Err(moved_meanwhile(name));
             }
             Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
         }
@@ -268,6 +282,11 @@ fn move_reference(repository: &Repository, tip: &Tip, commit: Oid, subject: &str
     fs::File::open(folder.join(name))
         .and_then(|file| file.sync_all())
         .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
+}
+
+fn moved_meanwhile(name: &str) -> Fault {
+    Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
+        .hint("someone else committed, or changed to another branch; run this again on what is there now")
 }
 
 /// What is said when the commit is there and the rest is not.

@@ -6,6 +6,7 @@ mod commit;
 mod index;
 mod lock;
 mod objects;
+mod revision;
 mod sign;
 mod trees;
 
@@ -17,7 +18,7 @@ use std::{
 use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryState, Signature};
 
 use super::disk::Workspace;
-use crate::note::Fault;
+use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 
@@ -89,6 +90,21 @@ impl Repository {
         &self.work_tree
     }
 
+    /// What HEAD has at a path of the fleet; none if there is no such file, or no commit.
+    pub fn committed(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
+        let Some(commit) = self.tip()?.commit() else { return Ok(None) };
+        let whole = format!("{}{path}", self.prefix);
+        let read = || {
+            let entry = self.inner.find_commit(commit)?.tree()?.get_path(Path::new(&whole))?;
+            Ok::<_, git2::Error>(self.inner.find_blob(entry.id())?.content().to_vec())
+        };
+        match read() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(Fault::because(format!("cannot read `{path}` in HEAD"), error)),
+        }
+    }
+
     /// Who commits, as author and as committer.
     pub fn identity(&self) -> Result<(Signature<'static>, Signature<'static>), Fault> {
         let unknown = |error: git2::Error| match error.code() {
@@ -102,6 +118,29 @@ impl Repository {
             self.inner.author_from_env().map_err(unknown)?,
             self.inner.committer_from_env().map_err(unknown)?,
         ))
+    }
+
+    /// Whether a blob begins as the program's own files do.
+    fn has_ours(&self, id: Oid, path: &str) -> Result<bool, Fault> {
+        match self.inner.find_blob(id) {
+            Ok(blob) => Ok(is_ours(blob.content())),
+            Err(error) if error.code() == ErrorCode::NotFound && self.is_partial() => Err(Fault::because(
+                format!("`{path}` goes, and HEAD's copy of it, which says whose it is, is not in this partial clone"),
+                error,
+            )
+            .hint("get what is missing: `git sparse-checkout add generated`, or `git checkout HEAD -- generated`")),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether objects may be missing here that git would fetch when it wants them. libgit2 does not.
+    fn is_partial(&self) -> bool {
+        let config = self.inner.config().and_then(|mut config| config.snapshot());
+        let found = config.and_then(|config| {
+            let mut entries = config.entries(Some("^remote\\..*\\.promisor$"))?;
+            Ok(entries.next().is_some())
+        });
+        found.unwrap_or(false)
     }
 
     fn around(inner: git2::Repository, workspace: &Workspace) -> Result<Self, Fault> {
@@ -188,9 +227,18 @@ fn heed_environment(config: &mut Config) -> Result<(), git2::Error> {
 fn cannot_open(root: &Path, error: git2::Error) -> Fault {
     let text = error.message().to_lowercase();
     let hint = if error.code() == ErrorCode::Owner {
+        // The message has the path that git, too, compares with.
+        let path =
+            error.message().split('\'').nth(1).map_or_else(|| root.display().to_string(), str::to_owned);
+        let elsewhere =
+            ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_COUNT"].iter().any(|name| env::var_os(name).is_some());
+        let note = if elsewhere {
+            "; only `~/.gitconfig` and the system's configuration count for this"
+        } else {
+            ""
+        };
         format!(
-            "it belongs to someone else; trust it with `git config --global --add safe.directory {}`",
-            root.display()
+            "it belongs to someone else; if you trust it: `git config --global --add safe.directory {path}`{note}"
         )
     } else if text.contains("object format") || text.contains("objectformat") {
         "repositories with sha256 objects are not supported; make one with `git init --object-format=sha1`"

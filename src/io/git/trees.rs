@@ -29,6 +29,11 @@ impl Entry {
     pub(super) fn is_folder(self) -> bool {
         self.mode == FOLDER
     }
+
+    /// Whether it is a file or a link, and so has content; the commit of a submodule has none.
+    pub(super) fn is_file(self) -> bool {
+        matches!(self.mode >> 12, 0o10 | 0o12)
+    }
 }
 
 /// Everything that a commit has below `generated/`; numbered releases as one entry each.

@@ -4,7 +4,7 @@
 use super::{
     super::{
         Drawn, Target, context,
-        flux::{Kustomization, path, secret_reference, sources},
+        flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
 };
@@ -77,7 +77,7 @@ impl Renderer<'_> {
         spec.set_filled("dependsOn", helm.depends_on.iter().map(|name| named(name)).collect::<Vec<_>>());
         spec.set("install", action(helm, "Create", true));
         spec.set("upgrade", action(helm, "CreateReplace", false));
-        if cluster.management.standby {
+        if helm.suspended || cluster.management.standby {
             spec.set("suspend", true);
         }
         spec.set_filled("valuesFrom", self.values_from(notes)?);
@@ -158,18 +158,24 @@ impl Renderer<'_> {
         let Some(manifests) = &self.addon.manifests else { return };
         let (cluster, name) = (&self.plan.cluster, self.addon.frozen.addon.name.as_str());
         let folder = part.join("manifests").join(name);
+        let before = drawn.objects.len();
         for template in &self.addon.frozen.manifests {
-            if let Some(objects) = template.template.render(&self.context, notes) {
+            if let Some(objects) = template.template.objects(&self.context, notes) {
                 let source = format!("{} of {}", template.path, self.plan.release.name);
                 drawn.add_rendered(&folder, &source, Target::Workload, objects);
             }
+        }
+        if drawn.objects.len() == before {
+            let marker = nothing(name);
+            drawn.add_rendered(&folder, &cluster.file, Target::Workload, vec![marker]);
         }
         let kustomization = Kustomization {
             namespace: cluster.namespace.to_string(),
             depends_on: manifests.depends_on.clone(),
             kube_config: Some(self.kube_config()),
-            orphan: manifests.protected,
+            on_deletion: if manifests.orphan { OnDeletion::Orphan } else { OnDeletion::AsPrune },
             protected: manifests.protected,
+            suspended: manifests.suspended,
             ..Kustomization::new(
                 &cluster.management,
                 &self.plan.fleet,
@@ -180,6 +186,22 @@ impl Renderer<'_> {
         let file = part.join("addons").join(&format!("{name}.manifests.yaml"));
         drawn.add(file, &cluster.file, Target::Management, kustomization.object());
     }
+}
+
+/// Manifests may come to nothing in some cluster. Git keeps no empty folder, and a Kustomization without its folder
+/// fails for good, with all that wait for it.
+fn nothing(addon: &str) -> Node {
+    let mut metadata = Mapping::new();
+    metadata.set("name", format!("{addon}.stackloom"));
+    metadata.set("namespace", "kube-system");
+    let mut data = Mapping::new();
+    data.set("objects", "none for this cluster");
+    let mut root = Mapping::new();
+    root.set("apiVersion", "v1");
+    root.set("kind", "ConfigMap");
+    root.set("metadata", metadata);
+    root.set("data", data);
+    root.into()
 }
 
 fn named(name: &str) -> Node {

@@ -33,6 +33,17 @@ pub(in crate::render) enum Health<'a> {
     Available(&'a Cluster),
 }
 
+/// What deleting a Kustomization does to what it applied.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::render) enum OnDeletion {
+    /// It stays.
+    Orphan,
+    /// It goes, unless it is protected.
+    Delete,
+    /// What `prune` says.
+    AsPrune,
+}
+
 /// A Kustomization; the fields that most of them share have their values from [`Kustomization::new`].
 #[derive(Clone, Debug)]
 pub(in crate::render) struct Kustomization<'a> {
@@ -47,8 +58,8 @@ pub(in crate::render) struct Kustomization<'a> {
     pub decryption: Option<&'a Decryption>,
     pub kube_config: Option<String>,
     pub prune: bool,
-    /// Whether deleting the Kustomization leaves what it applied.
-    pub orphan: bool,
+    /// What deleting the Kustomization does to what it applied.
+    pub on_deletion: OnDeletion,
     /// Whether git alone cannot delete the Kustomization itself.
     pub protected: bool,
     /// Whether a management cluster on standby suspends it.
@@ -76,7 +87,7 @@ impl<'a> Kustomization<'a> {
             decryption: None,
             kube_config: None,
             prune: true,
-            orphan: true,
+            on_deletion: OnDeletion::Orphan,
             protected: false,
             suspendable: true,
             suspended: false,
@@ -112,8 +123,10 @@ impl<'a> Kustomization<'a> {
         spec.set("timeout", timeout);
         spec.set("path", self.path.as_str());
         spec.set("prune", self.prune);
-        if self.orphan {
-            spec.set("deletionPolicy", "Orphan");
+        match self.on_deletion {
+            OnDeletion::Orphan => spec.set("deletionPolicy", "Orphan"),
+            OnDeletion::Delete => spec.set("deletionPolicy", "Delete"),
+            OnDeletion::AsPrune => {}
         }
         spec.set("sourceRef", sources::reference(self.fleet, self.management, &self.namespace));
         spec.set_filled(

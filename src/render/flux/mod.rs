@@ -11,7 +11,7 @@ use super::{
     release_folder,
 };
 use crate::{
-    model::{Label, ManagementCluster},
+    model::{Label, ManagementCluster, RemovalStep},
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, namespace_name, release_name},
     tree::TreePath,
@@ -21,7 +21,7 @@ use crate::{
 
 use kustomization::Health;
 
-pub(super) use kustomization::{Kustomization, secret_reference};
+pub(super) use kustomization::{Kustomization, OnDeletion, secret_reference};
 
 /// The namespace of Flux and of its objects that belong to no tenant.
 pub const NAMESPACE: &str = "flux-system";
@@ -29,6 +29,13 @@ pub const NAMESPACE: &str = "flux-system";
 /// The folder of the engine's objects.
 fn flux_folder(management: &ManagementCluster) -> TreePath {
     management_folder(management).join("flux")
+}
+
+/// The folder of the engine's objects for a cluster.
+pub(super) fn cluster_folder(plan: &ClusterPlan) -> TreePath {
+    let cluster = &plan.cluster;
+    let folder = flux_folder(&cluster.management).join("clusters");
+    folder.join(cluster.namespace.as_str()).join(cluster.name.as_str())
 }
 
 /// What a management cluster has of its own: the entry, the source, the releases, the charts.
@@ -55,7 +62,7 @@ pub(super) fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn
         let file = folder.join("releases").join(&format!("{}.yaml", release.name));
         drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
     }
-    for (file, object) in sources::charts(&plan.charts) {
+    for (file, object) in sources::charts(&plan.charts, management.standby) {
         drawn.add(
             folder.join("charts").join(&file),
             "the charts of the releases",
@@ -78,19 +85,31 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     let (cluster, names) = (&plan.cluster, &plan.names);
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
-    let folder =
-        flux_folder(management).join("clusters").join(cluster.namespace.as_str()).join(cluster.name.as_str());
-    let of = |name: &str, at: String| Kustomization::new(management, &plan.fleet, name.to_owned(), at);
+    let folder = cluster_folder(plan);
+    let leaving = cluster.removal.as_ref();
+    let deleting = leaving.is_some_and(|removal| removal.step == RemovalStep::Delete);
+    let of = |name: &str, at: String| Kustomization {
+        on_deletion: if leaving.is_some() { OnDeletion::Delete } else { OnDeletion::Orphan },
+        ..Kustomization::new(management, &plan.fleet, name.to_owned(), at)
+    };
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
         drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
     };
     // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
     let paused = cluster.suspend.is_some();
+    // A cluster that leaves may be one that never came up, of a release that never will: neither may hold it back.
+    let mut needed = vec![namespace_name(cluster.namespace.as_str())];
+    if leaving.is_none() {
+        needed.insert(0, release_name(&plan.release.name));
+    }
     add(
         "cluster.yaml",
         Kustomization {
-            depends_on: vec![release_name(&plan.release.name), namespace_name(cluster.namespace.as_str())],
-            health: if paused { Health::None } else { Health::ControlPlaneInitialized(cluster) },
+            depends_on: needed,
+            health: match paused || leaving.is_some() {
+                true => Health::None,
+                false => Health::ControlPlaneInitialized(cluster),
+            },
             ..of(&names.cluster, path(management, &part.join("cluster")))
         },
     );
@@ -98,8 +117,9 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
         "ready.yaml",
         Kustomization {
             depends_on: vec![names.cluster.clone()],
-            health: Health::Available(cluster),
-            suspended: paused,
+            health: if leaving.is_some() { Health::None } else { Health::Available(cluster) },
+            // Suspended, it would leave behind what it applied.
+            suspended: paused && leaving.is_none(),
             ..of(&names.ready, path(management, &part.join("ready")))
         },
     );
@@ -109,8 +129,10 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
             Kustomization {
                 depends_on: vec![namespace_name(cluster.namespace.as_str())],
                 decryption: management.decryption.as_ref(),
-                // What users keep beside a cluster are its credentials: git alone never takes them away.
+                // What users keep beside a cluster are its credentials: git alone never takes them away, and they
+                // last until the cluster is on its way out.
                 prune: false,
+                on_deletion: if deleting { OnDeletion::Delete } else { OnDeletion::Orphan },
                 ..of(&names.objects, user_path(management, companion))
             },
         );
@@ -123,24 +145,35 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
             ..of(&names.addons, path(management, &part.join("addons")))
         },
     );
-    let mut markers = |folder: &str, data| {
+    markers(plan, &part, drawn);
+    delivery::draw(plan, &part, input, drawn, notes);
+}
+
+/// A Kustomization applies something, and git keeps no empty folder: this says in each what the cluster should have.
+fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
+    let cluster = &plan.cluster;
+    let mut add = |folder: &str, data| {
         let file = part.join(folder).join(&format!("configmap-{}.{folder}.yaml", cluster.name));
         drawn.add(file, &cluster.file, Target::Management, marker(plan, folder, data));
     };
     let mut ready = Mapping::new();
     ready.set("release", plan.release.name.as_str());
     ready.set("kubernetes", format!("v{}", plan.release.kubernetes));
-    markers("ready", ready);
+    add("ready", ready);
     let mut addons = Mapping::new();
     for addon in &plan.addons {
         let version = addon.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
         addons.set(addon.frozen.addon.name.as_str(), version);
     }
-    markers("addons", addons);
-    delivery::draw(plan, &part, input, drawn, notes);
+    add("addons", addons);
+    if let Some(removal) = cluster.removal.as_ref().filter(|removal| removal.step == RemovalStep::Delete) {
+        let mut data = Mapping::new();
+        data.set("reason", removal.reason.as_str());
+        data.set("removal", removal.step.as_str());
+        add("cluster", data);
+    }
 }
 
-/// A Kustomization applies something, and git keeps no empty folder: this says in each what the cluster should have.
 fn marker(plan: &ClusterPlan, what: &str, data: Mapping) -> Node {
     let cluster = &plan.cluster;
     let mut metadata = Mapping::new();

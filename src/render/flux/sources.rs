@@ -70,7 +70,7 @@ pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
 }
 
 /// The source objects of charts, with their files: one per version, one per classic repository.
-pub(in crate::render) fn charts(charts: &[ChartSource]) -> Vec<(String, Node)> {
+pub(in crate::render) fn charts(charts: &[ChartSource], suspended: bool) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
     for chart in charts {
@@ -84,6 +84,11 @@ pub(in crate::render) fn charts(charts: &[ChartSource]) -> Vec<(String, Node)> {
                     objects.push((format!("{}.yaml", chart.repository_name()), helm_repository(chart)));
                 }
             }
+        }
+    }
+    if suspended {
+        for spec in objects.iter_mut().filter_map(|(_, object)| object.as_mapping_mut()?.get_mut("spec")) {
+            spec.as_mapping_mut().into_iter().for_each(|spec| spec.set("suspend", true));
         }
     }
     objects

@@ -6,6 +6,7 @@ mod clock;
 mod constraint;
 mod error;
 mod evaluate;
+mod facts;
 mod format;
 mod functions;
 mod json;

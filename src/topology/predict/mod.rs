@@ -3,10 +3,12 @@
 pub mod apply;
 pub mod change;
 pub mod create;
+pub mod forecast;
 pub mod kubeadm;
 pub mod objects;
 pub mod provider;
 pub mod reconcile;
+pub mod report;
 pub mod rollout;
 pub mod running;
 pub mod verdict;

@@ -57,6 +57,11 @@ pub struct Instants<'a> {
     pub machines: &'a str,
 }
 
+impl Instants<'_> {
+    /// Neither is known: a `rollout.after` that is new counts, whenever it is, and one that stands already does not.
+    pub const UNKNOWN: Self = Self { now: "", machines: "" };
+}
+
 impl Rollout {
     fn new(role: String, basis: Basis) -> Self {
         Self {
@@ -108,9 +113,20 @@ fn machine_kind(reference: &Value) -> String {
 }
 
 /// Whether `rollout.after` lies between the making of the machines and now.
-fn is_due(object: &Value, instants: Instants<'_>) -> bool {
-    let after = text(object, &["spec", "rollout", "after"]);
+fn is_due(old: &Value, new: &Value, instants: Instants<'_>) -> bool {
+    let [before, after] = [old, new].map(|object| text(object, &["spec", "rollout", "after"]));
+    if instants.now.is_empty() {
+        return !after.is_empty() && before != after;
+    }
     !after.is_empty() && after < instants.now && instants.machines < after
+}
+
+/// The reason in upstream's words, or with the instant where it is not known whether it has passed.
+fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
+    match instants.now {
+        "" => format!("{kind} spec.rollout.after is {}", text(new, &["spec", "rollout", "after"])),
+        _ => format!("{kind} spec.rolloutAfter expired"),
+    }
 }
 
 fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
@@ -119,8 +135,8 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
     let mut rollout = Rollout::new("control-plane".to_owned(), basis);
     rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
-    if is_due(new, instants) {
-        rollout.reasons.push("KubeadmControlPlane spec.rolloutAfter expired".to_owned());
+    if is_due(old, new, instants) {
+        rollout.reasons.push(due_reason("KubeadmControlPlane", new, instants));
     }
     let versions = [old, new].map(|object| text(object, Contract::VERSION));
     rollout.reasons.extend(version_reason(versions[0], versions[1]));
@@ -165,8 +181,8 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
         get(object, &path).cloned().unwrap_or_default()
     };
     rollout.replicas = get(new, &["spec", "replicas"]).and_then(Value::as_i64);
-    if is_due(new, instants) {
-        rollout.reasons.push("MachineDeployment spec.rolloutAfter expired".to_owned());
+    if is_due(old, new, instants) {
+        rollout.reasons.push(due_reason("MachineDeployment", new, instants));
     }
     let words = |value: Value| value.as_str().unwrap_or_default().to_owned();
     let versions = [old, new].map(|object| words(of(object, &["version"])));

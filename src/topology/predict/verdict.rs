@@ -77,7 +77,7 @@ pub struct Verdict {
 }
 
 const ADMISSION: &str = "core/webhooks/admission";
-const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
+pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
 const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
 const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
@@ -105,15 +105,20 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
     all
 }
 
+/// Upstream reports some refusals twice; here each is told once.
 fn refused(change: &Change, meaning: Meaning, subject: &str, source: &'static str) -> Verdict {
-    let fields = change.faults.iter().map(|fault| fault.error.field.clone());
-    Verdict {
-        subject: subject.to_owned(),
-        meaning,
-        fields: fields.filter(|field| !field.is_empty()).collect(),
-        reasons: change.faults.iter().map(ToString::to_string).collect(),
-        source,
+    let mut verdict =
+        Verdict { subject: subject.to_owned(), meaning, fields: Vec::new(), reasons: Vec::new(), source };
+    for fault in &change.faults {
+        let (field, reason) = (&fault.error.field, fault.to_string());
+        if !field.is_empty() && !verdict.fields.contains(field) {
+            verdict.fields.push(field.clone());
+        }
+        if !verdict.reasons.contains(&reason) {
+            verdict.reasons.push(reason);
+        }
     }
+    verdict
 }
 
 /// The part of a cluster that a role belongs to; none for the Cluster itself.

@@ -77,16 +77,25 @@ impl Shell {
 
 #[test]
 fn what_the_readme_shows_is_what_happens() {
-    let Ok(text) = fs::read_to_string(support::package().join("README.md")) else { return };
+    follow("README.md");
+}
+
+#[test]
+fn what_the_tutorial_shows_is_what_happens() {
+    follow("docs/start.md");
+}
+
+fn follow(document: &str) {
+    let text = fs::read_to_string(support::package().join(document)).unwrap();
     let steps = steps(&text);
-    assert!(!steps.is_empty(), "README.md shows no command");
+    assert!(!steps.is_empty(), "{document} shows no command");
     let root = sandbox::folder();
     let mut shell = Shell::new(root.path());
     for Step { line, command, output } in steps {
         let printed = shell.run(&command);
         assert!(
             matches(&output, &printed),
-            "README.md:{line}: $ {command}\nshould print\n{output}\nand prints\n{printed}"
+            "{document}:{line}: $ {command}\nshould print\n{output}\nand prints\n{printed}"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! What holds for every fleet.
 
 mod disk;
+mod edits;
 mod releases;
 mod shuffle;
 mod size;
@@ -40,7 +41,7 @@ impl World for Scrambled {
         for source in all {
             sources.add(&source.path, source.text);
         }
-        Ok(Input { sources, companions: input.companions })
+        Ok(Input { sources, ..input })
     }
 }
 

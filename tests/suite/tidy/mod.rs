@@ -52,15 +52,37 @@ fn nothing_is_left_for_later() {
 fn every_rule_is_in_the_table() {
     let table = fs::read_to_string(support::package().join("src/check/mod.rs")).unwrap();
     let table = table.split_once("pub static RULES").unwrap().1.split_once("];").unwrap().0.to_owned();
-    let rules = rust_files("src/check");
+    let mut rules = rust_files("src/check");
+    rules.retain(|(path, _)| !path.ends_with("/mod.rs") && !path.starts_with("src/check/lints/"));
     let mut names = Vec::new();
-    for (path, text) in rules.iter().filter(|(path, _)| !path.ends_with("/mod.rs")) {
+    for (path, text) in &rules {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
         assert!(text.contains("static RULE: Rule"), "{path} holds no rule");
         assert!(table.contains(&format!("&{stem}::RULE")), "the rule of {path} is not in RULES");
         names.push(stem.to_owned());
     }
     assert_eq!(stackloom::check::RULES.len(), names.len());
+}
+
+#[test]
+fn every_lint_is_in_its_table_and_in_the_documents() {
+    let documents = fs::read_to_string(support::package().join("docs/checks.md")).unwrap();
+    let lints = rust_files("src/check/lints");
+    let count = lints.iter().filter(|(_, text)| text.contains("pub(super) static LINT: Lint")).count();
+    assert_eq!(stackloom::check::lints::LINTS.len(), count);
+    for lint in stackloom::check::lints::LINTS {
+        let file = format!("src/check/lints/{}.rs", lint.name.replace('-', "_"));
+        assert!(lints.iter().any(|(path, _)| *path == file), "{file} is not there");
+        assert!(
+            documents.contains(&format!("| `{}` |", lint.name)),
+            "docs/checks.md does not name {}",
+            lint.name
+        );
+        for case in ["", "-allowed"] {
+            let case = format!("tests/cases/lint-{}{case}", lint.name);
+            assert!(support::package().join(&case).is_dir(), "{case} is not there");
+        }
+    }
 }
 
 /// `init` and `new` begin with copies of our own stacks; a file added there must not be forgotten here.

@@ -1,0 +1,33 @@
+//! Lints of a class, and what a stack allows of them.
+
+use super::{Check, Finder, Rule};
+use crate::release::Release;
+
+pub(super) static RULE: Rule = Rule {
+    name: "class-lint",
+    docs: "Cluster API takes the class, and some cluster gets what nobody meant. Each lint has a name of its own, which is \
+           the code of its messages, and by which `spec.allow` of `stack.yaml` allows it with a reason.",
+    check: Check::Release(check),
+};
+
+fn check(release: &Release, finder: &mut Finder<'_>) {
+    let place = |origin| finder.input.sources.place(origin);
+    for found in finder.classes.lints.found(release) {
+        let note = finder.notes.error(found.lint, place(found.origin), &*found.message);
+        note.hint(&*found.hint);
+        let stack = &release.stack;
+        note.hint(format!(
+            "or allow it in stacks/{stack}/stack.yaml: `allow: [{{ rule: {}, reason: … }}]`",
+            found.lint
+        ));
+    }
+    for wrong in finder.classes.lints.wrong(release) {
+        let place = place(wrong.origin);
+        let note = if wrong.error {
+            finder.notes.error("unknown-lint", place, &*wrong.message)
+        } else {
+            finder.notes.warning("unused-allowance", place, &*wrong.message)
+        };
+        note.hint(&*wrong.hint);
+    }
+}

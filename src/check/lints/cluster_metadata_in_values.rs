@@ -1,0 +1,37 @@
+//! What changes with every rebase or upgrade, in what machines are made from.
+
+use super::{
+    Found, Lint,
+    class::{Value, View},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "cluster-metadata-in-values",
+    docs: "The labels and annotations of the Cluster, and the name of its class, in what machines are made from: an \
+           annotation that Cluster API itself sets during an upgrade rotates the templates twice, a label that someone adds \
+           replaces all machines, and so does every rebase.",
+    find,
+};
+
+const CHANGING: [&str; 3] =
+    ["builtin.cluster.metadata", "builtin.cluster.topology.class", "builtin.cluster.topology.classRef"];
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    for operation in view.operations.iter().filter(|operation| operation.of_machines) {
+        let source = match &operation.value {
+            Value::Template(source, _) | Value::Variable(source) => source,
+            Value::Other => continue,
+        };
+        if let Some(name) = CHANGING.iter().find(|name| source.contains(*name)) {
+            found.push(Found {
+                lint: LINT.name,
+                origin: operation.origin,
+                message: format!(
+                    "the patch `{}` puts `{name}` into what machines are made from",
+                    operation.patch
+                ),
+                hint: "use a variable of the class for what machines have to know".to_owned(),
+            });
+        }
+    }
+}

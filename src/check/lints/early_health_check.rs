@@ -1,0 +1,47 @@
+//! Health checks that give up before a node can be ready.
+
+use super::{
+    Found, Lint,
+    class::{View, items},
+};
+use crate::yaml::Node;
+
+pub(super) static LINT: Lint = Lint {
+    name: "early-health-check",
+    docs: "A new node is not Ready before the CNI runs on it, which is an addon and comes after the control plane. A health \
+           check that waits for less than five minutes replaces the machines of a new cluster again and again.",
+    find,
+};
+
+const ENOUGH: i64 = 300;
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    let mut owners: Vec<(String, &Node)> = Vec::new();
+    owners
+        .extend(view.class.at(&["spec", "controlPlane"]).map(|node| ("the control plane".to_owned(), node)));
+    for worker in items(view.class, &["spec", "workers", "machineDeployments"]) {
+        let name = worker.get("class").and_then(Node::as_str).unwrap_or_default();
+        owners.push((format!("workers of class `{name}`"), worker));
+    }
+    for (owner, node) in owners {
+        let checks = ["healthCheck", "checks"];
+        let startup = node.at(&[&checks[..], &["nodeStartupTimeoutSeconds"]].concat());
+        let mut early = Vec::new();
+        // Zero turns the check off.
+        early.extend(startup.filter(|node| node.as_int().is_some_and(|value| value > 0 && value < ENOUGH)));
+        for condition in items(node, &[&checks[..], &["unhealthyNodeConditions"]].concat()) {
+            let ready = condition.get("type").and_then(Node::as_str) == Some("Ready");
+            let timeout = condition.get("timeoutSeconds");
+            let short = timeout.filter(|node| node.as_int().is_some_and(|value| value < ENOUGH));
+            early.extend(short.filter(|_| ready));
+        }
+        for node in early {
+            found.push(Found {
+                lint: LINT.name,
+                origin: node.origin,
+                message: format!("the health check of {owner} waits {} s", node.as_int().unwrap_or_default()),
+                hint: format!("wait for {ENOUGH} s at least: until the CNI is there, no node is ready"),
+            });
+        }
+    }
+}

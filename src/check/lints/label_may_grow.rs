@@ -1,0 +1,42 @@
+//! Labels made of names that may be too long for them.
+
+use super::{
+    Found, Lint,
+    class::View,
+    probe::{Fill, LONG, builtin, data, texts},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "label-may-grow",
+    docs: "The value of a label has 63 characters at most, and names of clusters and pools may have as many by themselves: \
+           a label made of such a name and more is refused for the first cluster with a long name.",
+    find,
+};
+
+const LIMIT: usize = 63;
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    let mut data = data(view, Fill::All);
+    data["builtin"] = builtin(LONG);
+    for operation in &view.operations {
+        let Some(made) = operation.made(&data) else { continue };
+        let mut longest = 0;
+        texts(&made, operation.path, &mut |path, text| {
+            let is_label = path.to_ascii_lowercase().contains("labels/");
+            if is_label && text.contains(LONG) {
+                longest = longest.max(text.chars().count());
+            }
+        });
+        if longest > LIMIT {
+            found.push(Found {
+                lint: LINT.name,
+                origin: operation.origin,
+                message: format!(
+                    "the patch `{}` makes a label of up to {longest} characters, and {LIMIT} are allowed",
+                    operation.patch
+                ),
+                hint: format!("cut it: `| trunc {LIMIT} | trimSuffix \"-\"`"),
+            });
+        }
+    }
+}

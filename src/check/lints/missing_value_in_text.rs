@@ -1,0 +1,32 @@
+//! Values that are not there, printed.
+
+use super::{
+    Found, Lint,
+    class::View,
+    probe::{Fill, data},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "missing-value-in-text",
+    docs: "A template that prints a variable which is not set prints `<no value>`, without an error: it ends up in a name, a \
+           file or an argument.",
+    find,
+};
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    let data = data(view, Fill::Least);
+    for operation in &view.operations {
+        if operation.rendered(&data).is_some_and(|text| text.contains("<no value>")) {
+            found.push(Found {
+                lint: LINT.name,
+                origin: operation.origin,
+                message: format!(
+                    "the patch `{}` prints `<no value>` for a variable that is not set",
+                    operation.patch
+                ),
+                hint: "give the variable a default, make it required, or guard it with `enabledIf` or `with`"
+                    .to_owned(),
+            });
+        }
+    }
+}

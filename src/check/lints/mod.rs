@@ -1,0 +1,160 @@
+//! Lints of a class: what Cluster API takes, and what then does something that nobody meant. One file each, one table.
+//!
+//! Each trap has been seen with Cluster API's own code. A stack allows a lint by name, with its reason (`spec.allow` in
+//! `stack.yaml`). Most of them render the class' templates with made-up values that its schemas take, so that what counts
+//! is the result and not how a template is written.
+
+mod autoscaler_in_class;
+mod class;
+mod cluster_metadata_in_values;
+mod early_health_check;
+mod integer_comparison;
+mod label_may_grow;
+mod large_number_in_text;
+mod metadata_patch_rolls;
+mod missing_value_in_text;
+mod probe;
+mod renders_empty;
+mod topology_version;
+mod version_like_text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::class::View;
+use crate::{
+    definition::closest,
+    model::{Allowance, StackId},
+    plan::Plan,
+    release::Release,
+    yaml::Origin,
+};
+
+/// A lint.
+#[derive(Debug)]
+pub struct Lint {
+    /// Its name: the code of its messages, and what a stack allows.
+    pub name: &'static str,
+    /// What it finds, and what would happen.
+    pub docs: &'static str,
+    /// Finds it.
+    find: fn(&View<'_>, &mut Vec<Found>),
+}
+
+/// All lints, by name.
+pub static LINTS: [&Lint; 11] = [
+    &autoscaler_in_class::LINT,
+    &cluster_metadata_in_values::LINT,
+    &early_health_check::LINT,
+    &integer_comparison::LINT,
+    &label_may_grow::LINT,
+    &large_number_in_text::LINT,
+    &metadata_patch_rolls::LINT,
+    &missing_value_in_text::LINT,
+    &renders_empty::LINT,
+    &topology_version::LINT,
+    &version_like_text::LINT,
+];
+
+/// What a lint found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) lint: &'static str,
+    pub(super) origin: Origin,
+    pub(super) message: String,
+    pub(super) hint: String,
+}
+
+/// What is to be said of the classes of a plan's head releases.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    by_release: BTreeMap<String, Vec<Found>>,
+    /// About what is allowed: by the first release of each stack, so that it is told once.
+    allowances: BTreeMap<String, Vec<Wrong>>,
+}
+
+/// An allowance that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) origin: Origin,
+    pub(super) message: String,
+    pub(super) hint: String,
+    /// Whether the run cannot go on with it.
+    pub(super) error: bool,
+}
+
+impl Findings {
+    /// Looks at every head release of a plan.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut findings = Self::default();
+        let mut fired: BTreeMap<&StackId, BTreeSet<&'static str>> = BTreeMap::new();
+        let mut first: BTreeMap<&StackId, &str> = BTreeMap::new();
+        for release in &plan.heads {
+            let mut found = find(release);
+            let allowed = plan.allowed.get(&release.stack).map_or(&[][..], Vec::as_slice);
+            found.retain(|one| {
+                fired.entry(&release.stack).or_default().insert(one.lint);
+                !allowed.iter().any(|allowance| *allowance.rule == *one.lint)
+            });
+            findings.by_release.insert(release.name.clone(), found);
+            first.entry(&release.stack).or_insert(&release.name);
+        }
+        for (stack, release) in first {
+            let allowed = plan.allowed.get(stack).map_or(&[][..], Vec::as_slice);
+            let found = fired.remove(stack).unwrap_or_default();
+            let wrong = allowed.iter().filter_map(|allowance| wrong(allowance, &found)).collect();
+            findings.allowances.insert(release.to_owned(), wrong);
+        }
+        findings
+    }
+
+    /// What was found in a release.
+    pub(super) fn found(&self, release: &Release) -> &[Found] {
+        self.by_release.get(&release.name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What is wrong with the allowances of a release's stack.
+    pub(super) fn wrong(&self, release: &Release) -> &[Wrong] {
+        self.allowances.get(&release.name).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn find(release: &Release) -> Vec<Found> {
+    let mut found = Vec::new();
+    if let Some(view) = View::of(&release.objects) {
+        for lint in LINTS {
+            (lint.find)(&view, &mut found);
+        }
+    }
+    found
+}
+
+fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong> {
+    let names = || LINTS.iter().map(|lint| lint.name);
+    let (origin, rule) = (allowance.origin, &*allowance.rule);
+    if !names().any(|name| name == rule) {
+        let hint = match closest(rule, names()) {
+            Some(similar) => format!("did you mean `{similar}`?"),
+            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("there is no lint `{rule}` that could be allowed");
+        return Some(Wrong { origin, message, hint, error: true });
+    }
+    (!fired.contains(rule)).then(|| Wrong {
+        origin,
+        message: format!("`{rule}` is allowed, and nothing of the stack needs it"),
+        hint: "remove it, so that the next one is told".to_owned(),
+        error: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_order_and_says_what_each_lint_is_for() {
+        let names: Vec<_> = LINTS.iter().map(|lint| lint.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        assert!(LINTS.iter().all(|lint| lint.docs.len() > 40));
+    }
+}

@@ -1,0 +1,248 @@
+//! Values that a class' schemas take, made up to see what its templates make of them.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::class::{Operation, Value, View};
+use crate::topology::{
+    gotemplate::{Template, yaml},
+    variables::{
+        defaulting::{Scope, default_variables},
+        validation::validate_variables,
+    },
+};
+
+/// How values are made up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    /// Everything that can be said is said.
+    All,
+    /// Only what must be said, and what is said by default.
+    Least,
+    /// What is there is as empty as may be.
+    Empty,
+}
+
+/// The longest name that a cluster or a pool may have.
+pub(super) const LONG: &str = "a-name-of-sixty-three-characters-that-is-as-long-as-they-may-be";
+
+/// How deep values are made up; schemas that nest deeper are cut.
+const DEPTH: usize = 12;
+
+/// The variables of a cluster, and what Cluster API itself adds to them.
+pub(super) fn data(view: &View<'_>, fill: Fill) -> Json {
+    let given: Vec<Json> = view
+        .variables
+        .iter()
+        .filter(|variable| variable.required || fill != Fill::Least)
+        .filter_map(|variable| {
+            let value = sample(&variable.schema, fill, DEPTH)?;
+            let pair = json!({ "name": variable.name, "value": value });
+            let definitions = &view.definitions;
+            let judged =
+                validate_variables(std::slice::from_ref(&pair), &[], definitions, Scope::Override, "");
+            // What does not fit is left to its default.
+            judged.errors.is_empty().then_some(pair)
+        })
+        .collect();
+    let all = default_variables(&given, &view.definitions, Scope::Cluster, "").unwrap_or(given);
+    let mut data = Map::new();
+    for pair in all {
+        data.insert(pair["name"].as_str().unwrap_or_default().to_owned(), pair["value"].clone());
+    }
+    data.insert("builtin".to_owned(), builtin("one"));
+    Json::Object(data)
+}
+
+/// What Cluster API tells templates of the cluster, with one name for everything.
+pub(super) fn builtin(name: &str) -> Json {
+    let version = "v1.35.0";
+    let metadata = json!({ "labels": { "a": "b" }, "annotations": { "a": "b" } });
+    let worker = json!({
+        "version": version, "class": "worker", "name": name, "topologyName": name, "replicas": 1, "metadata": metadata,
+        "bootstrap": { "configRef": { "name": name } }, "infrastructureRef": { "name": name },
+    });
+    json!({
+        "cluster": {
+            "name": name, "namespace": name, "uid": "11111111-2222-3333-4444-555555555555", "metadata": metadata,
+            "topology": {
+                "version": version, "class": name, "classNamespace": name,
+                "classRef": { "name": name, "namespace": name },
+            },
+            "network": { "serviceDomain": "cluster.local", "services": ["10.96.0.0/12"], "pods": ["192.168.0.0/16"] },
+        },
+        "controlPlane": {
+            "version": version, "name": name, "replicas": 3, "metadata": metadata,
+            "machineTemplate": { "infrastructureRef": { "name": name } },
+        },
+        "machineDeployment": worker,
+        "machinePool": worker,
+    })
+}
+
+/// A value that a schema takes; none where none can be made up or, with [`Fill::Least`], none must be said.
+fn sample(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
+    if depth == 0 {
+        return None;
+    }
+    let listed = schema["enum"].as_array().and_then(|values| values.first());
+    let told = schema.get("example").or_else(|| schema.get("default")).or(listed);
+    let kind = schema["type"].as_str().unwrap_or_default();
+    let small = |bound: &str| schema[bound].as_i64().unwrap_or(0).max(0);
+    if fill != Fill::Empty
+        && let Some(told) = told.filter(|_| kind != "object" && kind != "array")
+    {
+        return Some(told.clone());
+    }
+    match kind {
+        "string" if fill == Fill::Empty && small("minLength") == 0 && listed.is_none() => Some(json!("")),
+        "string" => Some(told.cloned().unwrap_or_else(|| json!("sample"))),
+        "boolean" => Some(json!(fill != Fill::Empty)),
+        "integer" | "number" => {
+            let least = schema["minimum"].as_i64();
+            Some(json!(least.unwrap_or(i64::from(fill == Fill::All))))
+        }
+        "array" if fill == Fill::Empty && small("minItems") == 0 => Some(json!([])),
+        "array" => match told.filter(|told| told.as_array().is_some_and(|items| !items.is_empty())) {
+            Some(told) => Some(told.clone()),
+            None => Some(json!([sample(&schema["items"], fill, depth - 1)?])),
+        },
+        "object" => object(schema, fill, depth),
+        _ => told.cloned().or_else(|| Some(json!("sample"))),
+    }
+}
+
+fn object(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let mut fields = Map::new();
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let must = required.iter().any(|one| one == name.as_str());
+        if must || fill != Fill::Least {
+            match sample(inner, fill, depth - 1) {
+                Some(value) => {
+                    fields.insert(name.clone(), value);
+                }
+                None if must => return None,
+                None => {}
+            }
+        }
+    }
+    if let (Fill::All, true) = (fill, schema["additionalProperties"].is_object()) {
+        fields.insert("key".to_owned(), sample(&schema["additionalProperties"], fill, depth - 1)?);
+    }
+    Some(Json::Object(fields))
+}
+
+/// A step from a variable to a value inside of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    Item,
+}
+
+/// Every value inside of a class' variables that is of one of these types, with the way to it.
+pub(super) fn leaves(view: &View<'_>, types: &[&str]) -> Vec<(Vec<Step>, Json)> {
+    let mut found = Vec::new();
+    for variable in &view.variables {
+        collect(&variable.schema, &mut vec![Step::Key(variable.name.clone())], types, &mut found);
+    }
+    found
+}
+
+fn collect(schema: &Json, path: &mut Vec<Step>, types: &[&str], found: &mut Vec<(Vec<Step>, Json)>) {
+    if path.len() > DEPTH {
+        return;
+    }
+    if types.contains(&schema["type"].as_str().unwrap_or_default()) {
+        found.push((path.clone(), schema.clone()));
+    }
+    for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
+        path.push(Step::Key(name.clone()));
+        collect(inner, path, types, found);
+        path.pop();
+    }
+    if schema["items"].is_object() {
+        path.push(Step::Item);
+        collect(&schema["items"], path, types, found);
+        path.pop();
+    }
+}
+
+/// The way to a value, as templates write it.
+pub(super) fn spelled(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(name) if text.is_empty() => text.push_str(name),
+            Step::Key(name) => text.extend([".", name.as_str()]),
+            Step::Item => text.push_str("[]"),
+        }
+    }
+    text
+}
+
+/// The data with another value at a place; none where the place is not there, or the schemas refuse the value.
+pub(super) fn with(view: &View<'_>, data: &Json, path: &[Step], value: Json) -> Option<Json> {
+    let mut data = data.clone();
+    let mut at = &mut data;
+    for step in path {
+        at = match step {
+            Step::Key(name) => at.get_mut(name)?,
+            Step::Item => at.get_mut(0)?,
+        };
+    }
+    *at = value;
+    let Some(Step::Key(name)) = path.first() else { return None };
+    let pair = json!({ "name": name, "value": data[name] });
+    let judged = validate_variables(&[pair], &[], &view.definitions, Scope::Override, "");
+    (judged.errors.is_empty() && judged.opaque.is_empty()).then_some(data)
+}
+
+impl Operation<'_> {
+    /// The text that the operation's template gives; none where it has none, its patch does not run, or it fails.
+    pub(super) fn rendered(&self, data: &Json) -> Option<String> {
+        let Value::Template(_, template) = &self.value else { return None };
+        if !self.runs(data) {
+            return None;
+        }
+        render(template.as_ref(), data)
+    }
+
+    /// The value that its template gives.
+    pub(super) fn made(&self, data: &Json) -> Option<Json> {
+        yaml::parse(&self.rendered(data)?).ok()
+    }
+
+    fn runs(&self, data: &Json) -> bool {
+        let Some(condition) = &self.condition else { return true };
+        let text = render(condition.template.as_ref(), data);
+        text.is_some_and(|text| yaml::parse(&text).is_ok_and(|value| value == Json::Bool(true)))
+    }
+}
+
+fn render(template: Option<&Template>, data: &Json) -> Option<String> {
+    template?.render(data).ok()
+}
+
+/// Every text in a value, with the keys that lead to it.
+pub(super) fn texts(value: &Json, path: &str, look: &mut impl FnMut(&str, &str)) {
+    match value {
+        Json::String(text) => look(path, text),
+        Json::Array(items) => items.iter().for_each(|item| texts(item, path, look)),
+        Json::Object(fields) => {
+            for (key, value) in fields {
+                texts(value, &format!("{path}/{key}"), look);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_name_is_as_long_as_names_may_be() {
+        assert_eq!(LONG.len(), 63);
+    }
+}

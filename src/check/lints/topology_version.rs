@@ -1,0 +1,38 @@
+//! The version that the Cluster asks for, in what machines are made from.
+
+use super::{
+    Found, Lint,
+    class::{Value, View},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "topology-version",
+    docs: "`builtin.cluster.topology.version` is where an upgrade ends; over several minors, machines pass through versions in \
+           between, and workers follow after the control plane: their templates would carry a version that they do not have.",
+    find,
+};
+
+const NAME: &str = "builtin.cluster.topology.version";
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    for operation in view.operations.iter().filter(|operation| operation.of_machines) {
+        let in_condition = operation.condition.as_ref().filter(|condition| condition.source.contains(NAME));
+        let origin = match &operation.value {
+            Value::Template(source, _) | Value::Variable(source) if source.contains(NAME) => operation.origin,
+            _ => match in_condition {
+                Some(condition) => condition.origin,
+                None => continue,
+            },
+        };
+        let one = Found {
+            lint: LINT.name,
+            origin,
+            message: format!("the patch `{}` uses `{NAME}` for what machines are made from", operation.patch),
+            hint: "use `builtin.controlPlane.version`, `builtin.machineDeployment.version` or `builtin.machinePool.version`"
+                .to_owned(),
+        };
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Texts that become something else when they are printed without quotes.
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Found, Lint,
+    class::View,
+    probe::{Fill, data, leaves, spelled, with},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "version-like-text",
+    docs: "What a template prints is read as YAML again: a text such as `1.30` becomes the number 1.3, `012` becomes 10, `on` \
+           becomes true, unless the template prints it in quotes.",
+    find,
+};
+
+/// Texts that YAML takes for something else. The first that a schema takes is tried.
+const LIKE_OTHERS: [&str; 4] = ["1.30", "012", "on", "null"];
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    let base = data(view, Fill::All);
+    for (path, _) in leaves(view, &["string"]) {
+        let probes =
+            LIKE_OTHERS.iter().filter_map(|text| Some((text, with(view, &base, &path, json!(text))?)));
+        let Some((probe, data)) = probes.into_iter().next() else { continue };
+        for operation in &view.operations {
+            let Some(text) = operation.rendered(&data) else { continue };
+            let (Some(made), true) = (operation.made(&data), text.contains(probe)) else { continue };
+            let read = crate::topology::gotemplate::yaml::parse(probe).unwrap_or_default();
+            // With another text in its place, a text stands where now something else does.
+            let Some(plain) =
+                with(view, &base, &path, json!("sample")).and_then(|data| operation.made(&data))
+            else {
+                continue;
+            };
+            if turned(&plain, &made, &read) {
+                let name = spelled(&path);
+                found.push(Found {
+                    lint: LINT.name,
+                    origin: operation.origin,
+                    message: format!(
+                        "the patch `{}` prints `{name}` without quotes: `{probe}` becomes {read}",
+                        operation.patch
+                    ),
+                    hint: "pipe it through `quote`".to_owned(),
+                });
+            }
+        }
+    }
+}
+
+/// Whether a text in one value is this other thing in the other value.
+fn turned(plain: &Json, made: &Json, read: &Json) -> bool {
+    match (plain, made) {
+        (Json::Object(one), Json::Object(other)) => {
+            one.iter().any(|(key, value)| other.get(key).is_some_and(|made| turned(value, made, read)))
+        }
+        (Json::Array(one), Json::Array(other)) => {
+            one.iter().zip(other).any(|(one, other)| turned(one, other, read))
+        }
+        (Json::String(text), made) => text == "sample" && made == read,
+        _ => false,
+    }
+}

@@ -1,0 +1,195 @@
+//! What shells complete: commands and options by themselves, values by the names in the fleet.
+//!
+//! A shell asks the program, by an environment variable in place of a command. What an argument completes to follows
+//! from its value's name, so a new command has nothing to do for it. Faults of the fleet are silent here: whoever
+//! completes is in the middle of writing.
+
+use std::{
+    collections::BTreeSet,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use clap::{Command, CommandFactory as _, ValueHint};
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
+
+use super::Args;
+use crate::{
+    io::disk::Workspace,
+    note::Notes,
+    world::{Input, World as _, is_head_release},
+    yaml::{self, Node},
+};
+
+/// The variable with which a shell asks.
+pub(super) const VARIABLE: &str = "STACKLOOM_COMPLETE";
+
+/// The names in a fleet that a value can be.
+type Names = fn(&Input) -> BTreeSet<String>;
+
+/// What the value of an argument completes to, by the name that it has in the help.
+const VALUES: [(&str, Names); 7] = [
+    ("CLUSTER", clusters),
+    ("MANAGEMENT_CLUSTER", management_clusters),
+    ("MINOR", minors),
+    ("NAMESPACE", namespaces),
+    ("PROVIDER/STACK", stacks),
+    ("RELEASE", releases),
+    ("STACK", stacks),
+];
+
+/// Answers a shell that asks; whether one did.
+pub(super) fn answer() -> clap::error::Result<bool> {
+    let here = std::env::current_dir().ok();
+    CompleteEnv::with_factory(command).var(VARIABLE).try_complete(std::env::args_os(), here.as_deref())
+}
+
+/// The command line, with what values complete to.
+pub(super) fn command() -> Command {
+    with_values(Args::command())
+}
+
+fn with_values(command: Command) -> Command {
+    let value = |arg: clap::Arg| {
+        let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+        let Some(name) = name else { return arg };
+        if name == "DIR" {
+            return arg.value_hint(ValueHint::DirPath);
+        }
+        match VALUES.iter().find(|(value, _)| *value == name) {
+            Some((_, names)) => arg.add(ArgValueCandidates::new(|| candidates(*names))),
+            None => arg,
+        }
+    };
+    command.mut_args(value).mut_subcommands(with_values)
+}
+
+fn candidates(names: Names) -> Vec<CompletionCandidate> {
+    let folder = directory(std::env::args_os());
+    let read = || Workspace::open(&folder)?.read(&mut Notes::new());
+    read().map_or_else(
+        |_| Vec::new(),
+        |input| names(&input).into_iter().map(CompletionCandidate::new).collect(),
+    )
+}
+
+/// The folder that `-C` names on the line that is being written.
+fn directory(line: impl Iterator<Item = OsString>) -> PathBuf {
+    let mut folder = PathBuf::from(".");
+    let mut words = line.skip(1).peekable();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == "-C" || text == "--directory" {
+            folder = words.peek().map_or(folder, PathBuf::from);
+        } else if let Some(path) = text.strip_prefix("--directory=").or_else(|| text.strip_prefix("-C")) {
+            folder = PathBuf::from(path.trim_start_matches('='));
+        }
+    }
+    folder
+}
+
+/// The texts at some path of every file that is chosen.
+fn texts<'a>(input: &Input, chosen: impl Fn(&str) -> bool, at: &'a [&'a str]) -> BTreeSet<String> {
+    documents(input, chosen).iter().filter_map(|root| root.at(at)?.as_str().map(str::to_owned)).collect()
+}
+
+fn documents(input: &Input, chosen: impl Fn(&str) -> bool) -> Vec<Node> {
+    let chosen = input.sources.iter().filter(|source| chosen(&source.path));
+    chosen.filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
+}
+
+fn is_definition(path: &str) -> bool {
+    path.starts_with("clusters/") && !is_defaults(path)
+}
+
+fn is_defaults(path: &str) -> bool {
+    path.starts_with("clusters/") && Path::new(path).file_stem().is_some_and(|stem| stem == "_defaults")
+}
+
+fn clusters(input: &Input) -> BTreeSet<String> {
+    texts(input, is_definition, &["metadata", "name"])
+}
+
+fn namespaces(input: &Input) -> BTreeSet<String> {
+    texts(input, |path| path.starts_with("clusters/"), &["metadata", "namespace"])
+}
+
+fn management_clusters(input: &Input) -> BTreeSet<String> {
+    let fleets = documents(input, |path| path == "stackloom.yaml");
+    let listed = fleets.iter().filter_map(|fleet| fleet.at(&["spec", "managementClusters"])?.as_sequence());
+    listed.flatten().filter_map(|entry| entry.get("name")?.as_str().map(str::to_owned)).collect()
+}
+
+fn stacks(input: &Input) -> BTreeSet<String> {
+    let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("stacks/"));
+    paths.filter_map(|path| path.strip_suffix("/stack.yaml").map(str::to_owned)).collect()
+}
+
+/// The Kubernetes minors of all stacks.
+fn minors(input: &Input) -> BTreeSet<String> {
+    let stacks = documents(input, |path| path.starts_with("stacks/") && path.ends_with("/stack.yaml"));
+    let listed = stacks.iter().filter_map(|stack| stack.at(&["spec", "kubernetes"])?.as_sequence()).flatten();
+    let versions = listed.filter_map(|entry| entry.get("version")?.as_str());
+    versions.filter_map(|version| Some(version.rsplit_once('.')?.0.to_owned())).collect()
+}
+
+/// Numbered releases; head releases are named by nobody.
+fn releases(input: &Input) -> BTreeSet<String> {
+    let paths = input.sources.iter().filter_map(|source| source.path.strip_prefix("generated/releases/"));
+    let names = paths.filter_map(|path| Some(path.split_once('/')?.0.to_owned()));
+    names.filter(|name| !is_head_release(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Files;
+
+    fn fleet() -> Input {
+        let files = [
+            ("stackloom.yaml", "spec: {managementClusters: [{name: mgmt}, {name: other}]}"),
+            ("stacks/docker/scs/stack.yaml", "spec: {kubernetes: [{version: 1.35.10}, {version: 1.34.2}]}"),
+            ("clusters/dev/_defaults.yaml", "metadata: {namespace: team-a}"),
+            ("clusters/dev/one.yaml", "metadata: {name: one}"),
+            ("clusters/dev/two.yml", "metadata: {name: two, namespace: team-b}"),
+            ("clusters/dev/broken.yaml", "metadata: ["),
+            ("generated/releases/docker-scs-1-35-v1/release.yaml", "kind: Release"),
+        ];
+        let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+        Files(files).read(&mut Notes::new()).unwrap()
+    }
+
+    #[test]
+    fn names_come_from_what_can_be_read() {
+        let expected: [(&str, &[&str]); 7] = [
+            ("CLUSTER", &["one", "two"]),
+            ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),
+            ("MINOR", &["1.34", "1.35"]),
+            ("NAMESPACE", &["team-a", "team-b"]),
+            ("PROVIDER/STACK", &["docker/scs"]),
+            ("RELEASE", &["docker-scs-1-35-v1"]),
+            ("STACK", &["docker/scs"]),
+        ];
+        for ((value, names), (expected_value, expected)) in VALUES.iter().zip(expected) {
+            let found = names(&fleet());
+            assert_eq!(
+                (*value, found.iter().map(String::as_str).collect::<Vec<_>>()),
+                (expected_value, expected.to_vec())
+            );
+        }
+    }
+
+    #[test]
+    fn the_folder_is_that_of_the_line() {
+        for (line, folder) in [
+            ("stackloom check", "."),
+            ("stackloom -C fleet check", "fleet"),
+            ("stackloom -Cfleet check", "fleet"),
+            ("stackloom check --directory fleet", "fleet"),
+            ("stackloom --directory=fleet check", "fleet"),
+            ("stackloom check -C", "."),
+        ] {
+            assert_eq!(directory(line.split(' ').map(OsString::from)), Path::new(folder), "{line}");
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! `stackloom remove`: the next step of a cluster, a node pool or an addon that leaves.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world};
+use crate::{
+    generate::{self, Failure},
+    io::{
+        disk::{self, Workspace},
+        git::Repository,
+    },
+    model::RemovalStep,
+    note::{Fault, Notes, Place},
+    plan::{ClusterPlan, Plan},
+    remove::{self, Leaver, NextStep, Reached},
+    world::{Input, World},
+    yaml::Sources,
+};
+
+/// Take a cluster, a node pool or an addon away, step by step
+///
+/// Each run edits the cluster's definition for the next step, and says what to wait for before the one after it; each
+/// step is a commit of its own. A cluster: `detach` takes its protection off and suspends its addons, so that nothing is
+/// uninstalled from a cluster that lives; `delete` deletes the Cluster, while namespace and credentials stay until its
+/// infrastructure is gone; then the definition goes. A node pool has no machines at first, then goes. An addon that
+/// nodes need loses its protection at first, then is uninstalled. A step is refused before the last one is committed.
+///
+/// Nothing but the definition is written: comments, order and quoting in it stay. `generate` makes the tree of it.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom remove dev-2 --reason \"the project ended\"\n  stackloom remove team-a/dev-2 --dry-run     # what would the next step be?\n  stackloom remove prod-eu-1 --pool md-1 --reason \"moved to larger machines\"\n  stackloom remove prod-eu-1 --addon cilium --reason \"calico has taken over\""
+)]
+pub(super) struct Args {
+    /// The cluster: its name, or <namespace>/<name>, or <management cluster>/<namespace>/<name>
+    #[arg(value_name = "CLUSTER")]
+    cluster: String,
+    /// Why; needed for the first step
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
+    /// One of its node pools, not the cluster
+    #[arg(long, value_name = "NAME", conflicts_with = "addon")]
+    pool: Option<String>,
+    /// One of its addons, not the cluster
+    #[arg(long, value_name = "NAME")]
+    addon: Option<String>,
+    /// Show the step, write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    fn leaver(&self) -> Leaver {
+        match (&self.pool, &self.addon) {
+            (Some(pool), _) => Leaver::Pool(pool.clone()),
+            (None, Some(addon)) => Leaver::Addon(addon.clone()),
+            (None, None) => Leaver::Cluster,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let found = find(args, &world, &mut notes);
+    printer.notes(&notes);
+    let (step, before) = match found {
+        Ok(found) => found,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.talk("nothing was written");
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    if !args.dry_run {
+        let path = world.root().join(&step.file);
+        match &step.text {
+            Some(text) => disk::replace(&path, text)?,
+            None => disk::remove(&path)?,
+        }
+    }
+    report(args, &step, &before, printer);
+    printer.document(Exit::Done, &notes, document(args, &step));
+    Ok(Exit::Done)
+}
+
+/// The next step, and what the definition holds now.
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(NextStep, String), Failure> {
+    let (input, plan) = generate::prepare(world, notes)?;
+    let leaver = args.leaver();
+    let cluster = pick(&plan, &args.cluster, notes).ok_or(Failure::Input)?;
+    let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
+    let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
+    if let Some(before) = step.before {
+        refuse_early(world, cluster, &leaver, before, &step, notes)?;
+    }
+    // What is written must stand: another addon may need the one that goes.
+    let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
+    generate::prepare(&after, notes)?;
+    Ok((step, text))
+}
+
+/// The cluster that a name means.
+fn pick<'a>(plan: &'a Plan, name: &str, notes: &mut Notes) -> Option<&'a ClusterPlan> {
+    let full = |plan: &ClusterPlan| {
+        let cluster = &plan.cluster;
+        format!("{}/{}/{}", cluster.management.name, cluster.namespace, cluster.name)
+    };
+    let means = |plan: &&ClusterPlan| {
+        let full = full(plan);
+        full == name || full.ends_with(&format!("/{name}"))
+    };
+    let found: Vec<_> = plan.clusters.iter().filter(means).collect();
+    match found.as_slice() {
+        [only] => Some(only),
+        [] => {
+            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+            let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
+            match crate::definition::closest(name, names) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint("give the `metadata.name` of its definition"),
+            };
+            None
+        }
+        several => {
+            let names: Vec<_> = several.iter().map(|plan| format!("`{}`", full(plan))).collect();
+            notes
+                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
+                .hint(format!("say which: {}", names.join(", ")));
+            None
+        }
+    }
+}
+
+/// A step is taken when the one before it is committed: definition and tree.
+fn refuse_early(
+    world: &Workspace,
+    cluster: &ClusterPlan,
+    leaver: &Leaver,
+    before: RemovalStep,
+    step: &NextStep,
+    notes: &mut Notes,
+) -> Result<(), Failure> {
+    let repository = Repository::find(world)?;
+    let read = |path: &str| -> Result<Option<String>, Fault> {
+        let bytes = match &repository {
+            Some(repository) => repository.committed(path)?,
+            None => disk::read_file(&world.root().join(path))?,
+        };
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let said = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
+    let object = read(&crate::render::cluster_file(cluster).to_string())?;
+    let drawn = match (leaver, before) {
+        (Leaver::Pool(_) | Leaver::Addon(_), _) => true,
+        (Leaver::Cluster, RemovalStep::Detach) => {
+            object.is_some_and(|text| !crate::render::is_protected(&text))
+        }
+        (Leaver::Cluster, RemovalStep::Delete) => object.is_none(),
+    };
+    if said == Some(before) && drawn {
+        return Ok(());
+    }
+    let what = if said == Some(before) { "the tree of the step" } else { "the step" };
+    let done = if repository.is_some() { "committed" } else { "generated" };
+    notes
+        .error(
+            "removal",
+            Place::file(step.file.as_str()),
+            format!("{what} `{}` is not {done} yet, and the next one comes after it is applied", before.as_str()),
+        )
+        .hint("`stackloom generate`, commit the definition and generated/, push, and wait until Flux has applied it");
+    Err(Failure::Input)
+}
+
+/// The fleet as it will be after a step.
+struct Edited<'a> {
+    input: &'a Input,
+    step: &'a NextStep,
+    companion: Option<&'a str>,
+}
+
+impl World for Edited<'_> {
+    fn read(&self, _notes: &mut Notes) -> Result<Input, Fault> {
+        let mut files: BTreeMap<String, String> = self
+            .input
+            .sources
+            .iter()
+            .map(|source| (source.path.to_string(), source.text.to_string()))
+            .collect();
+        let mut companions = self.input.companions.clone();
+        match &self.step.text {
+            Some(text) => drop(files.insert(self.step.file.clone(), text.clone())),
+            None => {
+                files.remove(&self.step.file);
+                companions.retain(|folder| Some(folder.as_str()) != self.companion);
+            }
+        }
+        Ok(Input { sources: Sources::new(files), companions, folder: self.input.folder.clone() })
+    }
+}
+
+fn title(args: &Args, step: &NextStep) -> String {
+    let what = match args.leaver() {
+        Leaver::Cluster => format!("the cluster {}", args.cluster),
+        Leaver::Pool(name) => format!("the node pool {name} of {}", args.cluster),
+        Leaver::Addon(name) => format!("the addon {name} of {}", args.cluster),
+    };
+    match (step.reached, step.before) {
+        (Reached::Detached, _) => format!("{what}: step 1 of 3, `detach`"),
+        (Reached::Deleted, _) => format!("{what}: step 2 of 3, `delete`"),
+        (Reached::Gone, Some(_)) => format!("{what}: step 3 of 3, the last"),
+        (Reached::Gone, None) => format!("{what}: the only step"),
+    }
+}
+
+fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
+    let dry = if args.dry_run { "; nothing was written" } else { "" };
+    printer.result(&format!("{}{dry}", title(args, step)));
+    match &step.text {
+        Some(text) => {
+            printer.result(&format!("  {}:", step.file));
+            changed_lines(before, text).iter().for_each(|line| printer.result(&format!("    {line}")));
+        }
+        None => printer.result(&format!("  {} is deleted", step.file)),
+    }
+    printer.result(&format!("once it is applied: {}", step.advice.effect));
+    for line in &step.advice.beside {
+        printer.result(&format!("  {line}"));
+    }
+    printer.result("next:");
+    printer.result("  stackloom generate, then commit the definition and generated/, and push");
+    if !step.advice.wait.is_empty() {
+        printer.result("  then wait for");
+        step.advice.wait.iter().for_each(|line| printer.result(&format!("    {line}")));
+        printer.result("  then run this command again");
+    }
+}
+
+/// The lines that an edit takes away and brings.
+fn changed_lines(before: &str, after: &str) -> Vec<String> {
+    let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
+    let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let most = old.len().min(new.len()) - front;
+    let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(most);
+    let gone = old[front..old.len() - back].iter().map(|line| format!("- {line}"));
+    gone.chain(new[front..new.len() - back].iter().map(|line| format!("+ {line}"))).collect()
+}
+
+fn document(args: &Args, step: &NextStep) -> serde_json::Value {
+    json!({
+        "cluster": args.cluster,
+        "pool": args.pool,
+        "addon": args.addon,
+        "file": step.file,
+        "step": match step.reached {
+            Reached::Detached => "detach",
+            Reached::Deleted => "delete",
+            Reached::Gone => "gone",
+        },
+        "text": step.text,
+        "written": !args.dry_run,
+        "effect": step.advice.effect,
+        "waitFor": step.advice.wait,
+        "notes": step.advice.beside,
+    })
+}

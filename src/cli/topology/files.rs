@@ -1,0 +1,145 @@
+//! `stackloom topology --from`: clusters of any files, without a fleet.
+
+use std::path::PathBuf;
+
+use serde_json::Value as Json;
+
+use super::{Answer, Args, created, nothing_runs, tell, told};
+use crate::{
+    generate::Failure,
+    io::disk,
+    note::{Notes, Place},
+    topology::{
+        class::Catalog,
+        fault::{Fault, Stage},
+        import::{Applied, Imported, Objects, identity},
+        predict::{
+            Settings, create,
+            forecast::{self, Side},
+        },
+    },
+};
+
+/// Clusters of any files, before and after.
+pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
+    let Some(settings) = Settings::new(&args.cluster_api) else {
+        notes
+            .error("cluster-api", None, format!("`{}` is no version of Cluster API", args.cluster_api))
+            .hint("write it as `1.14`");
+        return Err(Failure::from(notes.halted()));
+    };
+    let after = objects_of(&args.from, notes)?;
+    let before = objects_of(&args.before, notes)?;
+    notes.halt(())?;
+    let (now, then) = (after.over(&before), before.over(&after));
+    let mut answers = Vec::new();
+    for cluster in now.clusters() {
+        let (namespace, name) = identity(&cluster.object);
+        let label = format!("{namespace}/{name}");
+        if answers.iter().any(|one: &Answer| one.cluster == label) {
+            continue;
+        }
+        let Some(side) = side(cluster, &now, notes) else { continue };
+        let mut caveat = None;
+        let (compared, forecast) = match before.cluster(namespace, name) {
+            Some(running) => {
+                let Some(running) = self::side(running, &then, notes) else { continue };
+                caveat = unseen(&running);
+                let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
+                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
+            }
+            None => {
+                let mut forecast = forecast::of_new(&side, &settings);
+                let compared = !args.before.is_empty();
+                created(&mut forecast, compared);
+                (compared.then(|| "which is new".to_owned()), Ok(forecast))
+            }
+        };
+        match forecast {
+            Ok(forecast) => {
+                forecast
+                    .faults
+                    .iter()
+                    .for_each(|fault| tell(fault, Some(place(fault, cluster, &now)), notes));
+                answers.push(Answer { cluster: label, compared, forecast, caveat });
+            }
+            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &then)), notes),
+        }
+    }
+    alone(&now, answers.is_empty(), notes);
+    Ok(answers)
+}
+
+/// What is not seen, by what was given.
+fn unseen(running: &Side) -> Option<&'static str> {
+    match running.applied {
+        Applied::File => Some(
+            "values that Cluster API filled in for earlier classes are not seen: give the live Cluster with --before",
+        ),
+        Applied::Known(_) => None,
+        Applied::Unknown => Some(
+            "nothing says who wrote the live Cluster's values: export it with `kubectl get -o yaml --show-managed-fields`",
+        ),
+    }
+}
+
+/// Where the object of a fault begins, else the Cluster.
+fn place(fault: &Fault, cluster: &Imported, objects: &Objects) -> Place {
+    let named = objects.labelled(&fault.object).unwrap_or(cluster);
+    Place { line: named.line, ..Place::file(&*named.file) }
+}
+
+/// Classes that no Cluster uses are looked at for themselves.
+fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
+    for cluster in objects.unmanaged() {
+        let name = identity(&cluster.object).1;
+        let message = format!("the Cluster {name} has no `spec.topology`: no class makes its objects");
+        notes.warning("topology", Place::file(&*cluster.file), message);
+    }
+    if !no_cluster || notes.errors() > 0 {
+        return;
+    }
+    for class in objects.classes() {
+        let files = objects.files_of(&class.object);
+        let faults = create::apply_classes(&files.objects, &Catalog::default(), &[]);
+        let partial = !files.missing.is_empty();
+        for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
+            tell(fault, Some(place(fault, class, objects)), notes);
+        }
+    }
+    if objects.classes().next().is_none() {
+        notes
+            .error("topology", None, "there is no Cluster with a class among the files")
+            .hint("give a Cluster with `spec.topology`, its ClusterClass and the templates that it names");
+    }
+}
+
+fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> {
+    let mut objects = Objects::default();
+    for file in files {
+        let path = file.display().to_string();
+        if let Err(unread) = objects.read(&path, &disk::named(file)?) {
+            told(&unread, &path, notes);
+        }
+    }
+    Ok(objects)
+}
+
+/// A Cluster with its class; a missing class is told.
+fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
+    let Some(class) = objects.class_of(&cluster.object) else {
+        let name = cluster.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str);
+        let message = format!("the ClusterClass `{}` is not among the files", name.unwrap_or_default());
+        notes
+            .error("no-class", Place::file(&*cluster.file), message)
+            .hint("`kubectl get clusterclasses -A -o yaml` exports it");
+        return None;
+    };
+    if !class.missing.is_empty() {
+        let message = format!("the class names what is not among the files: {}", class.missing.join(", "));
+        notes.warning("topology", Place::file(&*cluster.file), message).hint(
+            "only the class and the Cluster are judged then; `kubectl get <kind> -A -o yaml` exports templates",
+        );
+    }
+    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() })
+}

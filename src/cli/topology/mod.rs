@@ -1,0 +1,406 @@
+//! `stackloom topology`.
+
+mod files;
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, input_or_world};
+use crate::{
+    check,
+    definition::{self, Model},
+    generate::{self, Failure},
+    io::{disk::Workspace, git::Repository},
+    model::Cluster,
+    note::{Notes, Place},
+    plan::{self, ClusterPlan},
+    release::Releases,
+    render,
+    topology::{
+        fault::{By, Fault, Opaque},
+        import::{Applied, ClassFiles, Objects, Unread},
+        predict::{
+            Settings,
+            forecast::{self, Forecast, Side},
+            report,
+            verdict::Meaning,
+        },
+    },
+    world::Input,
+    yaml::{self, Node, Origin, from_json, to_json, trail},
+};
+
+/// Show what Cluster API makes of a cluster, or what a change of it would do
+///
+/// Alone, it computes the objects that Cluster API's topology controller would create, without any cluster: text lists
+/// them, `--format yaml` prints them as manifests. With --release or --against it says of the infrastructure, the control
+/// plane and each pool what a change means: nothing, labels only, in place, scale, rollout (how many machines, at the same
+/// time as what), upgrade (with its steps), create, delete, rejected, stuck, or not known and why.
+///
+/// Random parts of names are written #1 (drawn when the cluster was made) and #2 (drawn for the change). With --from
+/// it needs no fleet: give any Cluster, its ClusterClass and the templates that it names.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The cluster: NAME, or NAMESPACE/NAME where several have the name
+    #[arg(required_unless_present = "from", conflicts_with = "from")]
+    cluster: Option<String>,
+    /// What if the cluster moved to this release?
+    #[arg(long, value_name = "RELEASE", conflicts_with_all = ["against", "from"])]
+    release: Option<String>,
+    /// What do the definitions of now change, compared with generated/ of this git revision?
+    #[arg(long, value_name = "REV", conflicts_with = "from")]
+    against: Option<String>,
+    /// Files with Clusters, `ClusterClasses` and templates, such as `kubectl get -o yaml` writes; `-` is standard input
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    from: Vec<PathBuf>,
+    /// Files as --from, of the time before: what runs now
+    #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
+    before: Vec<PathBuf>,
+    /// The version of Cluster API, with --from
+    #[arg(long, value_name = "VERSION", requires = "from", default_value = "1.14")]
+    cluster_api: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  stackloom topology dev-2                               # the objects that Cluster API would make
+  stackloom topology dev-2 --format yaml                 # the same, as manifests
+  stackloom topology team-a/dev-2 --against origin/main  # what merging this would do
+  stackloom topology dev-2 --release docker-scs-1-36     # what a rebase would do
+  stackloom topology --from cluster.yaml class.yaml      # no fleet needed
+  stackloom topology --before live.yaml class-v1.yaml --from cluster.yaml class-v2.yaml
+
+For --before, this exports what runs (its managed fields tell which values Cluster API filled in):
+  kubectl get clusters,clusterclasses -A -o yaml --show-managed-fields > live.yaml
+
+Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input is at fault";
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let mut notes = Notes::new();
+    let answers = if args.from.is_empty() {
+        of_fleet(args, global, &mut notes)
+    } else {
+        files::of_files(args, &mut notes)
+    };
+    let answers = match answers {
+        Ok(answers) => answers,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.notes(&notes);
+            printer.document(exit, &notes, json!({ "clusters": [] }));
+            return Ok(exit);
+        }
+    };
+    for verdict in answers.iter().flat_map(|one| &one.forecast.verdicts) {
+        // What a controller refuses half-way has been told as a fault; here a provider does.
+        if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
+            let what = report::part(&verdict.subject);
+            let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
+            notes.error("topology", None, message).hint(format!("the rule stands in {}", verdict.source));
+        }
+    }
+    let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
+    if printer.is_yaml() && answers.iter().all(|one| one.compared.is_none()) {
+        printer.tell(&notes);
+        for answer in &answers {
+            printer.data(&answer.manifests());
+        }
+        return Ok(exit);
+    }
+    printer.notes(&notes);
+    answers.iter().flat_map(|one| one.lines(printer.is_verbose())).for_each(|line| printer.result(&line));
+    if answers.is_empty() && exit == Exit::Done {
+        printer.result("no fault found; there is no Cluster whose objects could be computed");
+    }
+    let clusters: Vec<Json> = answers.iter().map(Answer::document).collect();
+    printer.document(exit, &notes, json!({ "clusters": clusters }));
+    Ok(exit)
+}
+
+/// What was found out about one cluster.
+struct Answer {
+    /// `namespace/name`.
+    cluster: String,
+    /// With what it was compared, in words.
+    compared: Option<String>,
+    forecast: Forecast,
+    /// What was not seen.
+    caveat: Option<&'static str>,
+}
+
+impl Answer {
+    fn lines(&self, all: bool) -> Vec<String> {
+        let forecast = &self.forecast;
+        let Some(compared) = &self.compared else { return self.list() };
+        let mut lines = vec![format!("{}, {compared}", self.cluster)];
+        lines.extend(report::lines(forecast, all));
+        lines.extend(self.caveat.map(|caveat| format!("note: {caveat}")));
+        lines
+    }
+
+    /// The objects, one line each.
+    fn list(&self) -> Vec<String> {
+        let objects = self.forecast.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
+        let mut lines = vec![match objects.len() {
+            0 => format!("{}: its objects cannot be computed", self.cluster),
+            count => format!("{}: {count} objects", self.cluster),
+        }];
+        let width = objects.keys().map(|role| role.chars().count()).max().unwrap_or(0);
+        for (role, object) in objects {
+            let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
+            lines.push(format!("  {role:width$}  {} {}", text("/kind"), text("/metadata/name")));
+        }
+        lines.extend(
+            self.forecast.opaque.iter().map(|one| format!("  not known: {}: {}", one.role, one.reason)),
+        );
+        lines
+    }
+
+    fn manifests(&self) -> String {
+        let unknown =
+            |one: &Opaque| format!("# not known: {}: {}\n", one.role, one.reason.replace('\n', " "));
+        let mut text: String = self.forecast.opaque.iter().map(unknown).collect();
+        for (role, object) in self.forecast.desired.iter().flat_map(|desired| desired.objects()) {
+            text.extend(["---\n# ", role.as_str(), " of ", self.cluster.as_str(), "\n"]);
+            yaml::emit(&from_json(object, Origin::NOWHERE), &mut text);
+        }
+        text
+    }
+
+    fn document(&self) -> Json {
+        let mut document = Map::new();
+        document.insert("cluster".to_owned(), json!(self.cluster));
+        document.insert("compared".to_owned(), json!(self.compared));
+        document.insert("caveat".to_owned(), json!(self.caveat));
+        document.extend(report::document(&self.forecast));
+        Json::Object(document)
+    }
+}
+
+/// A cluster of the fleet, as the definitions mean it now.
+struct Now<'a> {
+    input: &'a Input,
+    plan: ClusterPlan,
+    node: Node,
+}
+
+impl Now<'_> {
+    fn side(&self) -> Side {
+        let objects = self.plan.release.objects.iter().map(to_json).collect::<Vec<_>>();
+        let (classes, templates): (Vec<_>, Vec<_>) =
+            objects.into_iter().partition(|object| object["kind"] == "ClusterClass");
+        let objects = classes.into_iter().chain(templates).collect();
+        let class = ClassFiles { objects, missing: Vec::new() };
+        Side { cluster: to_json(&self.node), class, applied: Applied::File }
+    }
+
+    /// The place of what is refused: in the definition, or in the stack's templates.
+    fn place(&self, fault: &Fault) -> Option<Place> {
+        let is_named = |object: &&Node| {
+            let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
+            fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
+        };
+        let mut objects = std::iter::once(&self.node).chain(&self.plan.release.objects);
+        let object = objects.find(is_named).unwrap_or(&self.node);
+        let sources = &self.input.sources;
+        let found = trail(object, &fault.error.field);
+        let place = found.iter().rev().find_map(|(_, node)| sources.place(node.origin));
+        place.or_else(|| sources.place(self.plan.cluster.origin))
+    }
+
+    fn tell(&self, faults: &[Fault], notes: &mut Notes) {
+        for fault in faults {
+            tell(fault, self.place(fault), notes);
+        }
+    }
+}
+
+fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
+    let who = match fault.by {
+        By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
+        By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
+        By::Topology => "Cluster API's controller stops here: it is taken, and nothing comes of it",
+    };
+    notes.error("topology", place, fault.to_string()).hint(who);
+}
+
+/// The state before is at fault.
+fn nothing_runs(faults: &[Fault], place: impl Fn(&Fault) -> Option<Place>, notes: &mut Notes) {
+    for fault in faults {
+        let message = format!("the state before the change is at fault: {fault}");
+        notes.error("topology", place(fault), message).hint(
+            "nothing runs then that the change could be compared with: compare with a state that works",
+        );
+    }
+}
+
+fn of_fleet(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
+    let world = Workspace::open(&global.directory)?;
+    let (input, model, releases) = generate::understand(&world, notes)?;
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, notes)
+        .map_err(|()| Failure::Input)?
+        .clone();
+    let now = drawn(&cluster, &model, &releases, &input, notes)?;
+    let minor = cluster.management.cluster_api.to_string();
+    let settings = Settings::new(&minor).expect("a minor is a version");
+    let name = format!("{}/{}", cluster.namespace, cluster.name);
+    let (compared, forecast) = if let Some(release) = &args.release {
+        let after = rebased(release, &cluster, &model, &releases, &input, notes)?;
+        let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
+        (Some(words), compare(&now.side(), &after, &settings, notes)?)
+    } else if let Some(revision) = &args.against {
+        let words = format!("compared with {revision}");
+        match published(&cluster, revision, &world, notes)? {
+            Some(before) => (Some(words), compare(&before, &now, &settings, notes)?),
+            None => (Some(format!("{words}, which does not have it")), new(&now, &settings, true, notes)),
+        }
+    } else {
+        (None, new(&now, &settings, false, notes))
+    };
+    Ok(vec![Answer { cluster: name, compared, forecast, caveat: None }])
+}
+
+/// The cluster that a user means.
+fn chosen<'a>(name: &str, model: &'a Model, notes: &mut Notes) -> Result<&'a Cluster, ()> {
+    let full = |one: &Cluster| format!("{}/{}", one.namespace, one.name);
+    let all = || model.clusters.iter();
+    let meant: Vec<_> = all().filter(|one| one.name.as_str() == name || full(one) == name).collect();
+    match meant.as_slice() {
+        [one] => return Ok(one),
+        [] => {
+            let names: Vec<String> = all().flat_map(|one| [one.name.to_string(), full(one)]).collect();
+            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+            match definition::closest(name, names.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint("clusters are the definitions below `clusters/`: give `metadata.name`"),
+            };
+        }
+        several => {
+            let names: Vec<_> = several.iter().map(|one| format!("`{}`", full(one))).collect();
+            notes
+                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
+                .hint(format!("give one of {}", names.join(", ")));
+        }
+    }
+    Err(())
+}
+
+/// A cluster as it would be written.
+fn drawn<'a>(
+    cluster: &Cluster,
+    model: &Model,
+    releases: &Releases,
+    input: &'a Input,
+    notes: &mut Notes,
+) -> Result<Now<'a>, Failure> {
+    let alone = Model { clusters: vec![cluster.clone()], ..model.clone() };
+    let plan = plan::plan(&alone, releases, input, notes)?;
+    let classes = check::Classes::read(&plan);
+    let Some(own) = plan.clusters.into_iter().next() else { return Err(Failure::from(notes.halted())) };
+    if own.release.is_head() {
+        check::release(&own.release, &classes, input, notes);
+    }
+    let drawn = render::draw(render::Subject::Cluster(&own), input, notes);
+    check::cluster(&own, &drawn, &classes, input, notes);
+    let objects = drawn.objects;
+    notes.halt(())?;
+    let is_cluster = |node: &Node| node.get("kind").and_then(Node::as_str) == Some("Cluster");
+    let node = objects.into_iter().map(|object| object.node).find(is_cluster);
+    Ok(Now { input, node: node.expect("every cluster is drawn with its Cluster"), plan: own })
+}
+
+fn rebased<'a>(
+    release: &str,
+    cluster: &Cluster,
+    model: &Model,
+    releases: &Releases,
+    input: &'a Input,
+    notes: &mut Notes,
+) -> Result<Now<'a>, Failure> {
+    let Some(release) = releases.find(release) else {
+        let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
+        note.hint(format!("there are {}", releases.names().join(", ")));
+        note.hint("heads are those of the stacks and minors that a cluster uses");
+        return Err(Failure::from(notes.halted()));
+    };
+    drawn(&Cluster { release, ..cluster.clone() }, model, releases, input, notes)
+}
+
+/// A cluster as a revision of git has it; none where that does not have it.
+fn published(
+    cluster: &Cluster,
+    revision: &str,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Option<Side>, Failure> {
+    let repository = Repository::discover(world)?;
+    let folder = format!(
+        "generated/management/{}/clusters/{}/{}/cluster",
+        cluster.management.name, cluster.namespace, cluster.name
+    );
+    let mut files = repository.files_at(revision, &folder)?;
+    let mut objects = Objects::default();
+    let read = |objects: &mut Objects, files: &BTreeMap<String, String>, notes: &mut Notes| {
+        for (path, text) in files {
+            let path = format!("{revision}:{path}");
+            if let Err(unread) = objects.read(&path, text) {
+                told(&unread, &path, notes);
+            }
+        }
+        notes.halt(())
+    };
+    files.retain(|path, _| path.ends_with("/cluster.yaml"));
+    read(&mut objects, &files, notes)?;
+    let Some(before) = objects.cluster(cluster.namespace.as_str(), cluster.name.as_str()).cloned() else {
+        return Ok(None);
+    };
+    let class =
+        before.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str).unwrap_or_default();
+    let folder = format!("generated/releases/{class}/cluster-class");
+    read(&mut objects, &repository.files_at(revision, &folder)?, notes)?;
+    let Some(class) = objects.class_of(&before.object) else {
+        notes
+            .error("no-class", None, format!("`{revision}` has the cluster, but not its class `{class}`"))
+            .hint("give a revision whose `generated/` is whole");
+        return Err(Failure::from(notes.halted()));
+    };
+    Ok(Some(Side { cluster: before.object, class, applied: Applied::File }))
+}
+
+fn told(unread: &Unread, path: &str, notes: &mut Notes) {
+    let place = Place { line: unread.line, ..Place::file(path) };
+    notes.error("unreadable", place, &*unread.message).hint(unread.hint);
+}
+
+fn compare(
+    before: &Side,
+    after: &Now<'_>,
+    settings: &Settings,
+    notes: &mut Notes,
+) -> Result<Forecast, Failure> {
+    match forecast::of_change(before, &after.side(), settings) {
+        Ok(forecast) => {
+            after.tell(&forecast.faults, notes);
+            Ok(forecast)
+        }
+        Err(faults) => {
+            nothing_runs(&faults, |_| None, notes);
+            Err(Failure::from(notes.halted()))
+        }
+    }
+}
+
+fn new(now: &Now<'_>, settings: &Settings, compared: bool, notes: &mut Notes) -> Forecast {
+    let mut forecast = forecast::of_new(&now.side(), settings);
+    now.tell(&forecast.faults, notes);
+    created(&mut forecast, compared);
+    forecast
+}
+
+fn created(forecast: &mut Forecast, compared: bool) {
+    if let (true, Some(desired)) = (compared && forecast.faults.is_empty(), &forecast.desired) {
+        forecast.verdicts = forecast::of_all_parts(desired, &Meaning::Create);
+    }
+}

@@ -1,0 +1,146 @@
+//! `stackloom watch`.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Done, Exit, Global, Printer,
+    generate::document,
+    printer::{counted, whole},
+    progress::Progress,
+};
+use crate::{
+    generate::Generation,
+    io::{
+        disk::{DiskSink, Workspace},
+        git::CommitSink,
+        watch::Watcher,
+    },
+    note::{Fault, Notes},
+    publish,
+    tree::Sink,
+    watch::{self, Told},
+};
+
+/// Write generated/ again whenever a definition changes, until it is ended
+///
+/// One line per run on standard output; faults are told in full, on standard error, and do not end it. A run starts when
+/// the content of stackloom.yaml, stacks/, clusters/ or a numbered release is another than that of the last run; what is
+/// written to generated/ starts none. Editors that save by renaming, new folders and `git checkout` are understood. A
+/// definition that disappears is believed gone after 0.7 seconds. SIGINT (Ctrl-C) and SIGTERM end it with 0; a run that is
+/// under way stops before anything of it can be seen, or is finished.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom watch\n  stackloom watch --commit                          # commit each good state\n  stackloom watch --poll 2                          # on network file systems, where nothing tells of changes\n  stackloom watch --format json | jq -c '.summary'  # one object per run, each on a line"
+)]
+pub(super) struct Args {
+    /// Commit generated/, and only it, after each run that changes it
+    #[arg(long)]
+    commit: bool,
+    /// Look every so many seconds, instead of being told by the operating system
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    poll: Option<u64>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut open = || -> Result<Box<dyn Sink>, Fault> {
+        if args.commit {
+            Ok(Box::new(CommitSink::open(&world)?))
+        } else {
+            Ok(Box::new(DiskSink::new(&world)))
+        }
+    };
+    // What can never work is said at once.
+    drop(open()?);
+    let mut watcher = Watcher::new(&world, args.poll.map(Duration::from_secs))?;
+    printer.talk("watching the definitions; Ctrl-C ends it");
+    let progress = Progress::new(printer, "Generating");
+    let mut told = Teller { printer, last: String::new() };
+    watch::watch(&world, &mut watcher, &mut open, &|done, all| progress.at(done, all), &mut |what| {
+        progress.end();
+        told.tell(what);
+    });
+    progress.end();
+    Ok(Exit::Done)
+}
+
+/// Says what comes of runs.
+struct Teller<'a> {
+    printer: &'a Printer,
+    /// The messages that were told last: those that are the same again are not repeated.
+    last: String,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, what: Told) {
+        match what {
+            Told::Done(generation, notes) => {
+                self.notes(&notes);
+                self.printer.result(&line(&generation));
+                self.record(Exit::Done, &notes, document(&generation));
+            }
+            Told::Faulty(notes) => {
+                self.notes(&notes);
+                self.record(Exit::Input, &notes, json!({}));
+            }
+            Told::Refused(fault) => self.fault(&fault, "tried again until it works, or something changes"),
+            Told::Deaf(fault) => self.fault(&fault, "until then, it looks every 2 seconds"),
+        }
+    }
+
+    fn notes(&mut self, notes: &Notes) {
+        let all = notes.sorted();
+        let text = if all.is_empty() { String::new() } else { format!("{all:?}") };
+        if text != self.last {
+            self.printer.notes(notes);
+            self.last = text;
+        } else if notes.errors() > 0 {
+            self.printer
+                .talk(&format!("still the same {}; nothing was written", counted(notes.errors(), "error")));
+            return;
+        }
+        if notes.errors() > 0 {
+            self.printer.talk("nothing was written");
+        }
+    }
+
+    fn record(&self, exit: Exit, notes: &Notes, more: Json) {
+        let mut record = json!({ "diagnostics": notes.sorted() });
+        if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
+            record.extend(more);
+        }
+        self.printer.record(exit, record);
+    }
+
+    fn fault(&mut self, fault: &Fault, then: &str) {
+        self.last.clear();
+        if self.printer.is_json() {
+            self.printer.record(Exit::World, json!({ "fault": whole(fault), "hints": fault.hints() }));
+        } else {
+            self.printer.fault(fault);
+            self.printer.talk(then);
+        }
+    }
+}
+
+/// A run in one line: what it changed, by clusters and releases where it can be said.
+fn line(generation: &Generation) -> String {
+    let changes = &generation.changes;
+    let repaired = changes.repaired.len();
+    if changes.is_empty() && repaired > 0 {
+        return format!("{} of generated/ written again; nothing to commit", counted(repaired, "file"));
+    }
+    if changes.is_empty() {
+        return "nothing changes in generated/".to_owned();
+    }
+    let message = publish::message(changes);
+    let subject = message.lines().next().unwrap_or_default();
+    let what = subject.strip_prefix("generate: ").unwrap_or(subject);
+    let files = counted(changes.files.len(), "file");
+    match &changes.commit {
+        Some(commit) => format!("{what} ({files}, {})", &commit[..commit.len().min(12)]),
+        None => format!("{what} ({files})"),
+    }
+}

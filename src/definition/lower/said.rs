@@ -1,0 +1,287 @@
+//! What a definition says of a cluster, beside what it is called, where it lives and what it is made from.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use super::{Lowering, name_error, pools, raw, removal, text};
+use crate::{
+    model::{AddonChoice, ControlPlane, Network, NodePool, Subdomain},
+    note::{Notes, Place},
+    yaml::{Mapping, Node},
+};
+
+/// What a definition says, as meant.
+pub(super) struct Said {
+    pub labels: Mapping,
+    pub annotations: Mapping,
+    pub control_plane: ControlPlane,
+    pub node_pools: Vec<NodePool>,
+    pub network: Network,
+    pub variables: Mapping,
+    pub addons: BTreeMap<String, AddonChoice>,
+    pub availability_gates: Option<Node>,
+    pub suspend: Option<String>,
+    pub raw: Option<Node>,
+}
+
+/// Lowers it; all faults are told.
+pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Said> {
+    let one = One { context, node };
+    let before = notes.errors();
+    let control_plane = one.control_plane(notes);
+    let node_pools = pools::lower_all(context, one.spec("nodePools"), notes);
+    let metadata = |key| node.at(&["metadata", key]);
+    let labels = pools::metadata(context, metadata("labels"), true, notes);
+    let annotations = pools::metadata(context, metadata("annotations"), false, notes);
+    one.check_annotations(notes);
+    let network = one.network(notes);
+    let addons = one.addons(notes);
+    if let Some(gates) = one.spec("availabilityGates") {
+        pools::check_filled(context, "availabilityGates", gates, notes);
+    }
+    let suspend = one.reason(one.spec("suspend"), "suspend", notes);
+    if let Some(raw) = one.spec("raw") {
+        raw::check(context, raw, notes);
+    }
+    let said = Said {
+        labels: labels?,
+        annotations: annotations?,
+        control_plane: control_plane?,
+        node_pools: node_pools?,
+        network,
+        variables: mapping(one.spec("variables")),
+        addons,
+        availability_gates: one.spec("availabilityGates").cloned(),
+        suspend,
+        raw: one.spec("raw").cloned(),
+    };
+    (notes.errors() == before).then_some(said)
+}
+
+struct One<'a> {
+    context: &'a Lowering<'a>,
+    node: &'a Node,
+}
+
+impl One<'_> {
+    fn spec(&self, key: &str) -> Option<&Node> {
+        self.node.at(&["spec", key])
+    }
+
+    fn place(&self, node: &Node) -> Option<Place> {
+        self.context.place(node.origin)
+    }
+
+    fn control_plane(&self, notes: &mut Notes) -> Option<ControlPlane> {
+        let Some(node) = self.spec("controlPlane") else { return Some(ControlPlane::default()) };
+        let replicas = node.get("replicas");
+        let labels = pools::metadata(self.context, node.get("labels"), true, notes);
+        let annotations = pools::metadata(self.context, node.get("annotations"), false, notes);
+        let settings = pools::settings(self.context, node, notes);
+        Some(ControlPlane {
+            replicas: replicas.and_then(Node::as_int),
+            replicas_origin: replicas.map(|node| node.origin),
+            labels: labels?,
+            annotations: annotations?,
+            variables: mapping(node.get("variables")),
+            settings,
+        })
+    }
+
+    /// What the program writes on a Cluster is not for others to say: it would be overwritten without a word.
+    fn check_annotations(&self, notes: &mut Notes) {
+        const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
+        let annotations = self.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
+        let Some(annotations) = annotations else { return };
+        if let Some(entry) = annotations.entry(PRUNE).filter(|entry| entry.value.as_str() != Some("disabled"))
+        {
+            notes
+                .error(
+                    "own-annotation",
+                    self.place(&entry.value),
+                    format!("`{PRUNE}` of a Cluster is always `disabled`"),
+                )
+                .hint("remove it: git alone never deletes a cluster");
+        }
+        if let Some(entry) = annotations.entry("stackloom.dev/suspended") {
+            notes
+                .error(
+                    "own-annotation",
+                    self.context.place(entry.key.origin),
+                    "the program writes `stackloom.dev/suspended` itself",
+                )
+                .hint("write the reason as `suspend: <reason>` into the cluster's spec");
+        }
+    }
+
+    /// A reason that someone is to read later.
+    fn reason(&self, node: Option<&Node>, what: &str, notes: &mut Notes) -> Option<String> {
+        let reason = text(node)?;
+        if reason.trim().is_empty() {
+            notes
+                .error(
+                    "no-reason",
+                    node.and_then(|node| self.place(node)),
+                    format!("`{what}` gives no reason"),
+                )
+                .hint("say why in words: those who find it so will ask");
+        }
+        Some(reason.to_owned())
+    }
+
+    fn network(&self, notes: &mut Notes) -> Network {
+        let get = |key| self.spec("network").and_then(|network| network.get(key));
+        let mut blocks: Vec<(Block, &Node)> = Vec::new();
+        for key in ["pods", "services"] {
+            let Some(list) = get(key) else { continue };
+            pools::check_filled(self.context, key, list, notes);
+            for node in list.as_sequence().unwrap_or_default() {
+                let Some(text) = node.as_str() else { continue };
+                match Block::parse(text) {
+                    Some(block) => {
+                        self.check_overlap(block, node, &blocks, notes);
+                        blocks.push((block, node));
+                    }
+                    None => {
+                        notes
+                            .error("wrong-cidr", self.place(node), format!("`{text}` is no CIDR block"))
+                            .hint("write it like 10.96.0.0/12 or fd00:10:96::/112");
+                    }
+                }
+            }
+        }
+        if let Some((node, domain)) = get("serviceDomain").and_then(|node| Some((node, node.as_str()?)))
+            && let Err(fault) = Subdomain::new(domain)
+        {
+            name_error(domain, "the domain of services", self.place(node), &fault, notes);
+        }
+        Network {
+            pods: get("pods").cloned(),
+            services: get("services").cloned(),
+            service_domain: get("serviceDomain").cloned(),
+            api_server_port: get("apiServerPort").cloned(),
+        }
+    }
+
+    /// Addresses of pods and of services are told apart by nothing but their blocks.
+    fn check_overlap(&self, block: Block, node: &Node, others: &[(Block, &Node)], notes: &mut Notes) {
+        let shown = |node: &Node| node.as_str().unwrap_or_default().to_owned();
+        let Some((_, other)) = others.iter().find(|(other, _)| other.overlaps(block)) else { return };
+        let message = format!("`{}` and `{}` have addresses in common", shown(node), shown(other));
+        let note = notes.error("wrong-cidr", self.place(node), message);
+        note.hint("give pods and services blocks of their own, apart from the machines' network, too");
+        if let Some(place) = self.place(other) {
+            note.related("the other one", place);
+        }
+    }
+
+    fn addons(&self, notes: &mut Notes) -> BTreeMap<String, AddonChoice> {
+        let mut choices = BTreeMap::new();
+        for entry in self.spec("addons").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
+            let node = &entry.value;
+            let version = node.get("version").and_then(|version| {
+                let place = self.place(version)?;
+                Some((super::semantic_version(version.as_str()?, place, notes)?, version.origin))
+            });
+            let unlisted = node.get("unlisted");
+            if let (Some(unlisted), None) = (unlisted, node.get("version")) {
+                notes
+                    .error(
+                        "unlisted",
+                        self.place(unlisted),
+                        "`unlisted` is the reason for a version, and there is no `version`",
+                    )
+                    .hint(
+                        "add `version`, or remove `unlisted`; `null` takes away what a folder's defaults say",
+                    );
+            }
+            let reason = self.reason(unlisted, "unlisted", notes);
+            let removal = removal::lower(self.context, node, notes);
+            let enabled = node.get("enabled").and_then(Node::as_bool);
+            if let (Some(found), Some(false)) = (&removal, enabled) {
+                notes
+                    .error(
+                        "removal",
+                        self.context.place(found.origin),
+                        format!("the addon `{}` is turned off already by `enabled: false`", entry.key.name),
+                    )
+                    .hint("remove one of them: `removal` leads to `enabled: false` in steps");
+            }
+            let choice = AddonChoice {
+                origin: Some(entry.key.origin),
+                enabled,
+                version,
+                removal,
+                unlisted: reason.zip(unlisted.map(|node| node.origin)),
+                values: node.get("values").cloned(),
+            };
+            choices.insert(entry.key.name.to_string(), choice);
+        }
+        choices
+    }
+}
+
+/// A block of addresses.
+#[derive(Clone, Copy)]
+struct Block {
+    address: IpAddr,
+    length: u32,
+}
+
+impl Block {
+    /// An address of either family and a prefix within its length.
+    fn parse(text: &str) -> Option<Self> {
+        let (address, prefix) = text.split_once('/')?;
+        let address: IpAddr = address.parse().ok()?;
+        let plain = prefix.bytes().all(|byte| byte.is_ascii_digit())
+            && !(prefix.len() > 1 && prefix.starts_with('0'));
+        let length: u32 = prefix.parse().ok().filter(|_| plain)?;
+        let limit = if address.is_ipv4() { 32 } else { 128 };
+        (length <= limit).then_some(Self { address, length })
+    }
+
+    /// Whether one of the two lies in the other: blocks cannot overlap otherwise.
+    fn overlaps(self, other: Self) -> bool {
+        let shared = self.length.min(other.length);
+        match (self.address, other.address) {
+            (IpAddr::V4(one), IpAddr::V4(two)) => {
+                (u64::from(one.to_bits()) ^ u64::from(two.to_bits())) >> (32 - shared) == 0
+            }
+            (IpAddr::V6(one), IpAddr::V6(two)) => {
+                shared == 0 || (one.to_bits() ^ two.to_bits()) >> (128 - shared) == 0
+            }
+            _ => false,
+        }
+    }
+}
+
+fn mapping(node: Option<&Node>) -> Mapping {
+    node.and_then(Node::as_mapping).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Block;
+
+    #[test]
+    fn blocks_overlap_where_one_lies_in_the_other() {
+        let block = |text| Block::parse(text).unwrap();
+        for (one, two) in [
+            ("10.0.0.0/8", "10.96.0.0/12"),
+            ("10.96.0.0/12", "10.0.0.0/8"),
+            ("0.0.0.0/0", "192.168.0.0/16"),
+            ("fd00::/8", "fd00:10::/112"),
+            ("::/0", "fd00::/64"),
+            ("10.0.0.1/32", "10.0.0.1/32"),
+        ] {
+            assert!(block(one).overlaps(block(two)), "{one} {two}");
+        }
+        for (one, two) in
+            [("10.0.0.0/16", "10.1.0.0/16"), ("0.0.0.0/0", "::/0"), ("fd00::/64", "fd00:0:0:1::/64")]
+        {
+            assert!(!block(one).overlaps(block(two)), "{one} {two}");
+        }
+        for bad in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8", "a/8", "::/129", "10.0.0/8"] {
+            assert!(Block::parse(bad).is_none(), "{bad}");
+        }
+    }
+}

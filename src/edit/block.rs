@@ -1,0 +1,146 @@
+//! Edits of entries that have lines of their own.
+
+use super::{
+    Edit, Refusal, lines,
+    place::{At, end, is_empty},
+};
+use crate::yaml::{Node, RawKind, RawNode, Style};
+
+/// The byte behind the colon of a key.
+pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Refusal> {
+    let blanks = text[key.end..].len() - text[key.end..].trim_start_matches([' ', '\t']).len();
+    let colon = key.end + blanks;
+    if text[colon..].starts_with(':') {
+        Ok(colon + 1)
+    } else {
+        Err(Refusal::new(key.start, "its key is written in a form that is not edited"))
+    }
+}
+
+/// Puts a value in the place of another one.
+pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
+    let key = at.key().ok_or_else(|| Refusal::new(at.parent.start, "it has no key"))?;
+    let (old, colon) = (at.value(), behind_colon(text, key)?);
+    let old_end = end(text, old, colon)?;
+    // The reader's place of a block scalar is that of its text, not of the mark behind the key.
+    let block = matches!(old.kind, RawKind::Scalar { style: Style::Block, .. });
+    let mark = colon + text[colon..].len() - text[colon..].trim_start_matches(' ').len();
+    let old_start = if block { mark } else { old.start };
+    let same_line = lines::start_of(text, old_start) == lines::start_of(text, key.start);
+    let inline = is_empty(old) || same_line;
+    let indent = lines::column(text, key.start) + 2;
+    let own_lines = lines::needs_lines(value);
+    let break_ = lines::line_break(text);
+    if inline && !own_lines {
+        return Ok(if is_empty(old) {
+            Edit { range: colon..colon, text: format!(" {}", lines::inline(value)) }
+        } else {
+            Edit { range: old_start..old_end, text: lines::like(text, old, value) }
+        });
+    }
+    // What is said behind the value, or behind the key of one that has lines of its own, stays on the key's line.
+    let (said, range) = if inline {
+        let line = lines::end_of(text, old_end);
+        (text[old_end..line].trim_end(), colon..line)
+    } else {
+        (text[colon..lines::end_of(text, colon)].trim_end(), colon..old_end)
+    };
+    let text = if own_lines {
+        format!("{said}{}", lines::below(value, indent, break_))
+    } else {
+        format!(" {}{said}", lines::inline(value))
+    };
+    Ok(Edit { range, text })
+}
+
+/// Adds an entry behind the others, and behind the comments that belong to them.
+pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Refusal> {
+    let RawKind::Mapping(entries) = &mapping.kind else {
+        return Err(Refusal::new(mapping.start, "what stands here is no map"));
+    };
+    let Some((last_key, last)) = entries.last() else {
+        return Err(Refusal::new(mapping.start, "the map has no entry"));
+    };
+    let indent = lines::column(text, entries[0].0.start);
+    let last_end = end(text, last, behind_colon(text, last_key)?)?;
+    let line = lines::behind_comments(text, lines::end_of(text, last_end), indent);
+    let break_ = lines::line_break(text);
+    let mut entry = format!("{break_}{}{}:", " ".repeat(indent), lines::key(key));
+    if lines::needs_lines(value) {
+        entry += &lines::below(value, indent + 2, break_);
+    } else {
+        entry.extend([" ", &lines::inline(value)]);
+    }
+    Ok(Edit { range: line..line, text: entry })
+}
+
+/// Takes the lines of an entry out, with the comments inside of it.
+pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
+    let (start, range) = extent(text, at)?;
+    if lines::leads_its_line(text, start) {
+        let from = lines::start_of(text, start);
+        let to = lines::next_of(text, range.end);
+        if to == text.len() && !text.ends_with('\n') && from > 0 {
+            // The last line has no line break: the one before it goes.
+            let before = lines::end_of(text, lines::start_of(text, from - 1));
+            return Ok(Edit { range: before..to, text: String::new() });
+        }
+        return Ok(Edit { range: from..to, text: String::new() });
+    }
+    // The first entry behind a dash: the next one comes in its place.
+    let next = at.index + 1;
+    if at.index > 0 || next == at.count() || at.key().is_none() {
+        return Err(Refusal::new(start, "it does not begin a line"));
+    }
+    let next = at.start(next);
+    if !text[range.end..next].trim().is_empty() {
+        return Err(Refusal::new(start, "a comment stands between this entry and the next"));
+    }
+    Ok(Edit { range: range.start..next, text: String::new() })
+}
+
+/// Takes the only entry of a collection out, and leaves an empty one.
+pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Refusal> {
+    let key = outer.key().ok_or_else(|| Refusal::new(outer.parent.start, "it is all that an item holds"))?;
+    let colon = behind_colon(text, key)?;
+    let (start, range) = extent(text, at)?;
+    let from = lines::start_of(text, start);
+    if from <= colon {
+        return Err(Refusal::new(start, "it does not begin a line"));
+    }
+    let brackets = if at.key().is_some() { " {}" } else { " []" };
+    let kept = text[colon..from].trim_end_matches(['\n', '\r']);
+    Ok(Edit { range: colon..range.end, text: format!("{brackets}{kept}") })
+}
+
+/// Where an entry begins (an item with its dash), and its bytes up to the end of its last line.
+fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Refusal> {
+    let start = match at.key() {
+        Some(key) => key.start,
+        None => dash(text, at)?,
+    };
+    let floor = at.key().map_or(Ok(start), |key| behind_colon(text, key))?;
+    let last = end(text, at.value(), floor)?;
+    let line = lines::end_of(text, last);
+    let line = lines::behind_comments(text, line, lines::column(text, start) + 1);
+    Ok((start, start..line))
+}
+
+/// The dash of an item: on its line, or above it.
+fn dash(text: &str, at: At<'_>) -> Result<usize, Refusal> {
+    let item = at.value().start;
+    let floor = if at.index == 0 { at.parent.start } else { at.start(at.index - 1) };
+    let mut line = lines::start_of(text, item);
+    let before = text[line..item].trim_end();
+    if before.ends_with('-') {
+        return Ok(line + before.len() - 1);
+    }
+    while line > floor {
+        line = lines::start_of(text, line - 1);
+        let body = text[line..].trim_start_matches(' ');
+        if body.starts_with("- ") || body.starts_with("-\n") || body.starts_with("-\r") {
+            return Ok(text.len() - body.len());
+        }
+    }
+    Err(Refusal::new(item, "its dash was not found"))
+}

@@ -1,0 +1,122 @@
+//! Lines of a text, and values as text.
+
+use crate::yaml::{Node, RawKind, RawNode, Style, Value, emit, is_special, quote};
+
+/// How lines of a file end.
+pub(super) fn line_break(text: &str) -> &'static str {
+    match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// The byte at which the line of `at` begins.
+pub(super) fn start_of(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// The byte at which the line of `at` ends, before its line break.
+pub(super) fn end_of(text: &str, at: usize) -> usize {
+    let end = text[at..].find('\n').map_or(text.len(), |found| at + found);
+    if text[at..end].ends_with('\r') { end - 1 } else { end }
+}
+
+/// The byte at which the next line begins; the end of the text behind the last one.
+pub(super) fn next_of(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |found| at + found + 1)
+}
+
+/// How many bytes a position stands from the beginning of its line.
+pub(super) fn column(text: &str, at: usize) -> usize {
+    at - start_of(text, at)
+}
+
+/// Whether only blanks stand before a position in its line.
+pub(super) fn leads_its_line(text: &str, at: usize) -> bool {
+    text[start_of(text, at)..at].bytes().all(|byte| byte == b' ')
+}
+
+/// The end of the comment lines that follow the line of `at` without a blank line, and are indented by at least
+/// `indent`; `at` itself where there is none.
+pub(super) fn behind_comments(text: &str, at: usize, indent: usize) -> usize {
+    let mut end = at;
+    loop {
+        let next = next_of(text, end);
+        if next == text.len() || next == end {
+            return end;
+        }
+        let line = &text[next..end_of(text, next)];
+        let body = line.trim_start_matches(' ');
+        if !body.starts_with('#') || line.len() - body.len() < indent {
+            return end;
+        }
+        end = end_of(text, next);
+    }
+}
+
+/// A value on one line: scalars as the emitter writes them, collections in braces and brackets.
+pub(super) fn inline(node: &Node) -> String {
+    match &node.value {
+        Value::Mapping(mapping) if !mapping.is_empty() => {
+            let entries: Vec<_> = mapping
+                .iter()
+                .map(|entry| format!("{}: {}", key(&entry.key.name), inline(&entry.value)))
+                .collect();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        Value::Sequence(items) if !items.is_empty() => {
+            format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
+        _ => written(node),
+    }
+}
+
+/// A key as it is written.
+pub(super) fn key(name: &str) -> String {
+    written(&Node::from(name))
+}
+
+fn written(node: &Node) -> String {
+    let mut text = String::new();
+    emit(node, &mut text);
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}
+
+/// A scalar in the quotes of the one in whose place it comes.
+pub(super) fn like(text: &str, old: &RawNode, new: &Node) -> String {
+    let quoted = matches!(old.kind, RawKind::Scalar { style: Style::Quoted, .. });
+    match (new.as_str(), text[old.start..].chars().next()) {
+        (Some(new), Some('"')) if quoted => {
+            let mut out = String::from('"');
+            quote(new, &mut out);
+            out + "\""
+        }
+        (Some(new), Some('\'')) if quoted && !new.contains(is_special) => {
+            format!("'{}'", new.replace('\'', "''"))
+        }
+        _ => inline(new),
+    }
+}
+
+/// Whether a value needs lines of its own below its key.
+pub(super) fn needs_lines(node: &Node) -> bool {
+    match &node.value {
+        Value::Mapping(mapping) => !mapping.is_empty(),
+        Value::Sequence(items) => !items.is_empty(),
+        _ => false,
+    }
+}
+
+/// A collection as lines at an indent, each behind a line break.
+pub(super) fn below(node: &Node, indent: usize, line_break: &str) -> String {
+    let mut out = String::new();
+    for line in written(node).split('\n') {
+        out += line_break;
+        if !line.is_empty() {
+            out.extend(std::iter::repeat_n(' ', indent));
+            out += line;
+        }
+    }
+    out
+}

@@ -1,0 +1,178 @@
+//! Edits that keep what people wrote: one value of a YAML file is set or removed, and every byte outside of it stays.
+//!
+//! An [`Edit`] is one replacement in a text, found with the positions of the reader. Before it is handed out, the new
+//! text is read again and must mean what was asked for: where this module understands a file wrongly (anchors, rare
+//! layouts), it refuses and says so, and the author edits by hand. Absent on purpose: formatting, and edits of templates.
+
+mod block;
+mod flow;
+mod lines;
+mod place;
+
+use std::ops::Range;
+
+use crate::{
+    note::{Notes, Place},
+    yaml::{Mapping, Node, RawKind, RawNode, Source, read_raw},
+};
+
+/// A step on the way to a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// The value of a key.
+    Key(&'a str),
+    /// The item of a list whose `name` this is.
+    Named(&'a str),
+}
+
+/// One replacement in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The bytes that go.
+    pub range: Range<usize>,
+    /// What comes in their place.
+    pub text: String,
+}
+
+impl Edit {
+    /// The text with the edit made.
+    pub fn apply(&self, text: &str) -> String {
+        [&text[..self.range.start], &self.text, &text[self.range.end..]].concat()
+    }
+}
+
+/// Why an edit cannot be made: where, and what stands in the way.
+pub(crate) struct Refusal {
+    offset: usize,
+    message: String,
+}
+
+impl Refusal {
+    fn new(offset: usize, message: impl Into<String>) -> Self {
+        Self { offset, message: message.into() }
+    }
+}
+
+/// Sets a value, and the maps that lead to it where there are none; why not goes to `notes`.
+pub fn set(source: &Source, path: &[Step<'_>], value: &Node, notes: &mut Notes) -> Option<Edit> {
+    edit(source, path, Some(value), notes)
+}
+
+/// Removes a key with its value, or an item of a list; why not goes to `notes`.
+pub fn remove(source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<Edit> {
+    edit(source, path, None, notes)
+}
+
+fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut Notes) -> Option<Edit> {
+    let (before, root) = read(source, notes)?;
+    let made = match value {
+        Some(value) => place::set(&source.text, &root, path, value),
+        None => place::remove(&source.text, &root, path),
+    };
+    let meant = made.and_then(|edit| {
+        let mut meant = before.clone();
+        match change(&mut meant, path, value) {
+            Some(()) => Ok((edit, meant)),
+            None => Err(Refusal::new(root.start, format!("there is no `{}` here", shown(path)))),
+        }
+    });
+    let refusal = match meant {
+        Ok((edit, meant)) if reads_as(source, &edit, &meant) => return Some(edit),
+        Ok((edit, _)) => {
+            Refusal::new(edit.range.start, "the layout of the file is beyond what can be edited")
+        }
+        Err(refusal) => refusal,
+    };
+    notes
+        .error(
+            "edit",
+            placed(source, refusal.offset),
+            format!("cannot edit `{}`: {}", shown(path), refusal.message),
+        )
+        .hint("edit the file by hand; nothing was changed");
+    None
+}
+
+fn read(source: &Source, notes: &mut Notes) -> Option<(Node, RawNode)> {
+    let documents = read_raw(source, notes)?;
+    let mut documents = documents.into_iter();
+    match (documents.next(), documents.next()) {
+        (Some(only), None) => Some((Node::from_raw(&only.root, source, notes)?, only.root)),
+        _ => {
+            let place = Place::file(&*source.path);
+            notes
+                .error("edit", place, "a file that is edited holds exactly one document")
+                .hint("write one document per file, without a second `---`");
+            None
+        }
+    }
+}
+
+fn placed(source: &Source, offset: usize) -> Place {
+    source.word(offset.min(source.text.len()))
+}
+
+/// A path as people write it.
+fn shown(path: &[Step<'_>]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if text.is_empty() => text += key,
+            Step::Key(key) => text.extend([".", key]),
+            Step::Named(name) => text.extend(["[", name, "]"]),
+        }
+    }
+    text
+}
+
+/// Whether the edited text means what was asked for.
+fn reads_as(source: &Source, edit: &Edit, meant: &Node) -> bool {
+    let edited = Source { text: edit.apply(&source.text).into(), ..source.clone() };
+    let mut notes = Notes::new();
+    read(&edited, &mut notes).is_some_and(|(node, _)| node == *meant)
+}
+
+/// The same change on what the text means.
+fn change(node: &mut Node, path: &[Step<'_>], value: Option<&Node>) -> Option<()> {
+    let [step, rest @ ..] = path else { return None };
+    match step {
+        Step::Key(key) => {
+            if node.is_null() && value.is_some() {
+                *node = Mapping::new().into();
+            }
+            let mapping = node.as_mapping_mut()?;
+            match (rest, value) {
+                ([], None) => mapping.remove(key).map(drop),
+                ([], Some(value)) => {
+                    mapping.set(key, value.clone());
+                    Some(())
+                }
+                _ => {
+                    if mapping.get(key).is_none() && value.is_some() {
+                        mapping.set(key, Mapping::new());
+                    }
+                    change(mapping.get_mut(key)?, rest, value)
+                }
+            }
+        }
+        Step::Named(name) => {
+            let mut items = node.as_sequence()?.to_vec();
+            let at = items.iter().position(|item| item.get("name").and_then(Node::as_str) == Some(*name))?;
+            match (rest, value) {
+                ([], None) => drop(items.remove(at)),
+                ([], Some(value)) => items[at] = value.clone(),
+                _ => change(&mut items[at], rest, value)?,
+            }
+            *node = items.into();
+            Some(())
+        }
+    }
+}
+
+/// The text of a scalar as it is meant.
+fn scalar(node: &RawNode) -> Option<&str> {
+    if let RawKind::Scalar { text, .. } = &node.kind { Some(text) } else { None }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,178 @@
+//! Where in a text an edit goes.
+
+use super::{Edit, Refusal, Step, block, flow, scalar};
+use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
+
+/// A collection on the way, and which of its entries leads on.
+#[derive(Clone, Copy)]
+pub(super) struct At<'a> {
+    pub(super) parent: &'a RawNode,
+    pub(super) index: usize,
+}
+
+impl<'a> At<'a> {
+    /// The key of the entry, if it has one.
+    pub(super) fn key(&self) -> Option<&'a RawNode> {
+        if let RawKind::Mapping(entries) = &self.parent.kind { Some(&entries[self.index].0) } else { None }
+    }
+
+    pub(super) fn value(&self) -> &'a RawNode {
+        match &self.parent.kind {
+            RawKind::Mapping(entries) => &entries[self.index].1,
+            RawKind::Sequence(items) => &items[self.index],
+            RawKind::Scalar { .. } => self.parent,
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        count(self.parent)
+    }
+
+    /// The first byte of an entry: of its key, or of the item.
+    pub(super) fn start(&self, index: usize) -> usize {
+        match &self.parent.kind {
+            RawKind::Mapping(entries) => entries[index].0.start,
+            RawKind::Sequence(items) => items[index].start,
+            RawKind::Scalar { .. } => self.parent.start,
+        }
+    }
+}
+
+pub(super) fn count(node: &RawNode) -> usize {
+    match &node.kind {
+        RawKind::Mapping(entries) => entries.len(),
+        RawKind::Sequence(items) => items.len(),
+        RawKind::Scalar { .. } => 0,
+    }
+}
+
+/// Whether a collection is written in braces or brackets.
+pub(super) fn is_flow(text: &str, node: &RawNode) -> bool {
+    !matches!(node.kind, RawKind::Scalar { .. }) && text[node.start..].starts_with(['{', '['])
+}
+
+/// Whether nothing is written where a value goes.
+pub(super) fn is_empty(node: &RawNode) -> bool {
+    node.start >= node.end && matches!(&node.kind, RawKind::Scalar { style: Style::Plain, .. })
+}
+
+/// Where a value ends as it is written: without line breaks, blanks and comments behind it.
+pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Refusal> {
+    if is_empty(node) {
+        return Ok(floor);
+    }
+    // An alias has the place of what it stands for.
+    if node.start < floor {
+        return Err(Refusal::new(floor, "a value that is written as an alias stands in the way"));
+    }
+    if is_flow(text, node) {
+        return Ok(node.end);
+    }
+    match &node.kind {
+        RawKind::Mapping(entries) => match entries.last() {
+            Some((key, value)) => end(text, value, block::behind_colon(text, key)?),
+            None => Ok(node.end),
+        },
+        RawKind::Sequence(items) => match items.last() {
+            Some(item) if is_empty(item) => {
+                Err(Refusal::new(node.start, "a list with an empty last item stands in the way"))
+            }
+            Some(item) => end(text, item, node.start),
+            None => Ok(node.end),
+        },
+        RawKind::Scalar { .. } => Ok(node.start + text[node.start..node.end].trim_end().len()),
+    }
+}
+
+/// Follows a path as far as it leads; what is left of it.
+fn follow<'a, 'p, 's>(
+    root: &'a RawNode,
+    path: &'p [Step<'s>],
+) -> Result<(Vec<At<'a>>, &'p [Step<'s>]), Refusal> {
+    let (mut node, mut trail, mut rest) = (root, Vec::new(), path);
+    while let [step, behind @ ..] = rest {
+        let index = match (step, &node.kind) {
+            (Step::Key(key), RawKind::Mapping(entries)) => {
+                entries.iter().position(|(name, _)| scalar(name) == Some(*key))
+            }
+            (Step::Named(name), RawKind::Sequence(items)) => {
+                items.iter().position(|item| name_of(item) == Some(*name))
+            }
+            _ => None,
+        };
+        let Some(index) = index else { break };
+        let at = At { parent: node, index };
+        let floor = at.key().map_or(node.start, |key| key.end);
+        if !is_empty(at.value()) && at.value().start < floor {
+            return Err(Refusal::new(floor, "it is written as an alias"));
+        }
+        trail.push(at);
+        (node, rest) = (at.value(), behind);
+    }
+    Ok((trail, rest))
+}
+
+fn name_of(item: &RawNode) -> Option<&str> {
+    let RawKind::Mapping(entries) = &item.kind else { return None };
+    entries.iter().find(|(key, _)| scalar(key) == Some("name")).and_then(|(_, value)| scalar(value))
+}
+
+pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -> Result<Edit, Refusal> {
+    let (trail, rest) = follow(root, path)?;
+    let deepest = trail.last().map_or(root, At::value);
+    let [first, behind @ ..] = rest else {
+        let at = trail.last().ok_or_else(|| Refusal::new(root.start, "it is the whole file"))?;
+        return replace(text, *at, value);
+    };
+    let Step::Key(key) = first else {
+        return Err(Refusal::new(deepest.start, "there is no item of this name"));
+    };
+    let mut value = value.clone();
+    for step in behind.iter().rev() {
+        let Step::Key(key) = step else {
+            return Err(Refusal::new(deepest.start, "there is no list with an item of this name"));
+        };
+        let mut outer = Mapping::new();
+        outer.set(key, value);
+        value = outer.into();
+    }
+    match (&deepest.kind, trail.last()) {
+        (RawKind::Mapping(_), _) if is_flow(text, deepest) => flow::insert(text, deepest, key, &value),
+        (RawKind::Mapping(_), _) => block::insert(text, deepest, key, &value),
+        (RawKind::Scalar { .. }, Some(at)) if is_null(deepest) => {
+            let mut mapping = Mapping::new();
+            mapping.set(key, value);
+            replace(text, *at, &mapping.into())
+        }
+        _ => Err(Refusal::new(deepest.start, "what stands here is no map")),
+    }
+}
+
+fn is_null(node: &RawNode) -> bool {
+    matches!(scalar(node), Some("" | "~" | "null" | "Null" | "NULL"))
+}
+
+fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
+    if is_flow(text, at.parent) || at.key().is_none() {
+        flow::replace(text, at, value)
+    } else {
+        block::replace(text, at, value)
+    }
+}
+
+pub(super) fn remove(text: &str, root: &RawNode, path: &[Step<'_>]) -> Result<Edit, Refusal> {
+    let (trail, rest) = follow(root, path)?;
+    let (Some(at), []) = (trail.last(), rest) else {
+        return Err(Refusal::new(trail.last().map_or(root, At::value).start, "there is no such value"));
+    };
+    if is_flow(text, at.parent) {
+        flow::remove(text, *at)
+    } else if at.count() > 1 {
+        block::remove(text, *at)
+    } else {
+        match trail.iter().rev().nth(1) {
+            Some(outer) => block::empty(text, *outer, *at),
+            None => Err(Refusal::new(root.start, "it is all that the file holds")),
+        }
+    }
+}

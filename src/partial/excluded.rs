@@ -1,0 +1,112 @@
+//! What is left out of a run, and what of the input goes with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Left;
+use crate::{definition::Identity, world::Input, yaml::Sources};
+
+/// What is left out of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excluded {
+    /// Definitions, and other files below `clusters/`, with the reason.
+    files: BTreeMap<String, String>,
+    /// Folders below `clusters/` whose defaults are at fault.
+    folders: BTreeSet<String>,
+    /// Stacks, as `<provider>/<stack>`.
+    stacks: BTreeSet<String>,
+    /// Numbered releases.
+    releases: BTreeSet<String>,
+    /// The definitions that the run is about, as far as they were read.
+    pub(super) meant: BTreeSet<String>,
+}
+
+impl Excluded {
+    /// Leaves out what a file with a fault belongs to; false if that is everything.
+    pub(super) fn add(&mut self, file: &str) -> bool {
+        let parts: Vec<&str> = file.split('/').collect();
+        match parts.as_slice() {
+            ["clusters", between @ .., "_defaults.yaml" | "_defaults.yml"] => {
+                let folder = ["clusters"].iter().chain(between).copied().collect::<Vec<_>>();
+                self.folders.insert(folder.join("/"));
+            }
+            ["clusters", _, ..] => self.add_cluster(file, "it is at fault itself"),
+            ["stacks", provider, stack, ..] => {
+                self.stacks.insert(format!("{provider}/{stack}"));
+            }
+            ["generated", "releases", release, ..] => {
+                self.releases.insert((*release).to_owned());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Leaves a definition out.
+    pub(super) fn add_cluster(&mut self, file: &str, why: &str) {
+        self.files.entry(file.to_owned()).or_insert_with(|| why.to_owned());
+    }
+
+    /// Whether a cluster is made from something that is left out; it is left out then, too.
+    pub(super) fn takes_base_of(&mut self, identity: &Identity) -> bool {
+        let why = match (&identity.stack, &identity.release) {
+            (Some(stack), _) if self.stacks.contains(stack) => format!("its stack `{stack}` is at fault"),
+            (_, Some(release)) if self.releases.contains(release) => {
+                format!("its release `{release}` is at fault")
+            }
+            _ => return false,
+        };
+        self.add_cluster(&identity.file, &why);
+        true
+    }
+
+    /// The input without what is left out.
+    pub fn without(&self, input: &Input) -> Input {
+        if self.files.is_empty()
+            && self.folders.is_empty()
+            && self.stacks.is_empty()
+            && self.releases.is_empty()
+        {
+            return input.clone();
+        }
+        let kept = input.sources.iter().filter(|source| !self.has(&source.path));
+        let files = kept.map(|source| (source.path.to_string(), source.text.to_string())).collect();
+        let stays = |folder: &&String| {
+            let stem = folder.trim_end_matches(".d");
+            let beside = |end: &str| self.has(&format!("{stem}.{end}"));
+            !self.has(folder) && !beside("yaml") && !beside("yml")
+        };
+        let companions = input.companions.iter().filter(stays).cloned().collect();
+        Input { sources: Sources::new(files), companions, folder: input.folder.clone() }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        self.files.contains_key(path)
+            || self.folders.iter().any(|folder| below(folder))
+            || self.stacks.iter().any(|stack| below(&format!("stacks/{stack}")))
+            || self.releases.iter().any(|release| below(&format!("generated/releases/{release}")))
+    }
+
+    /// Learns which definitions of the input lie in folders whose defaults are at fault.
+    pub fn learn(&mut self, input: &Input) {
+        for folder in self.folders.clone() {
+            for source in input.sources.below(&folder) {
+                if !source.path.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults.")) {
+                    let why = format!("the defaults of `{folder}` are at fault");
+                    self.add_cluster(&source.path, &why);
+                }
+            }
+        }
+    }
+
+    /// What is left as it was, in order.
+    pub fn left(&self) -> Vec<Left> {
+        let left = self.files.iter().map(|(file, why)| Left { file: file.clone(), why: why.clone() });
+        left.collect()
+    }
+
+    /// Whether a definition is one that the run is about.
+    pub fn is_meant(&self, file: &str) -> bool {
+        self.meant.contains(file)
+    }
+}

@@ -1,0 +1,141 @@
+//! What a step does, and what to wait for before the next one.
+
+use super::{Leaver, Reached};
+use crate::{
+    model::PoolKind,
+    plan::{AddonPlan, ClusterPlan},
+};
+
+/// What to tell someone who takes a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What the step does once it is applied.
+    pub effect: String,
+    /// What to wait for before the next step; nothing after the last.
+    pub wait: Vec<String>,
+    /// What else is to be known or done.
+    pub beside: Vec<String>,
+}
+
+impl Advice {
+    pub(super) fn new(plan: &ClusterPlan, leaver: &Leaver, reached: Reached) -> Self {
+        match leaver {
+            Leaver::Cluster => cluster(plan, reached),
+            Leaver::Pool(name) => pool(plan, name, reached),
+            Leaver::Addon(name) => addon(plan, name, reached),
+        }
+    }
+}
+
+fn texts(texts: &[String]) -> Vec<String> {
+    texts.to_vec()
+}
+
+fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
+    let (name, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    match reached {
+        Reached::Detached => Advice {
+            effect: "git may delete the cluster from now on; its addons are suspended, so that nothing is \
+                     uninstalled from it; it goes on running"
+                .to_owned(),
+            wait: texts(&[
+                format!("kubectl --namespace {namespace} wait cluster/{name} --for=jsonpath='{{.metadata.annotations.stackloom\\.dev/removal}}'"),
+                format!("kubectl --namespace {namespace} get helmreleases --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,SUSPENDED:.spec.suspend"),
+            ]),
+            beside: texts(&["to keep the cluster after all, remove `removal` from the definition".to_owned()]),
+        },
+        Reached::Deleted => Advice {
+            effect: "the Cluster is deleted with its machines and its infrastructure; its namespace, its credentials \
+                     and its Kustomizations stay for as long as that takes"
+                .to_owned(),
+            wait: texts(&[format!("kubectl --namespace {namespace} wait cluster/{name} --for=delete --timeout=1h")]),
+            beside: texts(&["from here there is no way back".to_owned()]),
+        },
+        Reached::Gone => {
+            let mut beside = Vec::new();
+            if let Some(folder) = &plan.cluster.companion {
+                beside.push(format!("delete `{folder}` in the same commit: it is yours, and nobody applies it any more; what was applied from it is deleted, unless it is protected"));
+            }
+            beside.push(format!("the Namespace `{namespace}` and the ClusterClass stay in the management cluster: git deletes neither"));
+            let effect = "what is left of the cluster goes: its Kustomizations, its HelmReleases and what was applied \
+                          beside it";
+            Advice { effect: effect.to_owned(), wait: Vec::new(), beside }
+        }
+    }
+}
+
+fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
+    let (cluster, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    let kind = plan.cluster.node_pools.iter().find(|pool| pool.name.as_str() == name).map(|pool| pool.kind);
+    let (label, objects) = match kind {
+        Some(PoolKind::MachinePool) => ("pool-name", "machinepools"),
+        _ => ("deployment-name", "machinedeployments"),
+    };
+    let selector =
+        format!("cluster.x-k8s.io/cluster-name={cluster},topology.cluster.x-k8s.io/{label}={name}");
+    let gone = |what: &str| {
+        texts(&[format!(
+            "kubectl --namespace {namespace} wait {what} --selector {selector} --for=delete --timeout=1h"
+        )])
+    };
+    match reached {
+        Reached::Detached => Advice {
+            effect: "the pool has no machines any more: they are drained and deleted; the autoscaler leaves it alone"
+                .to_owned(),
+            wait: gone("machines"),
+            beside: texts(&["to have its machines back, remove `removal` from the pool".to_owned()]),
+        },
+        Reached::Deleted => Advice {
+            effect: "the pool goes from the Cluster".to_owned(),
+            wait: gone(objects),
+            beside: Vec::new(),
+        },
+        Reached::Gone => Advice {
+            effect: "the definition does not speak of the pool any more; the tree does not change by that".to_owned(),
+            wait: Vec::new(),
+            beside: Vec::new(),
+        },
+    }
+}
+
+fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
+    let namespace = &plan.cluster.namespace;
+    let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
+    let helm = planned.and_then(|addon| addon.helm.as_ref());
+    let object = match (helm, planned.and_then(|addon| addon.manifests.as_ref())) {
+        (None, Some(manifests)) => format!("kustomizations.kustomize.toolkit.fluxcd.io/{}", manifests.name),
+        _ => format!("helmrelease/{}", plan.names.helm_release(name)),
+    };
+    let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
+    match reached {
+        Reached::Detached => Advice {
+            effect: format!("git may uninstall `{name}` from now on; it goes on running"),
+            wait: texts(&[format!(
+                "kubectl --namespace {namespace} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
+            )]),
+            beside: texts(&[
+                "nodes need this addon before they are ready: have in place what takes over from it"
+                    .to_owned(),
+            ]),
+        },
+        Reached::Deleted => Advice {
+            effect: format!("`{name}` is uninstalled from the cluster, which runs"),
+            wait: texts(&[format!(
+                "kubectl --namespace {namespace} wait {object} --for=delete --timeout=10m"
+            )]),
+            beside: Vec::new(),
+        },
+        Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {
+            effect: format!(
+                "`{name}` is uninstalled from the cluster: it is no addon that nodes need, and takes one step"
+            ),
+            wait: Vec::new(),
+            beside: Vec::new(),
+        },
+        Reached::Gone => Advice {
+            effect: format!("`{name}` is off for good; the tree does not change by that"),
+            wait: Vec::new(),
+            beside: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,289 @@
+//! The next step of something that leaves: which edit of its definition, what that does, and what to wait for after it.
+//!
+//! A cluster, a node pool or an addon that nodes need leaves in steps, each a commit of its own; each edits the
+//! definition, and the tree follows. Whether the step before has been committed is not known here: see [`step_in`].
+
+mod advice;
+mod guard;
+
+use crate::{
+    edit::{self, Step},
+    model::{RemovalStep, Stage},
+    note::{Notes, Place},
+    plan::ClusterPlan,
+    world::Input,
+    yaml::{self, Mapping, Node, Source},
+};
+
+pub use advice::Advice;
+pub use guard::guard;
+
+/// What leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Leaver {
+    /// The cluster.
+    Cluster,
+    /// One of its node pools.
+    Pool(String),
+    /// One of its addons.
+    Addon(String),
+}
+
+/// How far something is after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reached {
+    /// Its protection is off.
+    Detached,
+    /// It goes.
+    Deleted,
+    /// No definition speaks of it any more, or it is turned off for good.
+    Gone,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct NextStep {
+    /// The definition.
+    pub file: String,
+    /// What it is to hold; none: it is to be deleted.
+    pub text: Option<String>,
+    /// The step that must be committed and applied before.
+    pub before: Option<RemovalStep>,
+    /// How far this leads.
+    pub reached: Reached,
+    /// What it does and what to do next.
+    pub advice: Advice,
+}
+
+/// Finds the next step of something that leaves a cluster, or the cluster itself; why there is none goes to `notes`.
+pub fn next(
+    plan: &ClusterPlan,
+    leaver: &Leaver,
+    reason: Option<&str>,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<NextStep> {
+    let source = input.sources.at(&plan.cluster.file)?;
+    let node = yaml::read(source, notes)?;
+    let found = Finder { plan, leaver, source, node: &node, input };
+    found.refuse_waiting(notes)?;
+    match leaver {
+        Leaver::Cluster => found.cluster(reason, notes),
+        Leaver::Pool(name) => found.pool(name, reason, notes),
+        Leaver::Addon(name) => found.addon(name, reason, notes),
+    }
+}
+
+/// How far something is in the text of a definition; none where it says nothing of leaving, or is no definition.
+pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
+    let mut sources = yaml::Sources::default();
+    let id = sources.add("definition", text);
+    let node = yaml::read(sources.get(id)?, &mut Notes::new())?;
+    step_of(place_of(&node, leaver)?)
+}
+
+/// What of a definition speaks of something.
+fn place_of<'a>(node: &'a Node, leaver: &Leaver) -> Option<&'a Node> {
+    let spec = node.get("spec")?;
+    match leaver {
+        Leaver::Cluster => Some(spec),
+        Leaver::Pool(name) => {
+            let mut pools = spec.get("nodePools")?.as_sequence()?.iter();
+            pools.find(|pool| pool.get("name").and_then(Node::as_str) == Some(name))
+        }
+        Leaver::Addon(name) => spec.at(&["addons", name]),
+    }
+}
+
+fn step_of(node: &Node) -> Option<RemovalStep> {
+    RemovalStep::parse(node.at(&["removal", "step"])?.as_str()?)
+}
+
+struct Finder<'a> {
+    plan: &'a ClusterPlan,
+    leaver: &'a Leaver,
+    source: &'a Source,
+    node: &'a Node,
+    input: &'a Input,
+}
+
+impl Finder<'_> {
+    fn place(&self) -> Option<Place> {
+        let removal = place_of(self.node, self.leaver).and_then(|node| node.get("removal"));
+        self.input.sources.place(removal.map_or(self.plan.cluster.origin, |removal| removal.origin))
+    }
+
+    /// Where nothing is applied nothing can be taken away.
+    fn refuse_waiting(&self, notes: &mut Notes) -> Option<()> {
+        let cluster = &self.plan.cluster;
+        if cluster.management.standby {
+            let message = format!(
+                "the management cluster `{}` is on standby, and applies nothing",
+                cluster.management.name
+            );
+            notes
+                .error("removal", self.place(), message)
+                .hint("remove it when the management cluster runs, or from the one that runs it");
+            return None;
+        }
+        if cluster.removal.is_some() && *self.leaver != Leaver::Cluster {
+            notes
+                .error("removal", self.place(), format!("the cluster `{}` leaves itself", cluster.name))
+                .hint(format!("go on with `stackloom remove {}`", cluster.name));
+            return None;
+        }
+        Some(())
+    }
+
+    fn step(&self, text: Option<String>, before: Option<RemovalStep>, reached: Reached) -> NextStep {
+        let advice = Advice::new(self.plan, self.leaver, reached);
+        NextStep { file: self.source.path.to_string(), text, before, reached, advice }
+    }
+
+    /// The first two steps, which are the same for all.
+    fn begin(
+        &self,
+        path: &[Step<'_>],
+        reached: Reached,
+        reason: Option<&str>,
+        notes: &mut Notes,
+    ) -> Option<NextStep> {
+        let mut path = path.to_vec();
+        path.push(Step::Key("removal"));
+        if reached == Reached::Deleted {
+            path.push(Step::Key("step"));
+            let value = Node::from(RemovalStep::Delete.as_str());
+            let edit = edit::set(self.source, &path, &value, notes)?;
+            let text = edit.apply(&self.source.text);
+            return Some(self.step(Some(text), Some(RemovalStep::Detach), reached));
+        }
+        let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
+            notes
+                .error("removal", self.place(), "nothing says why")
+                .hint("give a reason with `--reason`: it stands in the definition for those who find it so");
+            return None;
+        };
+        let mut removal = Mapping::new();
+        removal.set("reason", reason);
+        removal.set("step", RemovalStep::Detach.as_str());
+        let edit = edit::set(self.source, &path, &removal.into(), notes)?;
+        Some(self.step(Some(edit.apply(&self.source.text)), None, reached))
+    }
+
+    fn cluster(&self, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
+        let path = [Step::Key("spec")];
+        let cluster = &self.plan.cluster;
+        match cluster.removal.as_ref().map(|removal| removal.step) {
+            None => self.begin(&path, Reached::Detached, reason, notes),
+            Some(RemovalStep::Detach) if cluster.suspend.is_some() => {
+                let message =
+                    format!("the cluster `{}` is suspended, and cannot be deleted so", cluster.name);
+                notes
+                    .error("removal", self.place(), message)
+                    .hint("remove `suspend` first: Cluster API does not look at a paused cluster");
+                None
+            }
+            Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
+            Some(RemovalStep::Delete) => Some(self.step(None, Some(RemovalStep::Delete), Reached::Gone)),
+        }
+    }
+
+    fn pool(&self, name: &str, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
+        let path = [Step::Key("spec"), Step::Key("nodePools"), Step::Named(name)];
+        let Some(pool) = place_of(self.node, self.leaver) else {
+            self.no_pool(name, notes);
+            return None;
+        };
+        match step_of(pool) {
+            None => self.begin(&path, Reached::Detached, reason, notes),
+            Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
+            Some(RemovalStep::Delete) => {
+                let edit = edit::remove(self.source, &path, notes)?;
+                let text = edit.apply(&self.source.text);
+                Some(self.step(Some(text), Some(RemovalStep::Delete), Reached::Gone))
+            }
+        }
+    }
+
+    fn no_pool(&self, name: &str, notes: &mut Notes) {
+        let cluster = &self.plan.cluster;
+        let pools = &cluster.node_pools;
+        if let Some(pool) = pools.iter().find(|pool| pool.name.as_str() == name) {
+            notes
+                .error(
+                    "removal",
+                    self.input.sources.place(pool.origin),
+                    format!("the node pool `{name}` stands in what a folder's clusters share"),
+                )
+                .hint(format!(
+                    "write `nodePools` into {} first, and generate: nothing changes by that",
+                    self.source.path
+                ));
+            return;
+        }
+        let known: Vec<_> = pools.iter().map(|pool| pool.name.as_str()).collect();
+        notes
+            .error(
+                "unknown-pool",
+                self.place(),
+                format!("the cluster `{}` has no node pool `{name}`", cluster.name),
+            )
+            .hint(format!("it has {}", known.join(", ")));
+    }
+
+    fn addon(&self, name: &str, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
+        let path = [Step::Key("spec"), Step::Key("addons"), Step::Key(name)];
+        let release = &self.plan.release;
+        let Some(frozen) = release.addon(name) else {
+            let known: Vec<_> = release.addons.iter().map(|addon| addon.addon.name.as_str()).collect();
+            notes
+                .error(
+                    "unknown-addon",
+                    self.place(),
+                    format!("the release `{}` has no addon `{name}`", release.name),
+                )
+                .hint(format!("it has {}", known.join(", ")));
+            return None;
+        };
+        let step = place_of(self.node, self.leaver).and_then(step_of);
+        let is_on = self.plan.addons.iter().any(|addon| addon.frozen.addon.name.as_str() == name);
+        match step {
+            None if !is_on => {
+                notes
+                    .error(
+                        "removal",
+                        self.place(),
+                        format!("the cluster has no addon `{name}`: it is off already"),
+                    )
+                    .hint("there is nothing to remove");
+                None
+            }
+            None if frozen.addon.stage == Stage::Bootstrap => {
+                self.begin(&path, Reached::Detached, reason, notes)
+            }
+            None => {
+                let text = self.turned_off(&path, false, notes)?;
+                Some(self.step(Some(text), None, Reached::Gone))
+            }
+            Some(RemovalStep::Detach) => self.begin(&path, Reached::Deleted, reason, notes),
+            Some(RemovalStep::Delete) => {
+                let text = self.turned_off(&path, true, notes)?;
+                Some(self.step(Some(text), Some(RemovalStep::Delete), Reached::Gone))
+            }
+        }
+    }
+
+    /// The definition with an addon turned off, and without its removal.
+    fn turned_off(&self, path: &[Step<'_>; 3], leaves: bool, notes: &mut Notes) -> Option<String> {
+        let [first, second, third] = *path;
+        let enabled = [first, second, third, Step::Key("enabled")];
+        let edit = edit::set(self.source, &enabled, &Node::from(false), notes)?;
+        let text = edit.apply(&self.source.text);
+        if !leaves {
+            return Some(text);
+        }
+        let source = Source { text: text.into(), ..self.source.clone() };
+        let edit = edit::remove(&source, &[first, second, third, Step::Key("removal")], notes)?;
+        Some(edit.apply(&source.text))
+    }
+}

@@ -1,0 +1,142 @@
+//! Who wrote a live Cluster: what a later apply takes away depends on it.
+
+use serde_json::{Map, Value};
+
+use crate::topology::value::{get, list, present, text};
+
+pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// What is known of what was applied before.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Applied {
+    /// The object is a file that someone applies, and no live object.
+    File,
+    /// The object is live, and this is what was applied; the rest was filled in by others.
+    Known(Value),
+    /// The object is live, and nothing says who wrote what.
+    Unknown,
+}
+
+impl Applied {
+    /// Looks at the marks that the API server leaves.
+    pub(super) fn of(object: &Value) -> Self {
+        let live =
+            ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
+        if !live {
+            return Self::File;
+        }
+        let managers = list(object, &["metadata", "managedFields"]);
+        // The topology controller applies, too: labels and references, nothing of the topology.
+        let applying = managers
+            .iter()
+            .filter(|one| text(one, &["operation"]) == "Apply" && text(one, &["manager"]) != "capi-topology");
+        let fields: Vec<&Value> = applying.filter_map(|one| get(one, &["fieldsV1"])).collect();
+        if !fields.is_empty() {
+            return Self::Known(identified(object, owned(object, &fields)));
+        }
+        let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
+        match serde_json::from_str(last) {
+            Ok(applied) => Self::Known(applied),
+            Err(_) => Self::Unknown,
+        }
+    }
+
+    /// Whether the object came from an API server.
+    pub fn is_live(&self) -> bool {
+        !matches!(self, Self::File)
+    }
+}
+
+/// Type and name belong to every apply, and to no manager.
+fn identified(object: &Value, mut fields: Value) -> Value {
+    if let Some(fields) = fields.as_object_mut() {
+        for name in ["apiVersion", "kind"] {
+            fields.insert(name.to_owned(), object.get(name).cloned().unwrap_or_default());
+        }
+    }
+    fields
+}
+
+/// The part of a value that sets of fields name.
+fn owned(value: &Value, sets: &[&Value]) -> Value {
+    let inner = |key: &str| -> Vec<&Value> { sets.iter().filter_map(|set| set.get(key)).collect() };
+    let leaf = sets.iter().any(|set| set.as_object().is_some_and(Map::is_empty));
+    match value {
+        _ if leaf => value.clone(),
+        Value::Object(fields) => {
+            let kept = fields.iter().filter_map(|(name, value)| {
+                let sets = inner(&format!("f:{name}"));
+                (!sets.is_empty()).then(|| (name.clone(), owned(value, &sets)))
+            });
+            Value::Object(kept.collect())
+        }
+        Value::Array(items) => {
+            let kept = items.iter().filter_map(|item| {
+                let sets: Vec<&Value> = sets.iter().flat_map(|set| naming(item, set)).collect();
+                (!sets.is_empty()).then(|| owned(item, &sets))
+            });
+            Value::Array(kept.collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+/// The sets inside a set that name an item of a list: by its keys or by its value.
+fn naming<'a>(item: &Value, set: &'a Value) -> Vec<&'a Value> {
+    let names = |key: &str| match key.split_once(':') {
+        Some(("k", keys)) => serde_json::from_str::<Map<String, Value>>(keys)
+            .is_ok_and(|keys| keys.iter().all(|(name, value)| item.get(name) == Some(value))),
+        Some(("v", value)) => serde_json::from_str::<Value>(value).is_ok_and(|value| *item == value),
+        _ => false,
+    };
+    let all = set.as_object().into_iter().flatten();
+    all.filter(|(key, _)| names(key)).map(|(_, inner)| inner).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn live(fields: &Value) -> Value {
+        json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "metadata": { "name": "one", "uid": "1", "managedFields": [
+                { "manager": "flux", "operation": "Apply", "fieldsV1": fields },
+                { "manager": "capi-topology", "operation": "Apply", "fieldsV1": { "f:spec": {} } },
+                { "manager": "manager", "operation": "Update", "fieldsV1": { "f:spec": {} } },
+            ] },
+            "spec": { "paused": true, "topology": { "version": "v1.35.0", "variables": [
+                { "name": "a", "value": { "x": 1 } }, { "name": "b", "value": 2 },
+            ] } },
+        })
+    }
+
+    #[test]
+    fn what_an_engine_applied_is_told_from_what_was_defaulted() {
+        let applied = Applied::of(&live(&json!({ "f:spec": { "f:topology": {
+            "f:version": {},
+            "f:variables": { "k:{\"name\":\"a\"}": { ".": {}, "f:name": {}, "f:value": { "f:x": {} } } },
+        } } })));
+        let expected = json!({
+            "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
+            "spec": { "topology": {
+                "version": "v1.35.0",
+                "variables": [{ "name": "a", "value": { "x": 1 } }],
+            } },
+        });
+        assert_eq!(applied, Applied::Known(expected));
+    }
+
+    #[test]
+    fn without_marks_it_is_a_file_and_without_owners_unknown() {
+        let mut object = live(&Value::Null);
+        object["metadata"]["managedFields"] = Value::Null;
+        assert_eq!(Applied::of(&object), Applied::Unknown);
+        object["metadata"]["annotations"] = json!({ LAST_APPLIED: "{\"spec\":{}}" });
+        assert_eq!(Applied::of(&object), Applied::Known(json!({ "spec": {} })));
+        object["metadata"] = json!({ "name": "one" });
+        assert_eq!(Applied::of(&object), Applied::File);
+    }
+}

@@ -1,0 +1,336 @@
+//! Objects as people have them: files of several documents, lists, exports of `kubectl get -o yaml`.
+//!
+//! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
+//! Absent on purpose: conversion between versions of Cluster API's own kinds, which is the API server's business.
+
+mod applied;
+
+use serde_json::Value;
+
+use super::gotemplate::yaml;
+use super::value::{get, group, list, present, remove, text, version};
+
+pub use applied::Applied;
+
+/// An object, and which file it came from.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The object, without what the API server keeps for itself.
+    pub object: Value,
+    /// The line at which its document begins, counted from 1.
+    pub line: usize,
+    /// What is known of who wrote it.
+    pub applied: Applied,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The line, counted from 1; 0 where there is none.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// Objects of one or more files.
+#[derive(Debug, Clone, Default)]
+pub struct Objects {
+    all: Vec<Imported>,
+}
+
+/// The class of a Cluster: itself, and the templates that it names.
+#[derive(Debug, Clone, Default)]
+pub struct ClassFiles {
+    /// The `ClusterClass` first, then its templates.
+    pub objects: Vec<Value>,
+    /// Templates that it names and that are not there, as `Kind/name`.
+    pub missing: Vec<String>,
+}
+
+const CORE: &str = "cluster.x-k8s.io";
+/// On everything that the topology controller made itself.
+const OWNED: &str = "topology.cluster.x-k8s.io/owned";
+
+impl Objects {
+    /// Reads a file and adds its objects.
+    pub fn read(&mut self, file: &str, source: &str) -> Result<(), Unread> {
+        for (line, document) in documents(source) {
+            let value = yaml::parse(document).map_err(|error| Unread {
+                line: line + error.line.unwrap_or(1) - 1,
+                message: format!("this cannot be read as YAML: {}", error.message),
+                hint: "give files as `kubectl apply` takes them: YAML or JSON, documents apart by `---`",
+            })?;
+            self.add(file, line, value)?;
+        }
+        Ok(())
+    }
+
+    /// These, and of others what these do not have.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        let mut all = self.all.clone();
+        all.extend(base.all.iter().cloned());
+        Self { all }
+    }
+
+    fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let kind = text(&value, &["kind"]).to_owned();
+        if kind.is_empty() || text(&value, &["apiVersion"]).is_empty() {
+            return Err(Unread {
+                line,
+                message: "this document is no Kubernetes object: it has no apiVersion or no kind".to_owned(),
+                hint: "give Clusters, ClusterClasses and their templates",
+            });
+        }
+        if let (true, Some(items)) = (kind.ends_with("List"), get(&value, &["items"])) {
+            for item in items.as_array().into_iter().flatten() {
+                self.add(file, line, item.clone())?;
+            }
+            return Ok(());
+        }
+        let api_version = text(&value, &["apiVersion"]);
+        let ours = group(api_version) == CORE && matches!(kind.as_str(), "Cluster" | "ClusterClass");
+        if ours && version(api_version) != "v1beta2" {
+            return Err(Unread {
+                line,
+                message: format!(
+                    "{kind} {} is of {api_version}, and v1beta2 is needed",
+                    text(&value, &["metadata", "name"])
+                ),
+                hint: "the API server converts: `kubectl get clusters.v1beta2.cluster.x-k8s.io -o yaml`, and the same with clusterclasses",
+            });
+        }
+        let applied = Applied::of(&value);
+        self.all.push(Imported { file: file.to_owned(), object: cleaned(value), line, applied });
+        Ok(())
+    }
+
+    /// Clusters with a topology, by namespace and name.
+    pub fn clusters(&self) -> Vec<&Imported> {
+        let managed = |one: &&Imported| {
+            is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_some()
+        };
+        let mut found: Vec<_> = self.all.iter().filter(managed).collect();
+        found.sort_by_key(|one| identity(&one.object));
+        found
+    }
+
+    /// Clusters that no class manages.
+    pub fn unmanaged(&self) -> impl Iterator<Item = &Imported> {
+        self.all
+            .iter()
+            .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
+    }
+
+    /// The object that a message calls `Kind/name`.
+    pub fn labelled(&self, label: &str) -> Option<&Imported> {
+        let (kind, name) = label.split_once('/')?;
+        self.all.iter().find(|one| {
+            text(&one.object, &["kind"]) == kind && text(&one.object, &["metadata", "name"]) == name
+        })
+    }
+
+    /// All classes.
+    pub fn classes(&self) -> impl Iterator<Item = &Imported> {
+        self.all.iter().filter(|one| is(&one.object, "ClusterClass"))
+    }
+
+    /// The Cluster of a namespace and name.
+    pub fn cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
+        self.clusters().into_iter().find(|one| identity(&one.object) == (namespace, name))
+    }
+
+    /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
+    pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
+        let reference = get(cluster, &["spec", "topology", "classRef"])?;
+        let namespace = match text(reference, &["namespace"]) {
+            "" => text(cluster, &["metadata", "namespace"]),
+            own => own,
+        };
+        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == text(reference, &["name"]);
+        let class = self.classes().filter(named).find(|one| lies_in(&one.object, namespace))?;
+        Some(self.files_of(&class.object))
+    }
+
+    /// A class with the templates that it names.
+    pub fn files_of(&self, class: &Value) -> ClassFiles {
+        let namespace = text(class, &["metadata", "namespace"]);
+        let mut files = ClassFiles { objects: vec![class.clone()], missing: Vec::new() };
+        for reference in references(class) {
+            let (kind, name) = (text(reference, &["kind"]), text(reference, &["name"]));
+            let found = self.all.iter().map(|one| &one.object).find(|object| {
+                let api_version = text(object, &["apiVersion"]);
+                text(object, &["kind"]) == kind
+                    && text(object, &["metadata", "name"]) == name
+                    && group(api_version) == group(text(reference, &["apiVersion"]))
+                    && lies_in(object, namespace)
+            });
+            let label = format!("{kind}/{name}");
+            match found {
+                Some(object) if !files.objects.contains(object) => files.objects.push(object.clone()),
+                None if !files.missing.contains(&label) => files.missing.push(label),
+                _ => {}
+            }
+        }
+        files
+    }
+
+    /// What is neither Cluster, class nor template, and not looked at, as `Kind/name`.
+    pub fn ignored(&self) -> Vec<String> {
+        let used = |object: &Value| {
+            let made = get(object, &["metadata", "labels", OWNED]).is_some();
+            let template = text(object, &["kind"]).ends_with("Template") && !made;
+            is(object, "Cluster") || is(object, "ClusterClass") || template
+        };
+        let name =
+            |object: &Value| format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+        self.all.iter().map(|one| &one.object).filter(|object| !used(object)).map(name).collect()
+    }
+}
+
+/// Namespace and name, as what they are without one.
+pub fn identity(object: &Value) -> (&str, &str) {
+    let namespace = match text(object, &["metadata", "namespace"]) {
+        "" => "default",
+        own => own,
+    };
+    (namespace, text(object, &["metadata", "name"]))
+}
+
+fn is(object: &Value, kind: &str) -> bool {
+    text(object, &["kind"]) == kind && group(text(object, &["apiVersion"])) == CORE
+}
+
+/// Files in git often leave the namespace to whoever applies them.
+fn lies_in(object: &Value, namespace: &str) -> bool {
+    let own = text(object, &["metadata", "namespace"]);
+    own.is_empty() || namespace.is_empty() || own == namespace
+}
+
+/// Every reference to a template in a class.
+fn references(class: &Value) -> Vec<&Value> {
+    let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
+    let mut all = vec![
+        get(spec, &["infrastructure", "templateRef"]),
+        get(spec, &["controlPlane", "templateRef"]),
+        get(spec, &["controlPlane", "machineInfrastructure", "templateRef"]),
+    ];
+    for kind in ["machineDeployments", "machinePools"] {
+        for worker in list(spec, &["workers", kind]) {
+            all.push(get(worker, &["bootstrap", "templateRef"]));
+            all.push(get(worker, &["infrastructure", "templateRef"]));
+        }
+    }
+    all.into_iter().flatten().filter(|one| !text(one, &["name"]).is_empty()).collect()
+}
+
+/// Without what the API server and controllers write for themselves.
+fn cleaned(mut object: Value) -> Value {
+    for path in [
+        &["status"][..],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "generation"],
+        &["metadata", "selfLink"],
+        &["metadata", "ownerReferences"],
+        &["metadata", "finalizers"],
+        &["metadata", "annotations", applied::LAST_APPLIED],
+    ] {
+        remove(&mut object, path);
+    }
+    object
+}
+
+/// The documents of a file as kubectl tells them apart, each with the line it begins at.
+fn documents(source: &str) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let (mut start, mut first, mut at) = (0, 1, 0);
+    for (number, line) in source.split_inclusive('\n').enumerate() {
+        if line.starts_with("---") {
+            found.push((first, &source[start..at]));
+            // What follows the marker on its line belongs to the document.
+            let rest = line.trim_start_matches('-');
+            start = at + line.len() - rest.len();
+            first = number + 1;
+        }
+        at += line.len();
+    }
+    found.push((first, &source[start..]));
+    found.retain(|(_, text)| !text.trim().is_empty());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: &str = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: { name: c, namespace: classes, resourceVersion: \"7\" }
+spec:
+  infrastructure: { templateRef: { apiVersion: x.io/v1, kind: XClusterTemplate, name: i } }
+  controlPlane: { templateRef: { apiVersion: y.io/v1, kind: YTemplate, name: p } }
+";
+
+    fn read(files: &[&str]) -> Objects {
+        let mut objects = Objects::default();
+        for file in files {
+            objects.read("file.yaml", file).unwrap();
+        }
+        objects
+    }
+
+    #[test]
+    fn documents_are_told_apart_as_kubectl_does() {
+        let lines = |text| documents(text).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
+        assert_eq!(lines("a: 1\n---\nb: 2\n"), [1, 2]);
+        assert_eq!(lines("---\na: 1\n---\n---  # two\nb: 2\n"), [1, 4]);
+        assert_eq!(lines("\n\n"), Vec::<usize>::new());
+    }
+
+    #[test]
+    fn lists_are_taken_apart_and_marks_of_the_api_server_are_dropped() {
+        let list = format!("apiVersion: v1\nkind: List\nitems:\n- {}", CLASS.trim().replace('\n', "\n  "));
+        let objects = read(&[&list]);
+        let class = &objects.classes().next().unwrap().object;
+        assert!(get(class, &["metadata", "resourceVersion"]).is_none());
+        assert_eq!(objects.files_of(class).missing, ["XClusterTemplate/i", "YTemplate/p"]);
+    }
+
+    #[test]
+    fn a_class_is_found_in_its_namespace_with_its_templates() {
+        let template = "apiVersion: x.io/v1\nkind: XClusterTemplate\nmetadata: { name: i, namespace: NS }\n";
+        let cluster = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: { name: one, namespace: team }
+spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 } }
+";
+        let own = template.replace("NS", "classes");
+        let objects = read(&[CLASS, &own, cluster]);
+        let cluster = objects.cluster("team", "one").unwrap();
+        let files = objects.class_of(&cluster.object).unwrap();
+        assert_eq!((files.objects.len(), files.missing.len()), (2, 1));
+        let other = read(&[CLASS, &template.replace("NS", "other")]);
+        assert_eq!(other.files_of(&other.classes().next().unwrap().object).missing.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        let mut objects = Objects::default();
+        let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
+        assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);
+        assert!(refused(&mut objects, "a: 1\n").message.contains("no Kubernetes object"));
+        let old = CLASS.replace("v1beta2", "v1beta1");
+        assert!(refused(&mut objects, &old).message.contains("v1beta1"));
+    }
+}

@@ -1,0 +1,190 @@
+//! Predictions as data that machines read, and in words.
+
+use serde_json::{Map, Value, json};
+
+use super::change::{Change, Step};
+use super::forecast::Forecast;
+use super::rollout::Basis;
+use super::verdict::{Meaning, Verdict};
+use crate::topology::fault::Fault;
+
+impl Meaning {
+    /// The word used in reports.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::NoChange => "no-change",
+            Self::MetadataOnly => "metadata-only",
+            Self::InPlace => "in-place",
+            Self::Scale { .. } => "scale",
+            Self::Rollout { .. } => "rollout",
+            Self::Upgrade { .. } => "upgrade",
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::Rejected => "rejected",
+            Self::Wedged => "wedged",
+            Self::ProviderDependent => "provider-dependent",
+            Self::Opaque => "opaque",
+        }
+    }
+
+    /// What it means, in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::NoChange => "no change".to_owned(),
+            Self::MetadataOnly => "labels and annotations only; no machine is touched".to_owned(),
+            Self::InPlace => "changes in place; no machine is replaced".to_owned(),
+            Self::Scale { from, to } => format!("scale from {from} to {to}"),
+            Self::Rollout { machines, surge, together_with } => rollout(*machines, *surge, together_with),
+            Self::Upgrade { from, to } => format!("upgrade from {from} to {to}: all machines are replaced"),
+            Self::Create => "created".to_owned(),
+            Self::Delete => "deleted with its machines".to_owned(),
+            Self::Rejected => "rejected: nothing happens".to_owned(),
+            Self::Wedged => "stuck: the change is accepted, and the controller cannot finish it".to_owned(),
+            Self::ProviderDependent => "not known: the infrastructure provider decides".to_owned(),
+            Self::Opaque => "not known: it cannot be computed offline".to_owned(),
+        }
+    }
+}
+
+/// A part of a cluster as people call it.
+pub fn part(role: &str) -> String {
+    match role.split_once('.') {
+        Some(("md", name)) => format!("pool {name}"),
+        Some(("mp", name)) => format!("machine pool {name}"),
+        _ => match role {
+            "infrastructure-cluster" => "infrastructure".to_owned(),
+            "control-plane" => "control plane".to_owned(),
+            other => other.to_owned(),
+        },
+    }
+}
+
+/// Fields that are named of one part; a rebase may touch hundreds.
+const FIELDS: usize = 8;
+
+/// The verdicts line by line; `all` names every field.
+pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
+    let width = forecast.verdicts.iter().map(|one| part(&one.subject).chars().count()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for verdict in &forecast.verdicts {
+        lines.push(format!("{:width$}  {}", part(&verdict.subject), verdict.meaning.words()));
+        if verdict.meaning == Meaning::NoChange {
+            continue;
+        }
+        let shown = if all { verdict.fields.len() } else { FIELDS };
+        lines.extend(verdict.fields.iter().take(shown).map(|field| format!("    field   {field}")));
+        if verdict.fields.len() > shown {
+            lines.push(format!("    field   … and {} more (-v names all)", verdict.fields.len() - shown));
+        }
+        lines.extend(verdict.reasons.iter().map(|reason| format!("    reason  {reason}")));
+        if !verdict.source.is_empty() {
+            lines.push(format!("    rule    {}", verdict.source));
+        }
+    }
+    if let Some(change) = forecast.change.as_ref().filter(|change| change.plan.is_some()) {
+        lines.push("steps of the upgrade, each when the one before is done:".to_owned());
+        let steps = super::verdict::steps(change);
+        lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));
+    }
+    lines
+}
+
+fn rollout(machines: i64, surge: Option<(i64, i64)>, together: &[String]) -> String {
+    let mut words = match machines {
+        1 => "rollout: 1 machine is replaced".to_owned(),
+        more => format!("rollout: {more} machines are replaced"),
+    };
+    if let Some((more, less)) = surge {
+        words = format!("{words}, {more} more and {less} less at a time");
+    }
+    if !together.is_empty() {
+        let names: Vec<_> = together.iter().map(|role| part(role)).collect();
+        words = format!("{words}, at the same time as {}", names.join(", "));
+    }
+    words
+}
+
+/// A forecast as one document.
+pub fn document(forecast: &Forecast) -> Map<String, Value> {
+    let mut out = Map::new();
+    out.insert("faults".to_owned(), forecast.faults.iter().map(fault).collect());
+    out.insert("verdicts".to_owned(), forecast.verdicts.iter().map(verdict).collect());
+    let opaque = forecast.opaque.iter().map(|one| json!({ "object": one.role, "reason": one.reason }));
+    out.insert("opaque".to_owned(), opaque.collect());
+    if let Some(change) = &forecast.change {
+        out.insert("steps".to_owned(), change.steps.iter().map(step).collect());
+        out.insert("changes".to_owned(), changes(change));
+    }
+    if let Some(desired) = &forecast.desired {
+        let objects = desired.objects().into_iter().map(|(role, object)| (role, object.clone()));
+        out.insert("objects".to_owned(), Value::Object(objects.collect()));
+    }
+    out
+}
+
+/// A refusal as the API reports it.
+pub fn fault(fault: &Fault) -> Value {
+    json!({
+        "stage": fault.stage.as_str(),
+        "by": fault.by.as_str(),
+        "object": fault.object,
+        "field": fault.error.field,
+        "type": fault.error.kind.as_str(),
+        "detail": fault.error.detail,
+    })
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    let mut out = json!({
+        "subject": verdict.subject,
+        "verdict": verdict.meaning.as_str(),
+        "fields": verdict.fields,
+        "reasons": verdict.reasons,
+        "source": verdict.source,
+    });
+    match &verdict.meaning {
+        Meaning::Scale { from, to } => {
+            out["from"] = json!(from);
+            out["to"] = json!(to);
+        }
+        Meaning::Upgrade { from, to } => {
+            out["from"] = json!(from);
+            out["to"] = json!(to);
+        }
+        Meaning::Rollout { machines, surge, together_with } => {
+            out["machines"] = json!(machines);
+            out["togetherWith"] = json!(together_with);
+            if let Some((surge, unavailable)) = surge {
+                out["maxSurge"] = json!(surge);
+                out["maxUnavailable"] = json!(unavailable);
+            }
+        }
+        _ => {}
+    }
+    out
+}
+
+fn step(step: &Step) -> Value {
+    json!({
+        "controlPlane": step.control_plane,
+        "machineDeployments": step.deployments,
+        "machinePools": step.pools,
+        "rotated": step.rotated,
+    })
+}
+
+fn changes(change: &Change) -> Value {
+    let object = |one: &super::change::ObjectChange| {
+        let mut out = json!({
+            "object": one.role,
+            "kind": one.kind,
+            "change": one.effect.as_str(),
+            "basis": match one.basis { Basis::Upstream => "upstream", Basis::Derived => "derived" },
+        });
+        if let Some(patch) = &one.patch {
+            out["patch"] = patch.clone();
+        }
+        out
+    };
+    change.objects.iter().map(object).collect()
+}

@@ -1,0 +1,166 @@
+//! `generate --commit` in repositories as people have them: submodules, clones that lack things, hooks, other owners.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+
+use stackloom::{io::git::CommitSink, note::Fault};
+
+use crate::sandbox::{Sandbox, base, cluster, git_in, run};
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let output = git_in(folder).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A fleet with a history of three commits, two of them the program's.
+fn origin() -> Sandbox {
+    let sandbox = Sandbox::repository();
+    sandbox.write("clusters/a.yaml", "a: 1\n");
+    sandbox.git(&["add", "."]);
+    sandbox.git(&["commit", "-qm", "sources"]);
+    sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
+    sandbox.commit(vec![base(), cluster("one", "b"), cluster("two", "b")]).unwrap();
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    sandbox.git(&["config", "receive.denyCurrentBranch", "ignore"]);
+    sandbox
+}
+
+/// A clone of it, made over the wire, as `file://` is.
+fn cloned(origin: &Sandbox, options: &[&str]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::remove_dir(&sandbox.root).unwrap();
+    let url = format!("file://{}", origin.root.display());
+    let into = sandbox.root.to_str().unwrap().to_owned();
+    git(&sandbox.outside(), &[&["clone", "-q"], options, &[&url, &into]].concat());
+    for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
+        sandbox.git(&["config", key, value]);
+    }
+    sandbox
+}
+
+fn fault(sandbox: &Sandbox, clusters: &[&str]) -> (Fault, String) {
+    let parts = std::iter::once(base()).chain(clusters.iter().map(|name| cluster(name, "c"))).collect();
+    let fault = match CommitSink::open(&sandbox.workspace()) {
+        Err(fault) => fault,
+        Ok(mut sink) => run(&mut sink, parts).0.unwrap_err(),
+    };
+    let hints = fault.hints().join("; ");
+    (fault, hints)
+}
+
+#[test]
+fn a_shallow_clone_is_committed_to_and_pushed() {
+    let origin = origin();
+    let clone = cloned(&origin, &["--depth", "1"]);
+    assert_eq!(clone.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
+    let changes = clone.commit(vec![base(), cluster("one", "c"), cluster("two", "b")]).unwrap();
+    clone.git(&["push", "-q", "origin", "main"]);
+    assert_eq!(origin.git(&["rev-parse", "main"]).trim(), changes.commit.unwrap());
+    assert_eq!(origin.git(&["rev-list", "--count", "main"]).trim(), "4");
+    origin.git(&["fsck", "--strict"]);
+}
+
+#[test]
+fn a_partial_clone_is_committed_to_and_pushed() {
+    for filter in ["blob:none", "tree:0"] {
+        let origin = origin();
+        let clone = cloned(&origin, &[&format!("--filter={filter}")]);
+        let changes = clone.commit(vec![base(), cluster("one", "c")]).unwrap();
+        clone.git(&["push", "-q", "origin", "main"]);
+        assert_eq!(origin.git(&["rev-parse", "main"]).trim(), changes.commit.unwrap(), "{filter}");
+        origin.git(&["fsck", "--strict"]);
+    }
+}
+
+/// A file that goes must be looked at first: it may not be the program's own.
+#[test]
+fn what_a_partial_clone_lacks_is_asked_for() {
+    let origin = origin();
+    let clone = cloned(&origin, &["--filter=blob:none", "--no-checkout"]);
+    clone.git(&["sparse-checkout", "set", "clusters"]);
+    clone.git(&["checkout", "-q", "main"]);
+    assert!(!clone.has("generated/management"));
+    let (fault, hints) = fault(&clone, &["one"]);
+    assert!(fault.to_string().contains("is not in this partial clone"), "{fault}");
+    assert!(hints.contains("git sparse-checkout add generated"), "{hints}");
+    clone.git(&["sparse-checkout", "add", "generated"]);
+    clone.commit(vec![base(), cluster("one", "c")]).unwrap();
+}
+
+#[test]
+fn a_fleet_can_be_a_submodule_and_can_hold_one() {
+    let stacks = Sandbox::repository();
+    stacks.write("scs/stack.yaml", "kind: Stack\n");
+    stacks.git(&["add", "."]);
+    stacks.git(&["commit", "-qm", "stacks"]);
+    let origin = origin();
+    let outer = Sandbox::repository();
+    let add = |sandbox: &Sandbox, what: &Sandbox, at: &str| {
+        let from = what.root.to_str().unwrap();
+        sandbox.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, at]);
+        sandbox.git(&["commit", "-qm", at]);
+    };
+    add(&origin, &stacks, "stacks/docker");
+    add(&outer, &origin, "platform/fleet");
+
+    let mut inner = Sandbox::new();
+    inner.root = outer.root.join("platform/fleet");
+    for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
+        inner.git(&["config", key, value]);
+    }
+    let changes = inner.commit(vec![base(), cluster("one", "c")]).unwrap();
+    assert_eq!(inner.git(&["rev-parse", "main"]).trim(), changes.commit.unwrap());
+    assert!(inner.git(&["ls-tree", "HEAD", "stacks/"]).starts_with("160000 commit "));
+    assert_eq!(outer.git(&["status", "--porcelain"]), " M platform/fleet\n");
+    assert!(!outer.has(".git/index.lock") && !outer.has(".git/modules/platform/fleet/index.lock"));
+}
+
+#[test]
+fn a_work_tree_of_a_bare_repository() {
+    let origin = origin();
+    let clone = cloned(&origin, &["--bare"]);
+    let (refused, hints) = fault(&clone, &["one"]);
+    assert!(
+        refused.to_string().contains("has no work tree") && hints.contains("git worktree add"),
+        "{refused}"
+    );
+    let mut linked = Sandbox::new();
+    linked.root = linked.outside().join("main");
+    clone.git(&["worktree", "add", "-q", linked.root.to_str().unwrap(), "main"]);
+    let changes = linked.commit(vec![base(), cluster("one", "c")]).unwrap();
+    assert_eq!(clone.git(&["rev-parse", "main"]).trim(), changes.commit.unwrap());
+}
+
+/// What CI services check out: one commit, by its id, with no branch.
+#[test]
+fn a_checkout_as_ci_makes_it() {
+    let origin = origin();
+    let clone = cloned(&origin, &["--depth", "1"]);
+    clone.git(&["checkout", "-q", "--detach"]);
+    clone.git(&["branch", "-qD", "main"]);
+    let changes = clone.commit(vec![base(), cluster("one", "c")]).unwrap();
+    clone.git(&["push", "-q", "origin", "HEAD:refs/heads/bot"]);
+    assert_eq!(origin.git(&["rev-parse", "bot"]).trim(), changes.commit.unwrap());
+}
+
+#[test]
+fn hooks_are_not_run() {
+    let sandbox = Sandbox::repository();
+    let hooks = [
+        "pre-commit",
+        "prepare-commit-msg",
+        "commit-msg",
+        "post-commit",
+        "reference-transaction",
+        "post-index-change",
+    ];
+    for hook in hooks {
+        let file = sandbox.root.join(".git/hooks").join(hook);
+        sandbox
+            .write(&format!(".git/hooks/{hook}"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\nexit 1\n");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let (result, _) =
+        run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
+    assert!(result.unwrap().commit.is_some());
+    assert!(!sandbox.has(".git/hooks/was-run"));
+}

@@ -1,0 +1,174 @@
+//! Runs that make a part of the tree: what is at fault, and what is not asked for, stays as it is.
+
+use std::{fs, path::Path};
+
+use super::{
+    cli::{ends, json},
+    sandbox, support,
+};
+
+/// The base fleet of faults, with a third cluster in a stack of its own, and its tree.
+fn fleet() -> tempfile::TempDir {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    sandbox::copy(&root.path().join("stacks/test/tiny"), &root.path().join("stacks/test/small"));
+    edit(root.path(), "stacks/test/small/stack.yaml", "name: tiny", "name: small");
+    let own = fs::read_to_string(root.path().join("clusters/blue/one.yaml")).unwrap();
+    let own = own.replace("name: one", "name: three").replace("spec:\n", "spec:\n  stack: test/small\n");
+    sandbox::write(&root.path().join("clusters/blue/three.yaml"), own);
+    ends(root.path(), &["generate"], 0);
+    root
+}
+
+fn edit(root: &Path, path: &str, from: &str, to: &str) {
+    let text = fs::read_to_string(root.join(path)).unwrap();
+    assert!(text.contains(from), "{path} has no {from}");
+    sandbox::write(&root.join(path), text.replacen(from, to, 1));
+}
+
+/// What a run changes below `generated/`.
+fn changed(root: &Path, arguments: &[&str], code: i32) -> (Vec<String>, serde_json::Value) {
+    let before = sandbox::snapshot(&root.join("generated"));
+    let told = json(root, arguments, code);
+    let after = sandbox::snapshot(&root.join("generated"));
+    let paths = before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+    let mut paths: Vec<_> = paths.cloned().collect();
+    paths.sort();
+    paths.dedup();
+    (paths, told)
+}
+
+fn left(told: &serde_json::Value) -> Vec<String> {
+    told["left"].as_array().unwrap().iter().map(|left| left["file"].as_str().unwrap().to_owned()).collect()
+}
+
+const TWO: &str = "management/mgmt/clusters/green/two/cluster/cluster.yaml";
+
+/// Each fault: where, what stands there, what is written instead, and which clusters are left for it.
+const FAULTS: [(&str, &str, &str, &[&str]); 7] = [
+    ("clusters/blue/one.yaml", "replicas: 2", "replicas: : 2", &["blue/one"]),
+    ("clusters/blue/one.yaml", "replicas: 2", "replicsa: 2", &["blue/one"]),
+    ("clusters/blue/one.yaml", "class: worker", "class: wrker", &["blue/one"]),
+    ("clusters/blue/one.yaml", "spec:", "spec:\n  controlPlane: { replicas: 2 }", &["blue/one"]),
+    ("stacks/test/small/stack.yaml", "kind: Stack", "kind: Stak", &["blue/three"]),
+    ("stacks/test/small/cluster/facts.yaml", "kind: ConfigMap", "kind: ${{ cluster.nope }}", &["blue/three"]),
+    (
+        "stacks/test/small/cluster-class/class.yaml",
+        "kind: ClusterClass",
+        "kind: ${{ nope }}",
+        &["blue/three"],
+    ),
+];
+
+#[test]
+fn one_fault_stops_nobody_else() {
+    for (path, from, to, clusters) in FAULTS {
+        let root = fleet();
+        let root = root.path();
+        edit(root, path, from, to);
+        edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
+        let (nothing, _) = changed(root, &["generate"], 1);
+        assert!(nothing.is_empty(), "{path} {to}: {nothing:?}");
+        let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+        assert_eq!(paths, [TWO], "{path} {to}");
+        let files: Vec<_> = clusters.iter().map(|cluster| format!("clusters/{cluster}.yaml")).collect();
+        assert_eq!(left(&told), files, "{path} {to}\n{told:#}");
+        assert!(!told["diagnostics"].as_array().unwrap().is_empty());
+        let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
+        assert!(paths.is_empty(), "again: {paths:?}");
+    }
+}
+
+#[test]
+fn a_fault_of_defaults_leaves_their_folder_and_one_of_the_fleet_stops_all() {
+    let root = fleet();
+    let root = root.path();
+    sandbox::write(
+        &root.join("clusters/blue/_defaults.yaml"),
+        "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nspec: { replicas: 1 }\n",
+    );
+    edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
+    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    assert_eq!(paths, [TWO]);
+    assert_eq!(left(&told), ["clusters/blue/one.yaml", "clusters/blue/three.yaml"]);
+    edit(root, "clusters/green/two.yaml", "replicas: 5", "replicas: 7");
+    edit(root, "stackloom.yaml", "engine: flux", "engine: fux");
+    let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
+    assert!(paths.is_empty(), "{paths:?}");
+}
+
+#[test]
+fn two_definitions_of_one_cluster_are_both_left() {
+    let root = fleet();
+    let root = root.path();
+    fs::copy(root.join("clusters/green/two.yaml"), root.join("clusters/green/again.yaml")).unwrap();
+    edit(root, "clusters/green/again.yaml", "replicas: 3", "replicas: 5");
+    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    assert!(paths.is_empty(), "{paths:?}");
+    assert_eq!(left(&told), ["clusters/green/again.yaml", "clusters/green/two.yaml"]);
+}
+
+#[test]
+fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
+    let root = fleet();
+    let root = root.path();
+    let stack = fs::read_to_string(root.join("stacks/test/tiny/stack.yaml")).unwrap();
+    for only in [
+        "two",
+        "green/two",
+        "mgmt/green/two",
+        "clusters/green",
+        "./clusters/green/",
+        "clusters/green/two.yaml",
+    ] {
+        edit(
+            root,
+            "clusters/green/two.yaml",
+            "kubernetes: \"1.36\"",
+            "kubernetes: \"1.36\"\n  suspend: \"yes\"",
+        );
+        sandbox::write(&root.join("clusters/blue/one.yaml"), "no: [definition\n");
+        let (paths, told) = changed(root, &["generate", "--only", only], 0);
+        assert!(paths.contains(&TWO.to_owned()), "{only} {paths:?}");
+        assert!(paths.iter().all(|path| path.contains("/green/two/")), "{only} {paths:?}");
+        assert_eq!(told["clusters"], 1);
+        assert!(told["diagnostics"].as_array().unwrap().is_empty(), "{told:#}");
+        edit(root, "clusters/green/two.yaml", "\n  suspend: \"yes\"", "");
+        ends(root, &["generate", "--only", only], 0);
+    }
+    // What it needs comes along: a changed stack gives a new release, and the old one stays for the others.
+    sandbox::write(&root.join("stacks/test/tiny/stack.yaml"), stack.replace("1.36.6", "1.36.7"));
+    let (paths, _) = changed(root, &["generate", "--only", "two"], 0);
+    let new = |start: &str| paths.iter().any(|path| path.starts_with(start));
+    assert!(
+        new("releases/test-tiny-1-36-") && new("management/mgmt/flux/releases/test-tiny-1-36-"),
+        "{paths:?}"
+    );
+    assert_eq!(fs::read_dir(root.join("generated/releases")).unwrap().count(), 4);
+    for missing in ["tow", "clusters/red", "blue/one"] {
+        let none = ends(root, &["generate", "--only", missing], 1);
+        assert!(none.err.contains("names no cluster"), "{}", none.err);
+    }
+}
+
+#[test]
+fn what_is_named_and_at_fault_is_told_and_left() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicsa: 2");
+    edit(root, "clusters/blue/three.yaml", "replicas: 2", "replicas: 4");
+    let (paths, _) = changed(root, &["generate", "--only", "clusters/blue"], 1);
+    assert!(paths.is_empty(), "{paths:?}");
+    let (paths, told) = changed(root, &["generate", "--only", "clusters/blue", "--keep-going"], 1);
+    assert_eq!(paths, ["management/mgmt/clusters/blue/three/cluster/cluster.yaml"]);
+    assert_eq!(left(&told), ["clusters/blue/one.yaml"]);
+    // What leaves a cluster that is written goes; what nobody defines any more stays until a whole run.
+    edit(root, "clusters/blue/three.yaml", "spec:\n", "spec:\n  addons: { notes: { enabled: false } }\n");
+    fs::remove_file(root.join("clusters/green/two.yaml")).unwrap();
+    let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
+    assert!(
+        paths.contains(&"management/mgmt/clusters/blue/three/addons/notes.manifests.yaml".to_owned()),
+        "{paths:?}"
+    );
+    assert!(paths.iter().all(|path| path.contains("/blue/three/")), "{paths:?}");
+}

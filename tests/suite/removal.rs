@@ -1,0 +1,225 @@
+//! What leaves, step by step, as people and git see it.
+
+use std::{fs, path::Path, process::Command};
+
+use super::{
+    cli::{ends, environment, fleet, json},
+    sandbox,
+};
+
+const DEFINITION: &str = "\
+# The cluster of the second team.
+apiVersion: stackloom.dev/v1alpha1
+kind: ClusterDefinition
+metadata: { name: dev-2 }   # no other name
+
+spec:
+  controlPlane:
+    replicas: 1  # small
+  nodePools:
+    # for everyone
+    - name: md-0
+      class: default-worker
+      replicas: 2
+
+    # for builds
+    - name: builds
+      class: \"default-worker\"
+      replicas: 3
+";
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    environment(command.current_dir(folder).args(arguments));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?} {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A fleet of two clusters in a repository, with everything committed.
+fn committed() -> tempfile::TempDir {
+    let root = fleet();
+    sandbox::write(&root.path().join("clusters/dev/dev-2.yaml"), DEFINITION);
+    sandbox::write(
+        &root.path().join("clusters/dev/dev-2.d/quota.yaml"),
+        "apiVersion: v1\nkind: ResourceQuota\nmetadata:\n  name: dev-2\n  namespace: team-a\n",
+    );
+    commit(root.path());
+    root
+}
+
+fn commit(root: &Path) {
+    ends(root, &["generate", "--commit"], 0);
+    git(root, &["add", "--all"]);
+    git(root, &["commit", "--quiet", "--allow-empty", "--message", "step"]);
+}
+
+fn definition(root: &Path) -> String {
+    fs::read_to_string(root.join("clusters/dev/dev-2.yaml")).unwrap()
+}
+
+fn generated(root: &Path, path: &str) -> Option<String> {
+    fs::read_to_string(root.join("generated/management/mgmt").join(path)).ok()
+}
+
+const CLUSTER: &str = "clusters/team-a/dev-2/cluster/cluster.yaml";
+const REMOVE: [&str; 4] = ["remove", "dev-2", "--reason", "the team: gone"];
+
+#[test]
+fn a_cluster_leaves_in_three_commits_and_the_definition_stays_as_it_was_written() {
+    let root = committed();
+    let root = root.path();
+    let refused = ends(root, &["remove", "dev-2"], 1);
+    assert!(refused.err.contains("--reason"), "{}", refused.err);
+    let shown = ends(root, &[REMOVE.as_slice(), &["--dry-run"]].concat(), 0);
+    assert!(shown.out.contains("+     step: detach"), "{}", shown.out);
+    assert_eq!(definition(root), DEFINITION);
+
+    ends(root, &REMOVE, 0);
+    let detached = format!("{DEFINITION}  removal:\n    reason: 'the team: gone'\n    step: detach\n");
+    assert_eq!(definition(root), detached);
+    let early = ends(root, &REMOVE, 1);
+    assert!(early.err.contains("the step `detach` is not committed yet"), "{}", early.err);
+    git(root, &["commit", "--quiet", "--all", "--message", "the definition alone"]);
+    let early = ends(root, &REMOVE, 1);
+    assert!(early.err.contains("the tree of the step `detach` is not committed yet"), "{}", early.err);
+    commit(root);
+    let object = generated(root, CLUSTER).unwrap();
+    assert!(!object.contains("prune: disabled") && object.contains("stackloom.dev/removal: "), "{object}");
+    for addon in ["cilium", "metrics-server"] {
+        let helm = generated(root, &format!("clusters/team-a/dev-2/addons/{addon}.yaml")).unwrap();
+        assert!(helm.contains("suspend: true") && !helm.contains("prune: disabled"), "{helm}");
+    }
+
+    let told = json(root, &["remove", "team-a/dev-2"], 0);
+    assert_eq!(told["step"], "delete");
+    assert!(told["waitFor"][0].as_str().unwrap().contains("wait cluster/dev-2 --for=delete"), "{told}");
+    assert_eq!(definition(root), detached.replace("step: detach", "step: delete"));
+    commit(root);
+    assert_eq!(generated(root, CLUSTER), None);
+    for stays in ["clusters/team-a/dev-2/addons/cilium.yaml", "flux/clusters/team-a/dev-2/cluster.yaml"] {
+        assert!(generated(root, stays).is_some(), "{stays}");
+    }
+    assert!(
+        generated(root, "flux/clusters/team-a/dev-2/objects.yaml")
+            .unwrap()
+            .contains("deletionPolicy: Delete")
+    );
+
+    let told = ends(root, &["remove", "dev-2"], 0);
+    assert!(told.out.contains("delete `clusters/dev/dev-2.d` in the same commit"), "{}", told.out);
+    assert!(!root.join("clusters/dev/dev-2.yaml").exists());
+    ends(root, &["generate"], 1);
+    fs::remove_dir_all(root.join("clusters/dev/dev-2.d")).unwrap();
+    let last = ends(root, &["generate", "--commit"], 0);
+    assert!(!last.err.contains("abandoned"), "{}", last.err);
+    assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
+    assert!(!root.join("generated/management/mgmt/flux/clusters/team-a/dev-2").exists());
+}
+
+#[test]
+fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
+    let root = committed();
+    let root = root.path();
+    let file = root.join("clusters/dev/dev-2.yaml");
+    fs::remove_dir_all(root.join("clusters/dev/dev-2.d")).unwrap();
+    commit(root);
+    let before = sandbox::snapshot(&root.join("generated"));
+
+    fs::remove_file(&file).unwrap();
+    let gone = ends(root, &["generate", "--check"], 3);
+    assert!(gone.err.contains("warning[abandoned]"), "{}", gone.err);
+    let gone = ends(root, &["generate", "--commit"], 0);
+    assert!(gone.err.contains("nobody looks after it"), "{}", gone.err);
+    sandbox::write(&file, DEFINITION);
+    commit(root);
+    assert!(before == sandbox::snapshot(&root.join("generated")), "put back, it is another tree");
+
+    let step = |step: &str| format!("{DEFINITION}  removal: {{ reason: over, step: {step} }}\n");
+    sandbox::write(&file, step("delete"));
+    for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+        let jumped = ends(root, arguments, 1);
+        assert!(jumped.err.contains("without having been detached"), "{}", jumped.err);
+    }
+    sandbox::write(&file, step("detach"));
+    commit(root);
+    fs::remove_file(&file).unwrap();
+    for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+        let early = ends(root, arguments, 1);
+        assert!(early.err.contains("gone before its step `delete`"), "{}", early.err);
+    }
+}
+
+#[test]
+fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
+    let root = committed();
+    let root = root.path();
+    let pool = ["remove", "dev-2", "--pool", "builds", "--reason", "none"];
+    ends(root, &["remove", "dev-2", "--pool", "nope", "--reason", "none"], 1);
+    ends(root, &pool, 0);
+    ends(root, &pool, 1);
+    commit(root);
+    assert!(
+        generated(root, CLUSTER)
+            .unwrap()
+            .contains("name: builds\n          class: default-worker\n          replicas: 0")
+    );
+    ends(root, &pool, 0);
+    commit(root);
+    assert!(!generated(root, CLUSTER).unwrap().contains("builds"));
+    ends(root, &pool, 0);
+    let gone = "    - name: builds\n      class: \"default-worker\"\n      replicas: 3\n";
+    assert_eq!(definition(root), DEFINITION.replace(gone, ""));
+    assert!(ends(root, &["generate", "--commit"], 0).out.contains("nothing to commit"));
+
+    let helm = "clusters/team-a/dev-2/addons/cilium.yaml";
+    let addon = ["remove", "dev-2", "--addon", "cilium", "--reason", "another"];
+    assert!(generated(root, helm).unwrap().contains("prune: disabled"));
+    ends(root, &addon, 0);
+    commit(root);
+    let detached = generated(root, helm).unwrap();
+    assert!(!detached.contains("prune: disabled") && !detached.contains("suspend"), "{detached}");
+    ends(root, &addon, 0);
+    commit(root);
+    assert_eq!(generated(root, helm), None);
+    ends(root, &addon, 0);
+    assert!(
+        definition(root).ends_with("  addons:\n    cilium:\n      enabled: false\n"),
+        "{}",
+        definition(root)
+    );
+    assert!(ends(root, &["generate", "--commit"], 0).out.contains("nothing to commit"));
+    ends(root, &["remove", "dev-2", "--addon", "metrics-server"], 0);
+    assert!(
+        definition(root).ends_with("    metrics-server:\n      enabled: false\n"),
+        "{}",
+        definition(root)
+    );
+}
+
+#[test]
+fn a_removal_that_makes_no_sound_fleet_writes_nothing() {
+    let root = committed();
+    let root = root.path();
+    let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+    sandbox::write(
+        &root.join("stackloom.yaml"),
+        fleet.replace("    - name: mgmt\n", "    - name: mgmt\n      standby: true\n"),
+    );
+    let waits = ends(root, &REMOVE, 1);
+    assert!(waits.err.contains("is on standby"), "{}", waits.err);
+    sandbox::write(&root.join("stackloom.yaml"), fleet);
+    sandbox::write(
+        &root.join("clusters/dev/dev-2.yaml"),
+        DEFINITION.replace("spec:\n", "spec:\n  suspend: a while\n"),
+    );
+    ends(root, &REMOVE, 0);
+    commit(root);
+    let paused = ends(root, &REMOVE, 1);
+    assert!(paused.err.contains("is suspended, and cannot be deleted so"), "{}", paused.err);
+    let unknown = ends(root, &["remove", "dev-3", "--reason", "x"], 1);
+    assert!(
+        unknown.err.contains("did you mean `dev-1`?") || unknown.err.contains("did you mean `dev-2`?"),
+        "{}",
+        unknown.err
+    );
+}
