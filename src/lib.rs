@@ -15,6 +15,7 @@
 //! | `generated/releases/<release>/` | [`release::read`] | [`release::write`], through a [`tree::Sink`]; numbered ones [`release::cut()`] with [`io::git::ReleaseRun`] |
 //! | `generated/management/` | nobody: the tree is a function of the sources alone | [`render::draw`], through a [`tree::Sink`] |
 //! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
+//! | answers of `explain` and `affects` | [`explain`], which makes a part again and looks up origins | |
 //! | messages on classes and variables | [`check`], through [`topology`], which knows what Cluster API does | |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 
@@ -36,6 +37,7 @@ pub mod check;
 pub mod publish;
 pub mod partial;
 pub mod generate;
+pub mod explain;
 pub mod watch;
 pub mod io;
 pub mod cli;

@@ -2,7 +2,9 @@
 //!
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
+mod affects;
 mod check;
+mod explain;
 mod complete;
 mod completions;
 mod generate;
@@ -51,6 +53,8 @@ Examples:
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom release --dry-run             say which stacks changed since their last release, and what that means
+  stackloom explain dev-1                 where every value of a cluster comes from
+  stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
@@ -95,6 +99,8 @@ enum Command {
     Generate(generate::Args),
     Release(release::Args),
     Releases(releases::Args),
+    Explain(explain::Args),
+    Affects(affects::Args),
     Remove(remove::Args),
     Watch(watch::Args),
     Schema(schema::Args),
@@ -162,6 +168,8 @@ fn run(args: &Args) -> Exit {
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
+        Command::Explain(command) => explain::run(command, &args.global, &printer),
+        Command::Affects(command) => affects::run(command, &args.global, &printer),
         Command::Completions(command) => completions::run(command, &printer),
         Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),

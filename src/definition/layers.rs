@@ -13,11 +13,16 @@ enum Nulls {
 }
 
 /// A cluster's definition over its folders' defaults, the outermost first.
-pub(super) fn merged(definitions: &Definitions, definition: &Layer) -> Node {
+pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     let empty = Node::from(Mapping::new()).with_origin(definition.node.origin);
-    let below =
-        folders(&definition.source.path).into_iter().filter_map(|folder| definitions.defaults.get(folder));
-    below.chain([definition]).fold(empty, |merged, layer| merge(&merged, &layer.node, &mut Vec::new()))
+    let layers = layers(definitions, definition).into_iter();
+    layers.fold(empty, |merged, layer| merge(&merged, &layer.node, &mut Vec::new()))
+}
+
+/// The layers of a cluster: its folders' defaults, the outermost first, and its own file.
+pub fn layers<'a>(definitions: &'a Definitions, definition: &'a Layer) -> Vec<&'a Layer> {
+    let folders = folders(&definition.source.path).into_iter();
+    folders.filter_map(|folder| definitions.defaults.get(folder)).chain([definition]).collect()
 }
 
 /// The folders that a file lies in, the outermost first.

@@ -27,7 +27,7 @@ pub use fleet::{
 };
 pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
-pub use layers::{merge_raw, merge_values};
+pub use layers::{layers, merge_raw, merge_values, merged};
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{

@@ -8,7 +8,7 @@ use crate::{
     model::{ImageSource, KubernetesVersion, Minor, NodeImage, StackId},
     note::{Notes, Place},
     resolve::ResolvedStack,
-    template::{Context, LANGUAGE},
+    template::{Context, LANGUAGE, Recorder},
     world::Input,
     yaml::{Mapping, Node, Value},
 };
@@ -17,7 +17,12 @@ use crate::{
 const STAND_IN: &str = "v0";
 
 /// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
-pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut Notes) -> Option<Release> {
+pub(super) fn freeze(
+    resolved: &ResolvedStack<'_>,
+    input: &Input,
+    recorder: Option<&Recorder>,
+    notes: &mut Notes,
+) -> Option<Release> {
     let stack = resolved.stack;
     let addons = stack.addons.iter().zip(&resolved.versions).map(|((addon, values, manifests), version)| {
         let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
@@ -49,7 +54,7 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
         components: Components::default(),
         history: None,
     };
-    release.objects = render_class(resolved, &release, input, &mut Notes::new()).unwrap_or_default();
+    release.objects = render_class(resolved, &release, input, None, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
     let by_content = |digest: &str| format!("v0-sha.{}", short(digest));
     release.version = by_content(&release.content.whole);
@@ -59,7 +64,7 @@ pub(super) fn freeze(resolved: &ResolvedStack<'_>, input: &Input, notes: &mut No
     };
     release.name = name(&stack.id, stack.kubernetes.minor(), &release.version);
     let stand_in = std::mem::take(&mut release.objects);
-    release.objects = render_class(resolved, &release, input, notes)?;
+    release.objects = render_class(resolved, &release, input, recorder, notes)?;
     check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
@@ -79,7 +84,7 @@ pub(super) fn cut(
 ) -> Option<Release> {
     let name = name(&head.stack, head.kubernetes.minor(), &version);
     let mut release = Release { name, channel, version, components, history: Some(history), ..head.clone() };
-    release.objects = render_class(resolved, &release, input, notes)?;
+    release.objects = render_class(resolved, &release, input, None, notes)?;
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
@@ -138,9 +143,10 @@ fn render_class(
     resolved: &ResolvedStack<'_>,
     release: &Release,
     input: &Input,
+    recorder: Option<&Recorder>,
     notes: &mut Notes,
 ) -> Option<Vec<Node>> {
-    let mut context = Context::new();
+    let mut context = Context::recorded(recorder.cloned());
     for entry in release.context().iter() {
         context.set(&entry.key.name, entry.value.clone());
     }

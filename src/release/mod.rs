@@ -43,13 +43,13 @@ use crate::{
     },
     note::{Halted, Notes},
     resolve::Resolution,
-    template::{Text, Visible},
+    template::{Recorder, Text, Visible},
     world::{Input, numbered_releases},
     yaml::{Mapping, Node, Origin, Source},
 };
 
 pub use read::read;
-pub use write::write;
+pub use write::{Body, Page, pages, write};
 
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
@@ -303,9 +303,19 @@ impl Releases {
 /// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:
 /// it concerns the clusters that use it, and nobody else.
 pub fn releases(resolution: &Resolution<'_>, input: &Input, notes: &mut Notes) -> Result<Releases, Halted> {
+    releases_recorded(resolution, input, None, notes)
+}
+
+/// The same, and tells what the templates of classes read.
+pub fn releases_recorded(
+    resolution: &Resolution<'_>,
+    input: &Input,
+    recorder: Option<&Recorder>,
+    notes: &mut Notes,
+) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
     for (key, resolved) in &resolution.stacks {
-        if let Some(release) = freeze::freeze(resolved, input, notes) {
+        if let Some(release) = freeze::freeze(resolved, input, recorder, notes) {
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }

@@ -20,7 +20,7 @@ fn node<T: Emit>(tree: &T) -> Node {
             let mut open = Open::new();
             for item in items {
                 match item {
-                    Item::Statement(text) => open.statement(text),
+                    Item::Statement(text, _) => open.statement(text),
                     Item::Entry((), value) => open.item(node(value)),
                 }
             }
@@ -30,8 +30,8 @@ fn node<T: Emit>(tree: &T) -> Node {
             let mut open = Open::new();
             for item in items {
                 match item {
-                    Item::Statement(text) => open.statement(text),
-                    Item::Entry(key, value) => open.entry(&text(key), node(value)),
+                    Item::Statement(text, _) => open.statement(text),
+                    Item::Entry((key, _), value) => open.entry(&text(key), node(value)),
                 }
             }
             open.end_mapping()

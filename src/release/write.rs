@@ -7,8 +7,9 @@ use sha2::{Digest, Sha256};
 
 use super::{History, Release};
 use crate::{
-    definition::{Channel, StackTemplate},
+    definition::Channel,
     model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource, hex},
+    template::Template,
     tree::HEADER,
     yaml::{Mapping, Node, emit},
 };
@@ -35,30 +36,64 @@ pub(super) fn file_digest(text: &str) -> String {
 }
 
 fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> BTreeMap<String, String> {
+    let file = |page: Page<'_>| {
+        let body = match page.body {
+            Body::Object(node) => text(&node),
+            Body::Template(template) => template.canonical(),
+            Body::Text(text) => text,
+        };
+        (page.path, format!("{HEADER}{}; do not edit\n{body}", page.source))
+    };
+    pages_with(release, digests).into_iter().map(file).collect()
+}
+
+/// A file of a release before it is bytes.
+#[derive(Debug)]
+pub struct Page<'a> {
+    /// Its path inside the release's folder.
+    pub path: String,
+    /// What it was made from, for its first line.
+    pub source: String,
+    /// What it holds.
+    pub body: Body<'a>,
+}
+
+/// What a file of a release holds.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// A document.
+    Object(Node),
+    /// A template in its one form.
+    Template(&'a Template),
+    /// What has a form of its own.
+    Text(String),
+}
+
+/// The files of a release.
+pub fn pages(release: &Release) -> Vec<Page<'_>> {
+    pages_with(release, None)
+}
+
+fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String>>) -> Vec<Page<'a>> {
     let source = format!("stacks/{}", release.stack);
-    let mut files = BTreeMap::new();
-    let mut put = |path: String, body: &str, source: &str| {
-        files.insert(path, format!("{HEADER}{source}; do not edit\n{body}"));
-    };
-    put("metadata.yaml".to_owned(), &metadata(release), &source);
-    put("release.yaml".to_owned(), &text(&description(release, digests)), &source);
-    for object in &release.objects {
-        put(
-            format!("cluster-class/{}", object_file(object, &release.name)),
-            &text(object),
-            &format!("{source}/cluster-class"),
-        );
-    }
-    let mut put_template = |template: &StackTemplate| {
-        put(template.path.clone(), &template.template.canonical(), &format!("{source}/{}", template.path));
-    };
-    for template in release.namespace.iter().chain(&release.cluster) {
-        put_template(template);
-    }
-    for addon in &release.addons {
-        addon.values.iter().chain(&addon.manifests).for_each(&mut put_template);
-    }
-    files
+    let page = |path: &str, body| Page { path: path.to_owned(), source: source.clone(), body };
+    let mut pages = vec![
+        page("metadata.yaml", Body::Text(metadata(release))),
+        page("release.yaml", Body::Object(description(release, digests))),
+    ];
+    pages.extend(release.objects.iter().map(|object| Page {
+        path: format!("cluster-class/{}", object_file(object, &release.name)),
+        source: format!("{source}/cluster-class"),
+        body: Body::Object(object.clone()),
+    }));
+    let addons = release.addons.iter().flat_map(|addon| addon.values.iter().chain(&addon.manifests));
+    let templates = release.namespace.iter().chain(&release.cluster).chain(addons);
+    pages.extend(templates.map(|template| Page {
+        path: template.path.clone(),
+        source: format!("{source}/{}", template.path),
+        body: Body::Template(&template.template),
+    }));
+    pages
 }
 
 fn text(node: &Node) -> String {

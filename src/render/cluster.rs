@@ -30,7 +30,7 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     if removal.is_none_or(|removal| removal.step != RemovalStep::Delete) {
         drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
     }
-    let context = context::of_cluster(plan);
+    let context = context::of_cluster(plan, drawn.recorder.as_ref());
     for template in &plan.release.cluster {
         if let Some(objects) = template.template.objects(&context, notes) {
             let source = format!("{} of {}", template.path, plan.release.name);

@@ -4,13 +4,18 @@ use crate::{
     model::{Label, Network, NodePool, Size},
     plan::{AddonPlan, ClusterPlan},
     release::Release,
-    template::Context,
+    template::{Context, Recorder},
     yaml::{Mapping, Node, Value},
 };
 
 /// The context of a release's templates once per namespace.
-pub(super) fn of_namespace(release: &Release, namespace: &Label, fleet: &Label) -> Context {
-    let mut context = Context::new();
+pub(super) fn of_namespace(
+    release: &Release,
+    namespace: &Label,
+    fleet: &Label,
+    recorder: Option<&Recorder>,
+) -> Context {
+    let mut context = Context::recorded(recorder.cloned());
     for entry in release.context().iter() {
         context.set(&entry.key.name, entry.value.clone());
     }
@@ -20,14 +25,14 @@ pub(super) fn of_namespace(release: &Release, namespace: &Label, fleet: &Label) 
 }
 
 /// The context of a release's templates once per cluster.
-pub(super) fn of_cluster(plan: &ClusterPlan) -> Context {
-    let mut context = of_namespace(&plan.release, &plan.cluster.namespace, &plan.fleet);
+pub(crate) fn of_cluster(plan: &ClusterPlan, recorder: Option<&Recorder>) -> Context {
+    let mut context = of_namespace(&plan.release, &plan.cluster.namespace, &plan.fleet, recorder);
     context.set("cluster", cluster(plan));
     context
 }
 
 /// The same, for the templates of an addon.
-pub(super) fn of_addon(cluster: &Context, addon: &AddonPlan) -> Context {
+pub(crate) fn of_addon(cluster: &Context, addon: &AddonPlan) -> Context {
     let mut context = cluster.clone();
     let mut mapping = Mapping::new();
     mapping.set("name", addon.frozen.addon.name.as_str());

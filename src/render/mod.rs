@@ -3,7 +3,7 @@
 //! A part is drawn as objects first, so that checks see what will be written, and becomes bytes when they passed.
 
 mod cluster;
-mod context;
+pub(crate) mod context;
 mod delivery;
 mod flux;
 mod namespace;
@@ -19,6 +19,7 @@ use crate::{
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Plan},
     release::{self, Release},
+    template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
     world::Input,
     yaml::{Mapping, Node, emit},
@@ -72,6 +73,8 @@ pub struct Drawn {
     pub texts: Vec<(TreePath, String)>,
     /// Objects that are among its texts already: those of a release's class, for the checks.
     pub frozen: Vec<Node>,
+    /// Who is told of what its templates read, if someone wants to know.
+    recorder: Option<Recorder>,
 }
 
 /// Every part of a plan, in the order in which they are made.
@@ -106,7 +109,18 @@ impl Subject<'_> {
 
 /// Draws a part; faults of templates go to `notes`.
 pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
-    let mut drawn = Drawn { id: subject.id(), objects: Vec::new(), texts: Vec::new(), frozen: Vec::new() };
+    draw_recorded(subject, input, None, notes)
+}
+
+/// The same, and tells what its templates read.
+pub fn draw_recorded(
+    subject: Subject<'_>,
+    input: &Input,
+    recorder: Option<Recorder>,
+    notes: &mut Notes,
+) -> Drawn {
+    let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
+    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));

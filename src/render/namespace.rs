@@ -17,7 +17,7 @@ pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan);
     drawn.add(folder.join("namespace.yaml"), "stackloom.yaml", Target::Management, object(plan));
     for release in &plan.releases {
-        let context = context::of_namespace(release, &plan.name, &plan.fleet);
+        let context = context::of_namespace(release, &plan.name, &plan.fleet, drawn.recorder.as_ref());
         for template in &release.namespace {
             let Some(objects) = template.template.objects(&context, notes) else { continue };
             // Two releases with the same image say the same of it: it is one object.

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use minijinja::{Value as Any, value::Object};
 
-use super::value::to_any;
-use crate::yaml::Node;
+use super::{
+    record::{Read, Recorder},
+    value::{Trail, to_any_at},
+};
+use crate::yaml::{Node, Path};
 
 /// The values that a rendering may read, by name. Cloning shares them.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +20,7 @@ pub struct Context {
 #[derive(Clone, Debug, Default)]
 struct Root {
     names: Vec<(Arc<str>, Any)>,
+    recorder: Option<Recorder>,
 }
 
 impl Context {
@@ -25,10 +29,21 @@ impl Context {
         Self::default()
     }
 
+    /// Without names; what is read of it is told.
+    pub fn recorded(recorder: Option<Recorder>) -> Self {
+        Self { root: Arc::new(Root { names: Vec::new(), recorder }) }
+    }
+
+    /// Who is told of what is read.
+    pub(super) fn recorder(&self) -> Option<&Recorder> {
+        self.root.recorder.as_ref()
+    }
+
     /// Sets a name, in place of what it meant before.
     pub fn set(&mut self, name: &str, node: impl Into<Node>) -> &mut Self {
         let root = Arc::make_mut(&mut self.root);
-        let value = to_any(&node.into());
+        let trail = root.recorder.clone().map(|recorder| Trail { path: Path::of(&[name]), recorder });
+        let value = to_any_at(&node.into(), trail);
         match root.names.iter_mut().find(|(known, _)| **known == *name) {
             Some((_, old)) => *old = value,
             None => root.names.push((name.into(), value)),
@@ -44,9 +59,24 @@ pub(super) struct Scope {
     value: Any,
 }
 
+/// A name that a statement binds.
+#[derive(Debug)]
+pub(super) struct Bound {
+    pub(super) name: Arc<str>,
+    pub(super) value: Any,
+    /// What its value was made from, where someone wants to know.
+    pub(super) reads: Vec<Read>,
+}
+
+impl Bound {
+    pub(super) fn new(name: Arc<str>, value: Any) -> Self {
+        Self { name, value, reads: Vec::new() }
+    }
+}
+
 #[derive(Debug)]
 struct Frame {
-    bound: Vec<(Arc<str>, Any)>,
+    bound: Vec<Bound>,
     outer: Option<Arc<Frame>>,
     root: Arc<Root>,
 }
@@ -62,7 +92,7 @@ impl Scope {
     }
 
     /// The same with more names bound.
-    pub(super) fn bind(&self, bound: Vec<(Arc<str>, Any)>) -> Self {
+    pub(super) fn bind(&self, bound: Vec<Bound>) -> Self {
         let outer = Some(self.frame.clone());
         Self::of(Frame { bound, outer, root: self.frame.root.clone() })
     }
@@ -84,16 +114,16 @@ impl Object for Frame {
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Any> {
-        let find = |names: &[(Arc<str>, Any)]| {
-            names.iter().find(|(name, _)| **name == *key).map(|(_, value)| value.clone())
-        };
         let mut frame = Some(&**self);
         while let Some(Frame { bound, outer, .. }) = frame {
-            if let Some(value) = find(bound) {
-                return Some(value);
+            if let Some(found) = bound.iter().find(|bound| *bound.name == *key) {
+                if let Some(recorder) = &self.root.recorder {
+                    recorder.read_all(&found.reads);
+                }
+                return Some(found.value.clone());
             }
             frame = outer.as_deref();
         }
-        find(&self.root.names)
+        self.root.names.iter().find(|(name, _)| **name == *key).map(|(_, value)| value.clone())
     }
 }

@@ -8,7 +8,7 @@ use super::{
     mask::{Mask, Piece},
     statement::{self, Group, Statement, groups, nest},
     tree::{Entry, Item, Key, Kind, Tree},
-    words::{Part, Words},
+    words::{Line, Part, Words},
 };
 use crate::{
     note::{Diagnostic, Notes},
@@ -340,7 +340,7 @@ impl Loader<'_> {
                 }
             } else {
                 let line = self.pieces(line, raw)?;
-                pieces.push(Some(self.parts(line)?));
+                pieces.push(Some(Line { parts: self.parts(line)?, offset: start }));
             }
         }
         self.block_items(statements, pieces).map(|items| Kind::Text(Words::lines(items, terminated)))
@@ -370,8 +370,8 @@ impl Loader<'_> {
     fn block_items(
         &mut self,
         statements: Vec<Statement>,
-        pieces: Vec<Option<Vec<Part>>>,
-    ) -> Option<Vec<Item<Vec<Part>>>> {
+        pieces: Vec<Option<Line>>,
+    ) -> Option<Vec<Item<Line>>> {
         let (source, notes) = (self.source, &mut *self.notes);
         groups(&statements, |statement, message, hint| {
             let place = source.place(statement.offset, statement.length);
@@ -379,7 +379,7 @@ impl Loader<'_> {
         })?;
         let mut statements = statements.into_iter();
         let pieces = pieces.into_iter().map(|piece| match piece {
-            Some(parts) => Some(statement::Piece::Entry(parts)),
+            Some(line) => Some(statement::Piece::Entry(line)),
             None => statements.next().map(|statement| statement::Piece::Statement(Box::new(statement))),
         });
         nest(pieces.collect::<Option<_>>()?)

@@ -20,9 +20,11 @@ mod lists;
 mod load;
 mod mask;
 mod names;
+mod record;
 mod render;
 mod statement;
 mod text;
+mod tracer;
 mod tree;
 mod value;
 mod visible;
@@ -32,6 +34,7 @@ use std::fmt;
 
 pub use context::Context;
 pub use language::LANGUAGE;
+pub use record::{Given, Line, Read, Recorder, Trace};
 pub use text::Text;
 pub use tree::Tree;
 pub use visible::Visible;
@@ -71,7 +74,7 @@ impl Template {
     /// Evaluates the template: a node per document, without those that became `{}`. All faults go to `notes`.
     pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Vec<Node>> {
         let scope = context::Scope::new(context);
-        let mut renderer = render::Renderer { source: &self.source, notes, budget: limits::Budget::new() };
+        let mut renderer = render::Renderer::new(&self.source, context, notes);
         let mut nodes = Some(Vec::new());
         for document in &self.documents {
             match renderer.tree(document, &scope) {

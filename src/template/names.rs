@@ -41,7 +41,7 @@ impl<'a> Names<'a> {
     fn words(&mut self, words: &Words) {
         match &words.kind {
             words::Kind::Parts(parts) => self.parts(parts),
-            words::Kind::Lines(items, _) => self.items(items, &mut |names, parts| names.parts(parts)),
+            words::Kind::Lines(items, _) => self.items(items, &mut |names, line| names.parts(&line.parts)),
         }
     }
 

@@ -8,9 +8,11 @@ use minijinja::{
 };
 
 use super::{
-    context::Scope,
+    context::{Bound, Context, Scope},
     expression::{Expression, Failure},
     limits::{Budget, Excess, MAX_TURNS},
+    record::Read,
+    tracer::{Tracer, Turns},
     tree::{self, Item, Key, Kind, Loop, Tree},
     value::{Unfit, to_any, to_node, to_text},
     words::{self, Part, Words},
@@ -24,7 +26,9 @@ use crate::{
 pub(super) struct Renderer<'a> {
     pub(super) source: &'a Source,
     pub(super) notes: &'a mut Notes,
-    pub(super) budget: Budget,
+    budget: Budget,
+    /// Where someone wants to know what came from where.
+    tracer: Option<Tracer>,
 }
 
 /// Why there is no value; the notes say more.
@@ -36,6 +40,13 @@ pub(super) enum Failed {
 }
 
 type Done<T> = Result<T, Failed>;
+
+impl<'a> Renderer<'a> {
+    pub(super) fn new(source: &'a Source, context: &Context, notes: &'a mut Notes) -> Self {
+        let tracer = context.recorder().cloned().map(Tracer::new);
+        Self { source, notes, budget: Budget::new(), tracer }
+    }
+}
 
 impl Renderer<'_> {
     fn error(
@@ -72,12 +83,43 @@ impl Renderer<'_> {
     }
 
     fn evaluate(&mut self, expression: &Expression, scope: &Scope) -> Done<Any> {
+        self.reads();
         expression.evaluate(scope).map_err(|failure| self.failure(failure))
     }
 
     fn node(&mut self, expression: &Expression, scope: &Scope, origin: Origin) -> Done<Node> {
         let value = self.evaluate(expression, scope)?;
-        to_node(&value, origin, &mut self.budget).map_err(|unfit| self.unfit(&unfit, expression, scope, None))
+        let reads = self.reads();
+        let node = to_node(&value, origin, &mut self.budget);
+        let node = node.map_err(|unfit| self.unfit(&unfit, expression, scope, None))?;
+        Ok(match &self.tracer {
+            Some(tracer) => tracer.made(node, &value, reads, origin),
+            None => node,
+        })
+    }
+
+    /// What has been read since this was asked last; nothing where nobody wants to know.
+    fn reads(&mut self) -> Vec<Read> {
+        self.tracer.as_ref().map(|tracer| tracer.recorder.take()).unwrap_or_default()
+    }
+
+    /// How many statements are open.
+    fn depth(&self) -> usize {
+        self.tracer.as_ref().map_or(0, Tracer::depth)
+    }
+
+    fn within(&self, origin: Origin, base: usize) -> Origin {
+        self.tracer.as_ref().map_or(origin, |tracer| tracer.within(origin, base))
+    }
+
+    fn open(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.open();
+        }
+    }
+
+    fn close(&mut self, origin: Origin) -> Origin {
+        self.tracer.as_mut().map_or(origin, |tracer| tracer.close(origin))
     }
 
     pub(super) fn tree(&mut self, tree: &Tree, scope: &Scope) -> Done<Node> {
@@ -90,32 +132,50 @@ impl Renderer<'_> {
             };
         }
         self.budget.nodes(1).map_err(|excess| self.excess(excess, &range))?;
-        let value = match &tree.kind {
-            Kind::Scalar(value) => value.clone(),
+        Ok(match &tree.kind {
+            Kind::Scalar(value) => Node { value: value.clone(), origin },
             Kind::Typed(expression) => return self.node(expression, scope, origin),
-            Kind::Text(words) => Value::String(self.words(words, scope)?),
-            Kind::Sequence(items) => {
-                let mut nodes = Vec::new();
-                self.items(items, scope, &mut |renderer, tree, scope| {
-                    nodes.push(renderer.tree(tree, scope)?);
-                    Ok(())
-                })?;
-                Value::Sequence(Arc::new(nodes))
+            Kind::Text(words) => {
+                let (text, origin) = self.words(words, scope, origin)?;
+                Node { value: Value::String(text), origin }
             }
-            Kind::Mapping(items) => self.mapping(items, scope)?,
-        };
-        Ok(Node { value, origin })
+            Kind::Sequence(items) => {
+                let value = self.sequence(items, scope)?;
+                Node { value, origin: self.close(origin) }
+            }
+            Kind::Mapping(items) => {
+                let value = self.mapping(items, scope)?;
+                Node { value, origin: self.close(origin) }
+            }
+        })
+    }
+
+    fn sequence(&mut self, items: &[Item<Tree>], scope: &Scope) -> Done<Value> {
+        let mut nodes = Vec::new();
+        let base = self.depth();
+        self.open();
+        self.items(items, scope, &mut |renderer, tree, scope| {
+            let node = renderer.tree(tree, scope)?;
+            let origin = renderer.within(node.origin, base);
+            nodes.push(node.with_origin(origin));
+            Ok(())
+        })?;
+        Ok(Value::Sequence(Arc::new(nodes)))
     }
 
     fn mapping(&mut self, items: &[Item<tree::Entry>], scope: &Scope) -> Done<Value> {
         let mut entries: Vec<yaml::Entry> = Vec::new();
+        let base = self.depth();
+        self.open();
         self.items(items, scope, &mut |renderer, entry, scope| {
             let name = match &entry.key {
-                Key::Name(name) => Ok(name.clone()),
-                Key::Text(words) => renderer.words(words, scope),
+                Key::Name(name) => Ok((name.clone(), entry.origin)),
+                Key::Text(words) => renderer.words(words, scope, entry.origin),
             };
             let value = renderer.tree(&entry.value, scope);
-            entries.push(yaml::Entry { key: yaml::Key { name: name?, origin: entry.origin }, value: value? });
+            let (name, origin) = name?;
+            let key = yaml::Key { name, origin: renderer.within(origin, base) };
+            entries.push(yaml::Entry { key, value: value? });
             Ok(())
         })?;
         self.refuse_duplicates(&entries)?;
@@ -155,9 +215,7 @@ impl Renderer<'_> {
                 Item::If(branches) => self.branches(branches, scope, each),
                 Item::For(turn) => self.turns(turn, scope, each),
                 Item::Set(binding) => {
-                    let origin = self.source.origin(binding.value.offset);
-                    let node = self.node(&binding.value, scope, origin)?;
-                    inner = Some(scope.bind(vec![(binding.name.clone(), to_any(&node))]));
+                    inner = Some(scope.bind(vec![self.bound(binding, scope)?]));
                     Ok(())
                 }
             };
@@ -170,22 +228,56 @@ impl Renderer<'_> {
         result
     }
 
+    fn bound(&mut self, binding: &tree::Binding, scope: &Scope) -> Done<Bound> {
+        let origin = self.source.origin(binding.value.offset);
+        let value = self.evaluate(&binding.value, scope)?;
+        let reads = self.reads();
+        let node = to_node(&value, origin, &mut self.budget);
+        let node = node.map_err(|unfit| self.unfit(&unfit, &binding.value, scope, None))?;
+        let name = binding.name.clone();
+        Ok(match &self.tracer {
+            Some(_) => Tracer::bound(name, value, &node, reads, self.source.origin(binding.offset)),
+            None => Bound { name, value: to_any(&node), reads },
+        })
+    }
+
     fn branches<T>(
         &mut self,
         branches: &[tree::Branch<T>],
         scope: &Scope,
         each: &mut impl FnMut(&mut Self, &T, &Scope) -> Done<()>,
     ) -> Done<()> {
+        let base = self.depth();
+        let mut done = Ok(());
         for branch in branches {
             let taken = match &branch.condition {
                 Some(condition) => self.evaluate(condition, scope)?.is_true(),
                 None => true,
             };
+            self.given(branch.offset);
             if taken {
-                return self.items(&branch.items, scope, each);
+                done = self.items(&branch.items, scope, each);
+                break;
             }
         }
-        Ok(())
+        self.leave(base);
+        done
+    }
+
+    /// What follows stands in the statement at a byte, which read what was read last.
+    fn given(&mut self, offset: usize) {
+        let statement = self.source.origin(offset);
+        if let Some(tracer) = &mut self.tracer {
+            let reads = tracer.recorder.take();
+            tracer.given(statement, reads, true);
+        }
+    }
+
+    /// Leaves the statements opened since `base`.
+    fn leave(&mut self, base: usize) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.leave(base);
+        }
     }
 
     fn turns<T>(
@@ -195,13 +287,31 @@ impl Renderer<'_> {
         each: &mut impl FnMut(&mut Self, &T, &Scope) -> Done<()>,
     ) -> Done<()> {
         let over = self.evaluate(&turn.over, scope)?;
+        let mut reads = self.reads();
         let items = self.list(&over, &turn.over)?;
+        reads.extend(self.reads());
+        let base = self.depth();
+        let statement = self.source.origin(turn.offset);
+        let turns = Turns::new(&over, &turn.over.text, reads);
+        if let Some(tracer) = &mut self.tracer {
+            tracer.given(statement, turns.shape(), true);
+            tracer.leave(base);
+        }
         let length = items.len();
         for (index, item) in items.into_iter().enumerate() {
             self.budget.turn().map_err(|excess| self.excess(excess, &turn.over.range()))?;
-            let mut bound = self.unpack(turn, item)?;
-            bound.push(("loop".into(), Any::from_object(Position { index, length })));
-            self.items(&turn.items, &scope.bind(bound), each)?;
+            let values = self.unpack(turn, item)?;
+            if let Some(tracer) = &mut self.tracer {
+                tracer.given(statement, turns.turn(&values), false);
+            }
+            let mut bound = match &self.tracer {
+                Some(_) => turns.bound(index, values),
+                None => values.into_iter().map(|(name, value)| Bound::new(name, value)).collect(),
+            };
+            bound.push(Bound::new("loop".into(), Any::from_object(Position { index, length })));
+            let done = self.items(&turn.items, &scope.bind(bound), each);
+            self.leave(base);
+            done?;
         }
         Ok(())
     }
@@ -247,38 +357,68 @@ impl Renderer<'_> {
         Err(self.error("template-value", &turn.over.range(), message, Some(hint)))
     }
 
-    fn words(&mut self, words: &Words, scope: &Scope) -> Done<Arc<str>> {
+    fn words(&mut self, words: &Words, scope: &Scope, origin: Origin) -> Done<(Arc<str>, Origin)> {
+        let (items, terminated) = match &words.kind {
+            words::Kind::Parts(parts) => return self.text_of(parts, scope, origin),
+            words::Kind::Lines(items, terminated) => (items, *terminated),
+        };
+        let base = self.depth();
+        self.begin_text();
         let mut text = String::new();
-        match &words.kind {
-            words::Kind::Parts(parts) => self.parts(parts, scope, &mut text)?,
-            words::Kind::Lines(items, terminated) => {
-                let mut first = true;
-                self.items(items, scope, &mut |renderer, parts, scope| {
-                    if !std::mem::take(&mut first) {
-                        text.push('\n');
-                    }
-                    renderer.parts(parts, scope, &mut text)
-                })?;
-                if *terminated && !first {
-                    text.push('\n');
-                }
+        let mut first = true;
+        self.items(items, scope, &mut |renderer, line, scope| {
+            if !std::mem::take(&mut first) {
+                text.push('\n');
             }
+            renderer.line(renderer.source.origin(line.offset), base);
+            renderer.parts(&line.parts, scope, &mut text, None)
+        })?;
+        if terminated && !first {
+            text.push('\n');
         }
-        Ok(text.into())
+        Ok((text.into(), self.end_text(origin)))
     }
 
-    pub(super) fn parts(&mut self, parts: &[Part], scope: &Scope, text: &mut String) -> Done<()> {
+    /// The text that parts make, which stand in the file at an origin.
+    pub(super) fn text_of(
+        &mut self,
+        parts: &[Part],
+        scope: &Scope,
+        origin: Origin,
+    ) -> Done<(Arc<str>, Origin)> {
+        self.begin_text();
+        let first = self.source.block_line(origin.offset as usize, 0);
+        self.line(first.map_or(origin, |at| self.source.origin(at)), self.depth());
+        let mut text = String::new();
+        self.parts(parts, scope, &mut text, Some(origin))?;
+        if let (Some(tracer), true) = (&mut self.tracer, text.ends_with('\n')) {
+            tracer.unline();
+        }
+        Ok((text.into(), self.end_text(origin)))
+    }
+
+    /// Appends what parts make; `block` is where they stand, if that may be several lines.
+    fn parts(&mut self, parts: &[Part], scope: &Scope, text: &mut String, block: Option<Origin>) -> Done<()> {
         let mut result = Ok(());
+        let mut lines = 0;
         for part in parts {
             let before = text.len();
             let range = match part {
                 Part::Text(part) => {
                     text.push_str(part);
+                    if let (Some(_), Some(block)) = (&self.tracer, block) {
+                        self.lines(part, block, &mut lines);
+                    }
                     0..1
                 }
                 Part::Expression(expression) => {
                     match self.text(expression, scope) {
-                        Ok(part) => text.push_str(&part),
+                        Ok(part) => {
+                            text.push_str(&part);
+                            if let Some(tracer) = &mut self.tracer {
+                                tracer.wrote(part.matches('\n').count());
+                            }
+                        }
                         Err(Failed::Here) => result = Err(Failed::Here),
                         Err(Failed::Everywhere) => return Err(Failed::Everywhere),
                     }
@@ -288,6 +428,31 @@ impl Renderer<'_> {
             self.budget.text(text.len() - before + 1).map_err(|excess| self.excess(excess, &range))?;
         }
         result
+    }
+
+    fn begin_text(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.begin_text();
+        }
+    }
+
+    fn line(&mut self, site: Origin, base: usize) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.line(site, base);
+        }
+    }
+
+    /// The lines of a block that a text of it begins.
+    fn lines(&mut self, text: &str, block: Origin, lines: &mut usize) {
+        for _ in text.matches('\n') {
+            *lines += 1;
+            let at = self.source.block_line(block.offset as usize, *lines);
+            self.line(at.map_or(block, |at| self.source.origin(at)), self.depth());
+        }
+    }
+
+    fn end_text(&mut self, origin: Origin) -> Origin {
+        self.tracer.as_mut().map_or(origin, |tracer| tracer.end_text(origin))
     }
 
     fn text(&mut self, expression: &Expression, scope: &Scope) -> Done<Arc<str>> {

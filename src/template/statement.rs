@@ -267,26 +267,29 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
         };
         let Statement { offset, length, kind, written } = statement;
         match kind {
-            Kind::Set(name, value) => top.items.push(Item::Set(Binding { name, value, written })),
+            Kind::Set(name, value) => top.items.push(Item::Set(Binding { name, value, written, offset })),
             Kind::If(_) | Kind::For(..) => {
                 let head = Some(Statement { offset, length, kind, written });
                 open.push(Open { head, items: Vec::new(), branches: Vec::new() });
             }
             Kind::Elif(_) | Kind::Else => {
-                let branch = close_branch(top)?;
+                let branch = close_branch(top, offset)?;
                 top.branches.push(branch);
                 top.head = Some(Statement { offset, length, kind, written });
             }
             Kind::EndIf => {
                 let mut top = open.pop()?;
-                let branch = close_branch(&mut top)?;
+                let branch = close_branch(&mut top, offset)?;
                 top.branches.push(branch);
                 open.last_mut()?.items.push(Item::If(top.branches));
             }
             Kind::EndFor => {
                 let Open { head, items, .. } = open.pop()?;
-                let Statement { kind: Kind::For(names, over), written, .. } = head? else { return None };
-                open.last_mut()?.items.push(Item::For(Loop { names, over, written, items }));
+                let head = head?;
+                let Kind::For(names, over) = head.kind else { return None };
+                let (written, end) = (head.written, offset);
+                let turn = Loop { names, over, written, offset: head.offset, end, items };
+                open.last_mut()?.items.push(Item::For(turn));
             }
         }
     }
@@ -294,11 +297,12 @@ pub(super) fn nest<T>(pieces: Vec<Piece<T>>) -> Option<Vec<Item<T>>> {
     open.is_empty().then_some(last.items)
 }
 
-fn close_branch<T>(open: &mut Open<T>) -> Option<Branch<T>> {
-    let Statement { kind, written, .. } = open.head.take()?;
+/// Closes the branch that is open with the statement at the byte `end`.
+fn close_branch<T>(open: &mut Open<T>, end: usize) -> Option<Branch<T>> {
+    let Statement { kind, written, offset, .. } = open.head.take()?;
     let condition = match kind {
         Kind::If(condition) | Kind::Elif(condition) => Some(condition),
         _ => None,
     };
-    Some(Branch { condition, written, items: std::mem::take(&mut open.items) })
+    Some(Branch { condition, written, offset, end, items: std::mem::take(&mut open.items) })
 }

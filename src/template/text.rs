@@ -1,13 +1,12 @@
 //! A field of a definition that may hold expressions.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
 
 use super::{
     context::{Context, Scope},
     expression::{Expression, Failure},
     language,
     lex::expression_end,
-    limits::Budget,
     names::Names,
     render::Renderer,
     visible::Visible,
@@ -15,7 +14,7 @@ use super::{
 };
 use crate::{
     note::Notes,
-    yaml::{Node, Source},
+    yaml::{Node, Origin, Source, Value},
 };
 
 /// A text that may hold expressions, outside of a template. Two are equal if they are written the same, but for the
@@ -23,6 +22,7 @@ use crate::{
 pub struct Text {
     parts: Vec<Part>,
     source: Source,
+    origin: Origin,
 }
 
 impl Text {
@@ -74,15 +74,14 @@ impl Text {
         }
         let before = notes.errors();
         Names::new(source, visible, notes).parts(&parts);
-        (notes.errors() == before).then(|| Self { parts, source: source.clone() })
+        (notes.errors() == before).then(|| Self { parts, source: source.clone(), origin: node.origin })
     }
 
     /// Evaluates the text; faults go to `notes`.
-    pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Arc<str>> {
-        let mut renderer = Renderer { source: &self.source, notes, budget: Budget::new() };
-        let mut text = String::new();
-        renderer.parts(&self.parts, &Scope::new(context), &mut text).ok()?;
-        Some(text.into())
+    pub fn render(&self, context: &Context, notes: &mut Notes) -> Option<Node> {
+        let mut renderer = Renderer::new(&self.source, context, notes);
+        let (text, origin) = renderer.text_of(&self.parts, &Scope::new(context), self.origin).ok()?;
+        Some(Node { value: Value::String(text), origin })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{expression::Expression, words::Words};
-use crate::yaml::{self, Emit, Item as Shown, Node, Origin, Scalar, Value, View, rank};
+use crate::yaml::{self, Emit, Item as Shown, Name, Node, Origin, Scalar, Value, View, rank};
 
 /// A node of a template.
 pub struct Tree {
@@ -50,6 +50,10 @@ pub(super) enum Item<T> {
 pub(super) struct Branch<T> {
     pub(super) condition: Option<Expression>,
     pub(super) written: String,
+    /// The byte of its statement.
+    pub(super) offset: usize,
+    /// The byte of the statement that closes it.
+    pub(super) end: usize,
     pub(super) items: Vec<Item<T>>,
 }
 
@@ -58,6 +62,10 @@ pub(super) struct Loop<T> {
     pub(super) names: Vec<Arc<str>>,
     pub(super) over: Expression,
     pub(super) written: String,
+    /// The byte of its statement.
+    pub(super) offset: usize,
+    /// The byte of its `endfor`.
+    pub(super) end: usize,
     pub(super) items: Vec<Item<T>>,
 }
 
@@ -66,6 +74,8 @@ pub(super) struct Binding {
     pub(super) name: Arc<str>,
     pub(super) value: Expression,
     pub(super) written: String,
+    /// The byte of its statement.
+    pub(super) offset: usize,
 }
 
 impl Key {
@@ -85,23 +95,26 @@ impl Key {
     }
 }
 
+/// A statement as it is written, and the byte where it stands.
+pub(super) type Said<'a> = (&'a str, usize);
+
 /// Walks the lines that items are written as: statements, and entries between them.
-pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, &'a str>)) {
+pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, Said<'a>>)) {
     for item in items {
         match item {
             Item::Entry(entry) => line(Ok(entry)),
-            Item::Set(binding) => line(Err(&binding.written)),
+            Item::Set(binding) => line(Err((&binding.written, binding.offset))),
             Item::If(branches) => {
                 for branch in branches {
-                    line(Err(&branch.written));
+                    line(Err((&branch.written, branch.offset)));
                     lines(&branch.items, line);
                 }
-                line(Err("endif"));
+                line(Err(("endif", branches.last().map_or(0, |branch| branch.end))));
             }
             Item::For(turn) => {
-                line(Err(&turn.written));
+                line(Err((&turn.written, turn.offset)));
                 lines(&turn.items, line);
-                line(Err("endfor"));
+                line(Err(("endfor", turn.end)));
             }
         }
     }
@@ -123,38 +136,57 @@ impl Emit for Tree {
             Kind::Sequence(items) => {
                 let mut shown = Vec::new();
                 lines(items, &mut |line| {
-                    shown.push(line.map_or_else(Shown::Statement, |item| Shown::Entry((), item)));
+                    shown.push(match line {
+                        Ok(item) => Shown::Entry((), item),
+                        Err(said) => self.statement(said),
+                    });
                 });
                 View::Sequence(shown)
             }
-            Kind::Mapping(items) => View::Mapping(shown_mapping(items)),
+            Kind::Mapping(items) => View::Mapping(self.shown_mapping(items)),
         }
     }
-}
-
-/// In the emitter's order where no statement stands among the keys, else in their own.
-fn shown_mapping(items: &[Item<Entry>]) -> Vec<Shown<'_, Tree, Scalar<'_>>> {
-    let mut entries: Vec<&Entry> = Vec::new();
-    let mut shown = Vec::new();
-    let mut plain = true;
-    lines(items, &mut |line| match line {
-        Ok(entry) => {
-            entries.push(entry);
-            shown.push(Shown::Entry(entry.key.shown(), &entry.value));
-        }
-        Err(statement) => {
-            plain = false;
-            shown.push(Shown::Statement(statement));
-        }
-    });
-    if !plain {
-        return shown;
-    }
-    entries.sort_by(|a, b| (rank(a.key.text()), a.key.text()).cmp(&(rank(b.key.text()), b.key.text())));
-    entries.into_iter().map(|entry| Shown::Entry(entry.key.shown(), &entry.value)).collect()
 }
 
 impl Tree {
+    /// Where it came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Whether it is a list or a map.
+    pub fn is_collection(&self) -> bool {
+        matches!(self.kind, Kind::Sequence(_) | Kind::Mapping(_))
+    }
+
+    fn statement<'a, T, K>(&self, (text, offset): Said<'a>) -> Shown<'a, T, K> {
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        Shown::Statement(text, Origin { file: self.origin.file, offset })
+    }
+
+    /// In the emitter's order where no statement stands among the keys, else in their own.
+    fn shown_mapping<'a>(&self, items: &'a [Item<Entry>]) -> Vec<Shown<'a, Self, Name<'a>>> {
+        let mut entries: Vec<&Entry> = Vec::new();
+        let mut shown = Vec::new();
+        let mut plain = true;
+        let entry = |entry: &'a Entry| Shown::Entry((entry.key.shown(), entry.origin), &entry.value);
+        lines(items, &mut |line| match line {
+            Ok(one) => {
+                entries.push(one);
+                shown.push(entry(one));
+            }
+            Err(said) => {
+                plain = false;
+                shown.push(self.statement(said));
+            }
+        });
+        if !plain {
+            return shown;
+        }
+        entries.sort_by(|a, b| (rank(a.key.text()), a.key.text()).cmp(&(rank(b.key.text()), b.key.text())));
+        entries.into_iter().map(entry).collect()
+    }
+
     pub(super) fn new(kind: Kind, origin: Origin) -> Self {
         let constant = constant(&kind).map(|value| Node { value, origin });
         Self { kind, origin, constant }

@@ -7,32 +7,74 @@ use minijinja::{
     value::{Enumerator, Object, ObjectRepr, ValueKind},
 };
 
-use super::limits::{Budget, Excess};
-use crate::yaml::{Entry, Key, Node, Origin, Value};
+use super::{
+    limits::{Budget, Excess},
+    record::{Read, Recorder},
+};
+use crate::yaml::{Entry, Key, Node, Origin, Path, Segment, Value};
 
 /// A map or a list of a document, as expressions see it. Maps are walked in the order of their keys, so that the
 /// order in which a definition is written never reaches an output.
 #[derive(Debug)]
-pub(super) struct Shared(pub(super) Node);
+pub(super) struct Shared {
+    pub(super) node: Node,
+    /// How the context leads to it, where someone wants to know.
+    pub(super) trail: Option<Trail>,
+}
+
+/// A path through the context, and who is told of what is read there.
+#[derive(Clone, Debug)]
+pub(super) struct Trail {
+    pub(super) path: Path,
+    pub(super) recorder: Recorder,
+}
+
+impl Shared {
+    /// The value one step below; what is read is told.
+    fn below(&self, node: Option<&Node>, segment: impl FnOnce() -> Segment) -> Option<Any> {
+        let Some(trail) = &self.trail else { return node.map(to_any) };
+        let path = trail.path.to(segment());
+        trail.recorder.read(match node {
+            Some(node) if is_collection(node) => Read::Passed(path.clone()),
+            _ => Read::Value(path.clone()),
+        });
+        node.map(|node| to_any_at(node, Some(Trail { path, recorder: trail.recorder.clone() })))
+    }
+
+    /// Tells that its entries are looked at.
+    pub(super) fn walked(&self) {
+        if let Some(trail) = &self.trail {
+            trail.recorder.read(Read::Shape(trail.path.clone()));
+        }
+    }
+}
+
+pub(super) fn is_collection(node: &Node) -> bool {
+    matches!(node.value, Value::Sequence(_) | Value::Mapping(_))
+}
 
 impl Object for Shared {
     fn repr(self: &Arc<Self>) -> ObjectRepr {
-        if self.0.as_sequence().is_some() { ObjectRepr::Seq } else { ObjectRepr::Map }
+        if self.node.as_sequence().is_some() { ObjectRepr::Seq } else { ObjectRepr::Map }
     }
 
     fn get_value(self: &Arc<Self>, key: &Any) -> Option<Any> {
-        match &self.0.value {
-            Value::Sequence(items) => items.get(key.as_usize()?).map(to_any),
+        match &self.node.value {
+            Value::Sequence(items) => {
+                let index = key.as_usize()?;
+                self.below(items.get(index), || Segment::Item(index))
+            }
             _ => self.get_value_by_str(key.as_str()?),
         }
     }
 
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Any> {
-        self.0.get(key).map(to_any)
+        self.below(self.node.get(key), || Segment::Key(key.into()))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        match &self.0.value {
+        self.walked();
+        match &self.node.value {
             Value::Sequence(items) => Enumerator::Seq(items.len()),
             Value::Mapping(mapping) => {
                 let mut keys: Vec<_> = mapping.iter().map(|entry| entry.key.name.clone()).collect();
@@ -44,7 +86,8 @@ impl Object for Shared {
     }
 
     fn enumerator_len(self: &Arc<Self>) -> Option<usize> {
-        match &self.0.value {
+        self.walked();
+        match &self.node.value {
             Value::Sequence(items) => Some(items.len()),
             Value::Mapping(mapping) => Some(mapping.len()),
             _ => Some(0),
@@ -54,13 +97,18 @@ impl Object for Shared {
 
 /// A node as expressions see it.
 pub(super) fn to_any(node: &Node) -> Any {
+    to_any_at(node, None)
+}
+
+/// The same, for a node of the context.
+pub(super) fn to_any_at(node: &Node, trail: Option<Trail>) -> Any {
     match &node.value {
         Value::Null => Any::from(()),
         Value::Bool(value) => Any::from(*value),
         Value::Int(number) => Any::from(*number),
         Value::Float(number) => Any::from(*number),
         Value::String(text) => Any::from(text.clone()),
-        Value::Sequence(_) | Value::Mapping(_) => Any::from_object(Shared(node.clone())),
+        Value::Sequence(_) | Value::Mapping(_) => Any::from_object(Shared { node: node.clone(), trail }),
     }
 }
 
@@ -83,9 +131,12 @@ impl From<Excess> for Unfit {
 
 /// The node of a value; what the expression itself made comes from `origin`.
 pub(super) fn to_node(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Node, Unfit> {
-    if let Some(Shared(node)) = any.downcast_object_ref::<Shared>() {
+    if let Some(Shared { node, trail }) = any.downcast_object_ref::<Shared>() {
         budget.take_tree(node)?;
-        return Ok(node.clone());
+        return Ok(match trail {
+            Some(Trail { path, recorder }) => recorder.placed(node, path, origin),
+            None => node.clone(),
+        });
     }
     budget.nodes(1)?;
     let value = match any.kind() {

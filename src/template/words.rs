@@ -16,7 +16,14 @@ pub(super) struct Words {
 pub(super) enum Kind {
     Parts(Vec<Part>),
     /// Lines of a block scalar; whether the last one ends in a line break.
-    Lines(Vec<Item<Vec<Part>>>, bool),
+    Lines(Vec<Item<Line>>, bool),
+}
+
+/// A line of a block scalar.
+pub(super) struct Line {
+    pub(super) parts: Vec<Part>,
+    /// The byte of the file at which its text begins.
+    pub(super) offset: usize,
 }
 
 /// A part of a text.
@@ -44,12 +51,12 @@ impl Words {
     }
 
     /// The lines of a block scalar.
-    pub(super) fn lines(items: Vec<Item<Vec<Part>>>, terminated: bool) -> Self {
+    pub(super) fn lines(items: Vec<Item<Line>>, terminated: bool) -> Self {
         let mut written = String::new();
         lines(&items, &mut |line| {
             match line {
-                Ok(parts) => push_parts(&mut written, parts),
-                Err(statement) => {
+                Ok(line) => push_parts(&mut written, &line.parts),
+                Err((statement, _)) => {
                     written.push_str("#% ");
                     written.push_str(statement);
                 }

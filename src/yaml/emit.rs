@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::{Mapping, Node, Value};
+use super::{Entry, Mapping, Node, Origin, Value};
 
 /// What a thing looks like to the emitter. Documents have entries only; templates have statements among them.
 pub trait Emit: Sized {
@@ -20,13 +20,16 @@ pub enum View<'a, T> {
     /// A list in its order.
     Sequence(Vec<Item<'a, T, ()>>),
     /// A map in the order in which it is to be written.
-    Mapping(Vec<Item<'a, T, Scalar<'a>>>),
+    Mapping(Vec<Item<'a, T, Name<'a>>>),
 }
+
+/// The key of an entry, and where it came from.
+pub type Name<'a> = (Scalar<'a>, Origin);
 
 /// A line or an entry of a collection.
 pub enum Item<'a, T, K> {
-    /// A template's statement, written `#% …` on a line of its own.
-    Statement(&'a str),
+    /// A template's statement, written `#% …` on a line of its own, and where it came from.
+    Statement(&'a str, Origin),
     /// An entry.
     Entry(K, &'a T),
 }
@@ -68,10 +71,12 @@ impl Emit for Node {
     }
 }
 
-fn sorted(mapping: &Mapping) -> Vec<Item<'_, Node, Scalar<'_>>> {
-    let mut entries: Vec<_> = mapping.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
-    entries.sort_by(|a, b| (rank(a.0), a.0).cmp(&(rank(b.0), b.0)));
-    entries.into_iter().map(|(name, value)| Item::Entry(Scalar::String(name), value)).collect()
+fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
+    let mut entries: Vec<_> = mapping.iter().collect();
+    entries.sort_by(|a, b| (rank(&a.key.name), &a.key.name).cmp(&(rank(&b.key.name), &b.key.name)));
+    let item =
+        |entry: &'a Entry| Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value);
+    entries.into_iter().map(item).collect()
 }
 
 /// The keys that come first in a map, in this order; all others follow alphabetically.
@@ -80,8 +85,32 @@ pub fn rank(key: &str) -> usize {
     FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len())
 }
 
+/// Told what is written where, while it is written: entries as they begin and end, and statements.
+pub trait Watch<'a, T> {
+    /// An item of a list, or an entry of a map, begins at a byte of the output.
+    fn enter(&mut self, at: usize, key: Option<Name<'a>>, value: &'a T);
+    /// What was entered last ends.
+    fn leave(&mut self);
+    /// A statement stands at a byte of the output.
+    fn statement(&mut self, at: usize, origin: Origin);
+}
+
+/// Nobody wants to know.
+struct Unwatched;
+
+impl<'a, T> Watch<'a, T> for Unwatched {
+    fn enter(&mut self, _at: usize, _key: Option<Name<'a>>, _value: &'a T) {}
+    fn leave(&mut self) {}
+    fn statement(&mut self, _at: usize, _origin: Origin) {}
+}
+
 /// Appends a document to `out`, without a separator, ending in one line break.
 pub fn emit<T: Emit>(root: &T, out: &mut String) {
+    emit_watched(root, out, &mut Unwatched);
+}
+
+/// The same, and tells what stands where.
+pub fn emit_watched<'a, T: Emit>(root: &'a T, out: &mut String, watch: &mut impl Watch<'a, T>) {
     match root.view() {
         View::Scalar(scalar) => {
             write_scalar(out, scalar, None);
@@ -89,54 +118,72 @@ pub fn emit<T: Emit>(root: &T, out: &mut String) {
         }
         View::Sequence(items) if items.is_empty() => out.push_str("[]\n"),
         View::Mapping(items) if items.is_empty() => out.push_str("{}\n"),
-        View::Sequence(items) => write_sequence(out, items, 0, 0),
-        View::Mapping(items) => write_mapping(out, items, 0, 0),
+        View::Sequence(items) => write_sequence(out, items, 0, 0, watch),
+        View::Mapping(items) => write_mapping(out, items, 0, 0, watch),
     }
 }
 
 /// Writes entries at `indent`; the first line is already indented by `done` columns (behind a `- `).
-fn write_mapping<T: Emit>(
+fn write_mapping<'a, T: Emit>(
     out: &mut String,
-    items: Vec<Item<'_, T, Scalar<'_>>>,
+    items: Vec<Item<'a, T, Name<'a>>>,
     indent: usize,
     mut done: usize,
+    watch: &mut impl Watch<'a, T>,
 ) {
     for item in items {
         pad(out, indent - done);
         done = 0;
         match item {
-            Item::Statement(text) => write_statement(out, text),
-            Item::Entry(key, value) => {
-                write_scalar(out, key, None);
+            Item::Statement(text, origin) => write_statement(out, text, origin, watch),
+            Item::Entry(name, value) => {
+                watch.enter(out.len(), Some(name), value);
+                write_scalar(out, name.0, None);
                 out.push(':');
-                write_value(out, value, indent, true);
+                write_value(out, value, indent, true, watch);
+                watch.leave();
             }
         }
     }
 }
 
-fn write_sequence<T: Emit>(out: &mut String, items: Vec<Item<'_, T, ()>>, indent: usize, mut done: usize) {
+fn write_sequence<'a, T: Emit>(
+    out: &mut String,
+    items: Vec<Item<'a, T, ()>>,
+    indent: usize,
+    mut done: usize,
+    watch: &mut impl Watch<'a, T>,
+) {
     for item in items {
         pad(out, indent - done);
         done = 0;
         match item {
-            Item::Statement(text) => write_statement(out, text),
+            Item::Statement(text, origin) => write_statement(out, text, origin, watch),
             Item::Entry((), value) => {
+                watch.enter(out.len(), None, value);
                 out.push('-');
-                write_value(out, value, indent, false);
+                write_value(out, value, indent, false, watch);
+                watch.leave();
             }
         }
     }
 }
 
-fn write_statement(out: &mut String, text: &str) {
+fn write_statement<'a, T>(out: &mut String, text: &str, origin: Origin, watch: &mut impl Watch<'a, T>) {
+    watch.statement(out.len(), origin);
     out.push_str("#% ");
     out.push_str(text);
     out.push('\n');
 }
 
 /// Writes what follows a `key:` or a `-` that stands at `indent`.
-fn write_value<T: Emit>(out: &mut String, value: &T, indent: usize, after_key: bool) {
+fn write_value<'a, T: Emit>(
+    out: &mut String,
+    value: &'a T,
+    indent: usize,
+    after_key: bool,
+    watch: &mut impl Watch<'a, T>,
+) {
     let inner = indent + 2;
     match value.view() {
         View::Scalar(scalar) => {
@@ -149,25 +196,25 @@ fn write_value<T: Emit>(out: &mut String, value: &T, indent: usize, after_key: b
         // A statement behind `- ` would be a comment of the line, no statement of the collection.
         View::Sequence(items) if after_key || starts_with_statement(&items) => {
             out.push('\n');
-            write_sequence(out, items, inner, 0);
+            write_sequence(out, items, inner, 0, watch);
         }
         View::Mapping(items) if after_key || starts_with_statement(&items) => {
             out.push('\n');
-            write_mapping(out, items, inner, 0);
+            write_mapping(out, items, inner, 0, watch);
         }
         View::Sequence(items) => {
             out.push(' ');
-            write_sequence(out, items, inner, inner);
+            write_sequence(out, items, inner, inner, watch);
         }
         View::Mapping(items) => {
             out.push(' ');
-            write_mapping(out, items, inner, inner);
+            write_mapping(out, items, inner, inner, watch);
         }
     }
 }
 
 fn starts_with_statement<T, K>(items: &[Item<'_, T, K>]) -> bool {
-    matches!(items.first(), Some(Item::Statement(_)))
+    matches!(items.first(), Some(Item::Statement(..)))
 }
 
 fn pad(out: &mut String, columns: usize) {

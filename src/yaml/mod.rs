@@ -7,14 +7,16 @@
 mod emit;
 mod field;
 mod node;
+mod path;
 mod plain;
 mod raw;
 mod source;
 
-pub use emit::{Emit, Item, Scalar, View, emit, rank};
+pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
 pub(crate) use emit::{is_special, quote};
 pub use field::{Step, trail};
 pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
+pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};
 pub(crate) use raw::{key_text, read_masked};

@@ -1,6 +1,6 @@
 //! Source files in memory, and where in them something stands.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
 use crate::note::Place;
 
@@ -22,6 +22,19 @@ pub struct Origin {
 impl Origin {
     /// Made by the program itself, from no place in particular.
     pub const NOWHERE: Self = Self { file: FileId(u32::MAX), offset: 0 };
+
+    /// The file number that stands for the record of a rendering; its offsets are numbers of traces.
+    const TRACED: FileId = FileId(u32::MAX - 1);
+
+    /// Told by a trace, which is kept apart and knows more than one place.
+    pub fn traced(number: u32) -> Self {
+        Self { file: Self::TRACED, offset: number }
+    }
+
+    /// The number of the trace that tells it, if one does.
+    pub fn trace(self) -> Option<u32> {
+        (self.file == Self::TRACED).then_some(self.offset)
+    }
 }
 
 /// A source file.
@@ -63,6 +76,60 @@ impl Source {
         self.place(offset, length)
     }
 
+    /// The byte at which a line of the literal block begins whose text stands at the byte `offset`; lines are counted
+    /// from 0. None where no literal block stands there.
+    pub fn block_line(&self, offset: usize, line: usize) -> Option<usize> {
+        let header = self.block_header(offset)?;
+        if header.indicator != '|' {
+            return None;
+        }
+        let rest = &self.text[header.end..];
+        let at = rest.split_inclusive('\n').take(line).map(str::len).sum::<usize>();
+        Some(header.end + at)
+    }
+
+    /// The lines of the scalar that stands at the byte `offset`, counted from 1; a block scalar begins with its header.
+    pub fn lines_at(&self, offset: usize) -> RangeInclusive<usize> {
+        let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
+        let line = |at: usize| self.text[..at].matches('\n').count() + 1;
+        if let Some(header) = self.block_header(offset) {
+            return line(header.start)..=line(header.end) + header.lines.saturating_sub(1);
+        }
+        let rest = &self.text[offset..];
+        let end = match rest.as_bytes().first() {
+            Some(b'\'') => rest[1..].replace("''", "  ").find('\'').map_or(0, |at| at + 1),
+            Some(b'"') => {
+                rest[1..].replace("\\\\", "  ").replace("\\\"", "  ").find('"').map_or(0, |at| at + 1)
+            }
+            _ => 0,
+        };
+        line(offset)..=line(offset + end)
+    }
+
+    /// The header of the block scalar whose first text stands at a byte: that is the last line above with something on.
+    fn block_header(&self, offset: usize) -> Option<Header> {
+        let text = &self.text;
+        let first = text.get(..offset)?.rfind('\n')? + 1;
+        if !text[first..offset].chars().all(|c| c == ' ') {
+            return None;
+        }
+        let above = text[..first].trim_end_matches(['\n', '\r', ' ']);
+        let start = above.rfind('\n').map_or(0, |at| at + 1);
+        let line = above[start..].split(" #").next().unwrap_or_default().trim_end();
+        let marked = line.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+        let indicator = marked.chars().last().filter(|last| matches!(last, '|' | '>'))?;
+        if !marked[..marked.len() - 1].ends_with([' ', '-', ':']) {
+            return None;
+        }
+        let end = text[start..].find('\n').map_or(text.len(), |at| start + at + 1);
+        let indent = offset - first;
+        let inside =
+            |line: &&str| line.trim().is_empty() || line.bytes().take_while(|b| *b == b' ').count() >= indent;
+        let block: Vec<_> = text[end..].split_inclusive('\n').take_while(inside).collect();
+        let lines = block.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
+        Some(Header { start, end, indicator, lines })
+    }
+
     /// The scalar as it is written at the byte `offset`: with its quotes, up to the end of its line.
     pub fn word_at(&self, offset: usize) -> &str {
         let rest = self.text.get(offset..).unwrap_or_default();
@@ -73,6 +140,18 @@ impl Source {
         };
         &line[..end]
     }
+}
+
+/// The line that opens a block scalar.
+struct Header {
+    /// Its first byte.
+    start: usize,
+    /// The byte behind it.
+    end: usize,
+    /// `|` or `>`.
+    indicator: char,
+    /// How many lines follow that belong to it.
+    lines: usize,
 }
 
 /// Where a plain scalar that begins `line` ends.

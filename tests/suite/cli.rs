@@ -23,6 +23,8 @@ const COMMANDS: &[&[&str]] = &[
     &["release", "prune"],
     &["release", "tag"],
     &["releases"],
+    &["explain"],
+    &["affects"],
     &["remove"],
     &["watch"],
     &["schema"],

@@ -16,6 +16,7 @@ mod cli;
 mod docs;
 mod hazards;
 mod laws;
+mod origins;
 mod partial;
 mod removal;
 mod shells;

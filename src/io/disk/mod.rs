@@ -72,6 +72,11 @@ impl World for Workspace {
     }
 }
 
+/// The text of a file below the root of a fleet; none where there is none that can be read as text.
+pub fn text(world: &Workspace, path: &str) -> Option<String> {
+    std::fs::read_to_string(world.root.join(path)).ok()
+}
+
 /// Why something on disk cannot be read, in words for a message.
 fn reason(error: &io::Error) -> String {
     match error.kind() {

@@ -29,7 +29,7 @@ const RETRY: &str = "1m";
 pub(super) static DELIVERY: Delivery = Delivery { delivery: AddonDelivery::FluxHelmRelease, draw };
 
 fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    let cluster_context = context::of_cluster(plan);
+    let cluster_context = context::of_cluster(plan, drawn.recorder.as_ref());
     for addon in &plan.addons {
         let renderer = Renderer { plan, addon, input, context: context::of_addon(&cluster_context, addon) };
         let name = addon.frozen.addon.name.as_str();
@@ -125,8 +125,9 @@ impl Renderer<'_> {
     }
 
     fn one_values_from(&self, from: &ValuesFrom, name: &Text, notes: &mut Notes) -> Option<Node> {
-        let name = name.render(&self.context, notes)?;
-        if let Err(fault) = Subdomain::new(&name) {
+        let object = name.render(&self.context, notes)?;
+        let name = object.as_str().unwrap_or_default();
+        if let Err(fault) = Subdomain::new(name) {
             notes
                 .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is no name that Kubernetes takes: {fault}"))
                 .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
@@ -140,7 +141,7 @@ impl Renderer<'_> {
                 ValuesSource::ConfigMap => "ConfigMap",
             },
         );
-        mapping.set("name", &*name);
+        mapping.set("name", object);
         mapping.set("valuesKey", from.key.as_str());
         if let Some(path) = &from.path {
             mapping.set("targetPath", path.as_str());
@@ -149,7 +150,7 @@ impl Renderer<'_> {
         if from.optional {
             mapping.set("optional", true);
         }
-        Some(mapping.into())
+        Some(Node::from(mapping).with_origin(from.origin))
     }
 
     /// The manifests of an addon, in a folder of their own, and the Kustomization that applies them in the cluster.

@@ -1,0 +1,123 @@
+//! `stackloom affects`.
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
+use crate::{
+    explain::{Fleet, Reaches},
+    io::disk::Workspace,
+    note::{Notes, Place},
+    world::companion_folder,
+};
+
+/// Show which clusters and generated files a source reaches
+///
+/// A source is a file of `clusters/`, `stacks/` or a numbered release, or `stackloom.yaml`; with a line, only what that
+/// line has a say in. A line that every cluster overrides reaches nothing. Files that a change would add are not
+/// listed, as there is nothing yet that they could be told from.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  stackloom affects clusters/prod/_defaults.yaml
+  stackloom affects clusters/prod/_defaults.yaml:9
+  stackloom affects stacks/docker/scs/stack.yaml --verbose     # with the lines of each file
+  stackloom affects stackloom.yaml:9 --format json | jq '.clusters[]'")]
+pub(super) struct Args {
+    /// The source, from the root of the fleet
+    #[arg(value_name = "FILE[:LINE]")]
+    source: String,
+}
+
+/// A file and a line of it.
+pub(super) fn place(text: &str) -> (String, Option<usize>) {
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let split = text.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+    split.map_or_else(|| (text.to_owned(), None), |(file, line)| (file.to_owned(), Some(line)))
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let fleet = match Fleet::read(&world, &mut notes) {
+        Ok(fleet) => fleet,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.notes(&notes);
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    let (file, line) = place(&args.source);
+    if !check(&fleet, &file, line, &mut notes) {
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, json!({}));
+        return Ok(Exit::Input);
+    }
+    let progress = Progress::new(printer, "Looking");
+    let reaches = fleet.affects(&file, line, &|done, all| progress.at(done, all), &mut notes);
+    progress.end();
+    printer.notes(&notes);
+    report(&reaches, printer);
+    let document =
+        json!({ "source": file, "line": line, "clusters": reaches.clusters, "files": reaches.files });
+    printer.document(Exit::Done, &notes, document);
+    Ok(Exit::Done)
+}
+
+/// Whether there is such a line of such a source.
+fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> bool {
+    let Some(source) = fleet.input().sources.at(file) else {
+        let companion = companion_folder(file).filter(|folder| fleet.input().companions.contains(*folder));
+        let note = match companion {
+            Some(folder) => notes
+                .error(
+                    "no-source",
+                    Place::file(file),
+                    format!("what lies in `{folder}` is applied as it is, and nothing is made from it"),
+                )
+                .hint("the Kustomization `objects` of the cluster applies it"),
+            None => notes.error("no-source", Place::file(file), "this is no source of the fleet"),
+        };
+        if file.starts_with("generated/") {
+            note.hint("for where a generated file comes from: `stackloom explain`");
+        } else if companion.is_none() {
+            note.hint("give the path from the root of the fleet, such as clusters/_defaults.yaml");
+        }
+        return false;
+    };
+    let lines = source.text.lines().count();
+    if line.is_some_and(|line| line == 0 || line > lines) {
+        let message = format!("it has {}", counted(lines, "line"));
+        notes.error("no-line", Place::file(file), message).hint("lines are counted from 1");
+        return false;
+    }
+    true
+}
+
+fn report(reaches: &Reaches, printer: &Printer) {
+    if reaches.files.is_empty() {
+        printer.result("nothing that is generated was made from it");
+        return;
+    }
+    for (path, reached) in &reaches.files {
+        let moved = if reached.moves { "  (whether and where it is)" } else { "" };
+        let lines = if printer.is_verbose() { format!(":{}", ranges(&reached.lines)) } else { String::new() };
+        printer.result(&format!("{path}{lines}{moved}"));
+    }
+    let (clusters, files) = (reaches.clusters.len(), reaches.files.len());
+    printer.result(&format!("\n{}, {}", counted(clusters, "cluster"), counted(files, "file")));
+}
+
+/// `1-3,7`.
+fn ranges(lines: &[usize]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for line in lines {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *line => *last = *line,
+            _ => ranges.push((*line, *line)),
+        }
+    }
+    let text = |(first, last): &(usize, usize)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    ranges.iter().map(text).collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,220 @@
+//! `stackloom explain`.
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world};
+use crate::{
+    explain::{Explained, Fleet, Role, Said, Source},
+    io::disk::{self, Workspace},
+    note::{Notes, Place},
+    yaml::to_json,
+};
+
+/// Show where a value of a cluster, or a line of a generated file, comes from
+///
+/// A value is shown with every layer that says something of it, in their order: the release's default, the defaults of
+/// the folders from the outside in, the cluster's own definition; the last one that is `set` counts. A line of a
+/// generated file is shown with the line of the template that it was made from, the statements that let it through,
+/// and the values that were read there; what the program writes of its own accord says why, and for what.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  stackloom explain dev-1                                   # all values of a cluster, one per line
+  stackloom explain team-a/dev-1 spec.controlPlane.replicas
+  stackloom explain dev-1 'nodePools[md-0].replicas'        # `spec.` may be left out
+  stackloom explain dev-1 addons.cilium.values
+  stackloom explain generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml:12
+  stackloom explain generated/management/mgmt/flux/entry.yaml   # every line of it")]
+pub(super) struct Args {
+    /// A cluster, as `name` or `namespace/name`; or a generated file, as `file` or `file:line`
+    #[arg(value_name = "CLUSTER|FILE[:LINE]")]
+    of: String,
+    /// A value of the cluster, in the words of its definition
+    #[arg(value_name = "PATH")]
+    path: Option<String>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let fleet = match Fleet::read(&world, &mut notes) {
+        Ok(fleet) => fleet,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.notes(&notes);
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    let (path, line) = super::affects::place(&args.of);
+    let answer = if path.starts_with("generated/") {
+        lines(&fleet, &path, line, args, &world, printer, &mut notes)
+    } else {
+        values(&fleet, args, printer, &mut notes)
+    };
+    let exit = if answer.is_some() { Exit::Done } else { Exit::Input };
+    printer.notes(&notes);
+    printer.document(exit, &notes, answer.unwrap_or_else(|| json!({})));
+    Ok(exit)
+}
+
+/// The lines of a generated file.
+fn lines(
+    fleet: &Fleet,
+    path: &str,
+    line: Option<usize>,
+    args: &Args,
+    world: &Workspace,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Option<serde_json::Value> {
+    if let Some(unwanted) = &args.path {
+        let message = format!("a line of a file has no value `{unwanted}`");
+        notes.error("usage", None, message).hint("name a cluster to ask for its values");
+        return None;
+    }
+    let Some(explained) = fleet.explain(path, notes) else {
+        no_file(fleet, path, notes);
+        return None;
+    };
+    let wanted: Vec<(usize, &Explained)> = explained
+        .iter()
+        .enumerate()
+        .map(|(at, explained)| (at + 1, explained))
+        .filter(|(at, _)| line.is_none_or(|line| line == *at))
+        .collect();
+    if wanted.is_empty() {
+        let message = format!("it has {} lines", explained.len());
+        notes.error("no-line", Place::file(path), message).hint("lines are counted from 1");
+        return None;
+    }
+    let on_disk = disk::text(world, path);
+    let made: Vec<_> = explained.iter().map(|line| line.text.as_str()).collect();
+    if on_disk.is_none_or(|text| text.lines().ne(made.iter().copied())) {
+        let message = "this file is not what the definitions say: what is explained is what they say";
+        notes.warning("stale", Place::file(path), message).hint("`stackloom generate` writes it anew");
+    }
+    let shown = wanted.iter().map(|(at, explained)| {
+        format!("{path}:{at}\n  {}\n\n{}", explained.text, table(&explained.sources, ""))
+    });
+    printer.result(&shown.collect::<Vec<_>>().join("\n\n"));
+    let lines = wanted
+        .iter()
+        .map(|(at, explained)| json!({ "line": at, "text": explained.text, "sources": explained.sources }));
+    Some(json!({ "file": path, "lines": lines.collect::<Vec<_>>() }))
+}
+
+fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
+    let is_source = fleet.input().sources.at(path).is_some();
+    let message = if is_source {
+        "this is a source itself: a numbered release is frozen"
+    } else {
+        "the definitions make no such file"
+    };
+    let note = notes.error("no-file", Place::file(path), message);
+    if is_source {
+        note.hint(format!("`stackloom affects {path}` says what it reaches"));
+    } else {
+        note.hint("give the path from the root of the fleet, such as generated/management/…; `stackloom generate` writes what there is");
+    }
+}
+
+/// The values of a cluster.
+fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> Option<serde_json::Value> {
+    let called = fleet.clusters_called(&args.of);
+    let plan = match called.as_slice() {
+        [plan] => *plan,
+        [] => {
+            no_cluster(fleet, &args.of, notes);
+            return None;
+        }
+        [first, ..] => {
+            let note =
+                notes.error("several-clusters", None, format!("there are several clusters `{}`", args.of));
+            let cluster = &first.cluster;
+            note.hint(format!("name its namespace too: `{}/{}`", cluster.namespace, cluster.name));
+            return None;
+        }
+    };
+    let said = match &args.path {
+        Some(path) => fleet.value(plan, path, notes),
+        None => fleet.values(plan, notes),
+    };
+    let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
+    if said.is_empty() {
+        let path = args.path.as_deref().unwrap_or_default();
+        let note = notes.error("no-value", None, format!("the cluster `{name}` has no value `{path}`"));
+        let all = fleet.values(plan, &mut Notes::new());
+        let last = path.rsplit(['.', '[']).next().unwrap_or(path).trim_end_matches(']');
+        let same = all.iter().find(|said| said.path.ends_with(last) && !last.is_empty());
+        let known = same
+            .map(|said| said.path.as_str())
+            .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
+        match known {
+            Some(known) => note.hint(format!("did you mean `{known}`?")),
+            None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
+        };
+        return None;
+    }
+    printer.result(&match said.as_slice() {
+        [said] if args.path.is_some() => {
+            format!("{} of {name}\n  {}\n\n{}", said.path, said.text(), table(&said.sources, &said.path))
+        }
+        several => list(several),
+    });
+    let values = said
+        .iter()
+        .map(|said| json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources }));
+    Some(json!({ "cluster": name, "values": values.collect::<Vec<_>>() }))
+}
+
+fn no_cluster(fleet: &Fleet, name: &str, notes: &mut Notes) {
+    let note = notes.error("no-cluster", None, format!("there is no cluster `{name}`"));
+    let names = fleet.plan().clusters.iter().map(|plan| plan.cluster.name.as_str());
+    match crate::definition::closest(name, names) {
+        Some(known) => note.hint(format!("did you mean `{known}`?")),
+        None => note.hint("give `name` or `namespace/name` of a cluster, or the path of a generated file"),
+    };
+}
+
+/// One value per line: its path, what it is, and who says so.
+fn list(said: &[Said]) -> String {
+    let rows = said.iter().map(|said| {
+        let wins = said.sources.iter().rev().find(|source| {
+            source.decides && !matches!(source.role, Role::Release | Role::Content | Role::Statement)
+        });
+        let wins = wins.or_else(|| said.sources.iter().find(|source| source.decides));
+        let place = wins.map(|source| format!("{}:{}", source.file, source.line)).unwrap_or_default();
+        [said.path.clone(), said.text(), place]
+    });
+    aligned(&rows.collect::<Vec<_>>())
+}
+
+/// One source per line: what it is, where it stands, what stands there, and what is read there, unless that is `known`.
+fn table(sources: &[Source], known: &str) -> String {
+    let rows = sources.iter().map(|source| {
+        let end = if source.end > source.line { format!("-{}", source.end) } else { String::new() };
+        let place = match &source.release {
+            Some(_) => format!("{}/", source.file.trim_end_matches("/stack.yaml")),
+            None => format!("{}:{}{end}", source.file, source.line),
+        };
+        let text = if source.release.is_some() { String::new() } else { source.text.clone() };
+        let why = if source.what.is_empty() || source.what == known {
+            text
+        } else {
+            format!("{text}  ({})", source.what)
+        };
+        [format!("  {}", source.role.word()), place, why.trim_start().to_owned()]
+    });
+    aligned(&rows.collect::<Vec<_>>())
+}
+
+fn aligned(rows: &[[String; 3]]) -> String {
+    const WIDEST: usize = 72;
+    let width = |column: usize| {
+        let widths = rows.iter().map(|row| row[column].chars().count());
+        widths.filter(|width| *width <= WIDEST).max().unwrap_or_default()
+    };
+    let (first, second) = (width(0), width(1));
+    let row = |[a, b, c]: &[String; 3]| format!("{a:first$}  {b:second$}  {c}").trim_end().to_owned();
+    rows.iter().map(row).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,126 @@
+//! What each layer of a cluster's definition says of one of its values.
+
+use super::source::{Role, Source, spot};
+use crate::{
+    definition::{Definitions, Layer, layers, merged},
+    yaml::{Node, Path, Segment, Value},
+};
+
+/// The layers of one cluster: its folders' defaults from the outside in, and its own file.
+#[derive(Debug)]
+pub(super) struct Layers<'a> {
+    layers: Vec<&'a Layer>,
+    pub(super) merged: Node,
+}
+
+impl<'a> Layers<'a> {
+    /// The layers of the cluster that is defined in a file.
+    pub(super) fn of(definitions: &'a Definitions, file: &str) -> Option<Self> {
+        let own = definitions.clusters.iter().find(|layer| *layer.source.path == *file)?;
+        Some(Self { layers: layers(definitions, own), merged: merged(definitions, own) })
+    }
+
+    /// The layer that is a file.
+    pub(super) fn file(&self, path: &str) -> Option<&'a Layer> {
+        self.layers.iter().find(|layer| *layer.source.path == *path).copied()
+    }
+
+    /// The path with the names of items, where they have names, in place of their numbers: what holds in every layer.
+    pub(super) fn named(&self, path: &Path) -> Path {
+        let (mut node, mut named) = (Some(&self.merged), Path::default());
+        for segment in path.segments() {
+            let next = node.and_then(|node| spot(node, &Path::default().to(segment.clone()))).map(|s| s.node);
+            let name = match segment {
+                Segment::Item(_) => next.and_then(|item| item.get("name")).and_then(Node::as_str),
+                Segment::Key(_) => None,
+            };
+            named = match name {
+                Some(name) => named.key(name),
+                None => named.to(segment.clone()),
+            };
+            node = next;
+        }
+        named
+    }
+
+    /// What every layer says of a value, the outermost first; the last that counts wins.
+    pub(super) fn say(&self, path: &Path) -> Vec<Source> {
+        let path = self.named(path);
+        let shown = shown(&path);
+        let mut said: Vec<Source> = Vec::new();
+        let mut merges = false;
+        for layer in &self.layers {
+            let reaches = reach(&layer.node, &path);
+            let is_map = |node: &Node| matches!(node.value, Value::Mapping(_));
+            match reaches {
+                Reach::Nothing => {}
+                Reach::Replaced => overrule(&mut said, Role::Overridden),
+                Reach::Removed => overrule(&mut said, Role::Removed),
+                Reach::Found => {
+                    let Some(found) = spot(&layer.node, &path) else { continue };
+                    let adds = merges && is_map(found.node);
+                    if !adds {
+                        overrule(&mut said, Role::Overridden);
+                    }
+                    merges = is_map(found.node);
+                    said.push(found.source(Role::Set, shown.as_str(), &layer.source));
+                }
+            }
+        }
+        said
+    }
+}
+
+/// The path as people write it: items that have names by these.
+pub(super) fn shown(path: &Path) -> String {
+    let text = path.to_string();
+    match path.segments() {
+        [Segment::Key(spec), Segment::Key(pools), Segment::Key(pool), ..]
+            if &**spec == "spec" && &**pools == "nodePools" =>
+        {
+            text.replacen(&format!("nodePools.{pool}"), &format!("nodePools[{pool}]"), 1)
+        }
+        _ => text,
+    }
+}
+
+fn overrule(said: &mut [Source], role: Role) {
+    for source in said.iter_mut().filter(|source| source.role == Role::Set) {
+        *source = source.clone().aside(role);
+    }
+}
+
+/// How far a layer goes along a path.
+enum Reach {
+    /// It says nothing of it.
+    Nothing,
+    /// It says something else on the way there.
+    Replaced,
+    /// It takes it away.
+    Removed,
+    /// It says it.
+    Found,
+}
+
+fn reach(root: &Node, path: &Path) -> Reach {
+    let mut at = Path::default();
+    for segment in path.segments() {
+        let Some(above) = spot(root, &at) else { return Reach::Nothing };
+        at = at.to(segment.clone());
+        let Some(found) = spot(root, &at) else {
+            let list = above.node.as_sequence().is_some();
+            let map = above.node.as_mapping().is_some();
+            return if list || !map { Reach::Replaced } else { Reach::Nothing };
+        };
+        if found.node.is_null() && !is_kept(&at) {
+            return Reach::Removed;
+        }
+    }
+    Reach::Found
+}
+
+/// Where `null` is a value of its own.
+fn is_kept(path: &Path) -> bool {
+    let names = path.names();
+    matches!(names.as_slice(), ["spec", "raw", _, ..] | ["spec", "addons", _, "values", _, ..])
+}

@@ -1,0 +1,158 @@
+//! Where a value or a generated line came from, and what a source reaches.
+//!
+//! One part is made again with a recorder at hand ([`part`]), and the origin of every node looked up: in the layers of
+//! the definition ([`layers`]), in templates and in what their expressions read ([`resolve`]), in the facts of which
+//! the program composes its own objects ([`rules`], [`frozen`]). What a source reaches is the same the other way round
+//! ([`affects`]). Absent on purpose: a second computation of anything that the flow computes.
+
+mod affects;
+mod frozen;
+mod layers;
+mod lines;
+mod part;
+mod resolve;
+mod rules;
+mod scope;
+mod source;
+mod value;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::OnceLock,
+};
+
+pub use affects::{Reached, Reaches};
+pub use part::Explained;
+pub use source::{Role, Source};
+pub use value::Said;
+
+use crate::{
+    definition::{self, Definitions, Written},
+    generate::{self, Failure},
+    note::Notes,
+    plan::{self, ClusterPlan, Plan},
+    release,
+    render::{self, Subject},
+    resolve as resolution,
+    template::Recorder,
+    tree::PartId,
+    world::{Input, World},
+};
+
+/// A fleet whose origins can be looked up.
+#[derive(Debug)]
+pub struct Fleet {
+    input: Input,
+    /// `stackloom.yaml`.
+    written: Written<definition::Fleet>,
+    definitions: Definitions,
+    plan: Plan,
+    recorder: Recorder,
+    /// The lines that count for each head release.
+    contents: OnceLock<BTreeMap<String, Lines>>,
+}
+
+/// Lines of files.
+type Lines = BTreeSet<(String, usize)>;
+
+impl Fleet {
+    /// Reads a fleet up to its plan.
+    pub fn read(world: &dyn World, notes: &mut Notes) -> Result<Self, Failure> {
+        // Once as every command does: what is at fault is told with its places.
+        let (input, _) = generate::prepare(world, notes)?;
+        let recorder = Recorder::default();
+        let mut quiet = Notes::new();
+        let definitions = definition::parse(&input, &mut quiet);
+        let Some(written) = definitions.fleet.clone() else { return Err(Failure::Input) };
+        let model = definition::lower(&definitions, &input, &generate::program_version(), &mut quiet)?;
+        let resolved = resolution::resolve(&model, &mut quiet)?;
+        let releases = release::releases_recorded(&resolved, &input, Some(&recorder), &mut quiet)?;
+        let plan = plan::plan(&model, &releases, &input, &mut quiet)?;
+        Ok(Self { input, written, definitions, plan, recorder, contents: OnceLock::new() })
+    }
+
+    /// The sources of the fleet.
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// What is to be made.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn users(&self, uses: impl Fn(&ClusterPlan) -> bool) -> Vec<&ClusterPlan> {
+        self.plan.clusters.iter().filter(|plan| uses(plan)).collect()
+    }
+
+    /// The clusters that a name means: `name`, or `namespace/name`.
+    pub fn clusters_called(&self, name: &str) -> Vec<&ClusterPlan> {
+        let called = |plan: &ClusterPlan| {
+            let cluster = &plan.cluster;
+            name == cluster.name.as_str() || name == format!("{}/{}", cluster.namespace, cluster.name)
+        };
+        self.users(called)
+    }
+
+    /// Where every line of a generated file came from; none where the definitions make no such file.
+    pub fn explain(&self, path: &str, notes: &mut Notes) -> Option<Vec<Explained>> {
+        let subjects = render::subjects(&self.plan);
+        let near = |subject: &&Subject<'_>| may_hold(&subject.id(), path);
+        for subject in subjects.iter().filter(near) {
+            let part = part::Part::of(self, *subject, notes);
+            if let Some(made) = part.files.iter().find(|made| made.path == path) {
+                return Some(part.explain(made));
+            }
+        }
+        None
+    }
+
+    /// The lines that count for a head release.
+    pub fn content(&self, release: &str) -> Option<&BTreeSet<(String, usize)>> {
+        let contents = self.contents.get_or_init(|| {
+            let content = |release: &std::sync::Arc<release::Release>| {
+                let part = part::Part::of(self, Subject::Release(release), &mut Notes::new());
+                let lines = part.files.iter().flat_map(|made| part.explain(made).into_iter().skip(1));
+                let sources = lines.flat_map(|line| line.sources);
+                let counts = |source: &Source| source.decides && source.release.is_none();
+                let stands = |source: Source| {
+                    let Source { file, line, end, .. } = source;
+                    (line..=end).map(move |line| (file.clone(), line))
+                };
+                (release.name.clone(), sources.filter(counts).flat_map(stands).collect())
+            };
+            self.plan.heads.iter().map(content).collect()
+        });
+        contents.get(release)
+    }
+
+    /// Whether a source stands for a line of a file.
+    pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
+        let counts =
+            |release| self.content(release).is_some_and(|content| content.contains(&(file.to_owned(), line)));
+        match &source.release {
+            Some(release) => counts(release),
+            None => source.covers(file, line),
+        }
+    }
+
+    /// Every line of every file of a part, by the files' paths.
+    pub fn part(&self, subject: Subject<'_>, notes: &mut Notes) -> Vec<(String, Vec<Explained>)> {
+        let part = part::Part::of(self, subject, notes);
+        part.files.iter().map(|made| (made.path.clone(), part.explain(made))).collect()
+    }
+}
+
+/// Whether a part can have a file of this path.
+fn may_hold(part: &PartId, path: &str) -> bool {
+    let has = |name: &str| path.split('/').any(|folder| folder.trim_end_matches(".yaml") == name);
+    match part {
+        PartId::Root => true,
+        PartId::Release(release) => path.starts_with(&format!("generated/releases/{release}/")),
+        PartId::Management(management) => path.starts_with(&format!("generated/management/{management}/")),
+        PartId::Namespace { management, namespace } => has(management) && has(namespace),
+        PartId::Cluster { management, namespace, cluster } => {
+            has(management) && has(namespace) && has(cluster)
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! What the program composes by itself: of which facts each field is made, and why it is there.
+//!
+//! Values that pass through know their own origins, and are not listed here. What is neither is answered with what it
+//! is written for.
+
+use super::{
+    resolve::Resolver,
+    scope::{Scope, Whose},
+    source::{Role, Source},
+};
+use crate::{
+    model::{EngineSource, Stage},
+    plan::AddonPlan,
+    yaml::{Node, Path, Segment},
+};
+
+const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
+const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
+
+/// A field of an object that the program composes.
+#[derive(Debug)]
+pub(super) struct Field<'f, 'a> {
+    pub(super) resolver: &'f Resolver<'f, 'a>,
+    pub(super) object: &'f Node,
+    pub(super) path: &'f Path,
+    /// What stands there.
+    pub(super) node: &'f Node,
+}
+
+/// Several sources of one value.
+#[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
+fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
+    Some(sources.into_iter().flatten().collect())
+}
+
+impl Field<'_, '_> {
+    /// The facts that a composed field is made of; none where its own origin says it.
+    pub(super) fn sources(&self) -> Option<Vec<Source>> {
+        let names = self.path.names();
+        match names.as_slice() {
+            ["metadata", "annotations", PRUNE] => {
+                return self.program("git alone never takes this away, whatever the engine prunes");
+            }
+            ["metadata", "annotations", SUBSTITUTE] => {
+                return self.program("a text in it holds `${`, and Flux must leave that as it is");
+            }
+            _ => {}
+        }
+        match self.object.get("kind").and_then(Node::as_str).unwrap_or_default() {
+            "Cluster" => self.cluster(&names),
+            "Kustomization" => self.kustomization(&names),
+            "HelmRelease" => self.helm_release(&names),
+            "Release" => self.release(&names),
+            "" => self.metadata(&names),
+            "Namespace" if names == ["metadata", "name"] => Some(self.resolver.scope.namespace_name()),
+            "ConfigMap" => self.marker(&names),
+            "GitRepository" => self.git_repository(&names),
+            "HelmRepository" | "HelmChart" | "OCIRepository" => self.chart(&names),
+            _ => None,
+        }
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
+    fn program(&self, why: &str) -> Option<Vec<Source>> {
+        Some(self.resolver.scope.program(why))
+    }
+
+    fn cluster(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        match names {
+            ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
+            ["metadata", "namespace"] => Some(scope.keys(&["metadata", "namespace"])),
+            ["metadata", "annotations", "stackloom.dev/suspended"] => Some(scope.keys(&["spec", "suspend"])),
+            ["metadata", "annotations", "stackloom.dev/removal"] => {
+                Some(scope.keys(&["spec", "removal", "reason"]))
+            }
+            ["spec", "paused"] => self.suspended(),
+            ["spec", "topology", "classRef", "name"] => Some(scope.release_name()),
+            ["spec", "topology", "classRef", "namespace"] => Some(scope.fleet_value(&["classNamespace"])),
+            ["spec", "topology", "version"] => Some(scope.kubernetes()),
+            ["spec", "topology", "variables"] => all([scope.keys(&["spec", "variables"]), scope.choice()]),
+            ["spec", "topology", "variables", "", rest @ ..] => self.variable(rest),
+            ["spec", "topology", "workers", _, "", "metadata", "annotations", size]
+                if size.contains("autoscaler-node-group") =>
+            {
+                self.autoscale(size)
+            }
+            _ => None,
+        }
+    }
+
+    /// A variable, or something in one: those that the definition sets know their origins.
+    fn variable(&self, rest: &[&str]) -> Option<Vec<Source>> {
+        let item = Path::default();
+        let item = self.path.segments()[..4].iter().fold(item, |path, segment| path.to(segment.clone()));
+        let name = item.find(self.object)?.get("name")?.as_str()?;
+        let scope = self.resolver.scope;
+        match rest {
+            ["value", ..] if scope.layer(self.node.origin).is_none() => {
+                Some(self.resolver.variable(name, &self.path.segments()[5..]))
+            }
+            ["name"] | [] => all([self.resolver.variable(name, &[]), self.declared(name)]),
+            _ => None,
+        }
+    }
+
+    /// The class decides which variables there are.
+    fn declared(&self, name: &str) -> Vec<Source> {
+        let path = Path::of(&["spec", "variables", name]);
+        let declared = self.resolver.declared(name, &path);
+        let what = |source: Source| match source.role {
+            Role::Default => {
+                Source { what: "the class has this variable".to_owned(), role: Role::Stack, ..source }
+            }
+            _ => source,
+        };
+        declared.into_iter().map(what).collect()
+    }
+
+    fn autoscale(&self, size: &str) -> Option<Vec<Source>> {
+        let bound = if size.contains("-min-") { "min" } else { "max" };
+        let layer = self.resolver.scope.layer(self.node.origin)?;
+        let path = super::source::locate(&layer.node, self.node.origin.offset, true)?;
+        Some(self.resolver.scope.field(&path.key(bound)))
+    }
+
+    fn kustomization(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let name = self.object.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
+        match names {
+            ["metadata", "name"] => self.named(name),
+            ["metadata", "namespace"] if name.contains(".addon.") => Some(scope.namespace_name()),
+            ["spec", "path"] => {
+                let folder = "the folder of the tree that it applies".to_owned();
+                let fleet = scope.fleet_value(&["source", "path"]);
+                let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
+                all([self.named(name)?, scope.management_name(), fleet.collect()])
+            }
+            ["spec", "sourceRef", "name"] => match scope.management.map(|management| &management.source) {
+                Some(EngineSource::Git { .. }) => Some(scope.fleet_name()),
+                _ => Some(scope.fleet_value(&["source", "ref", "name"])),
+            },
+            ["spec", "sourceRef", key] => Some(scope.fleet_value(&["source", "ref", key])),
+            ["spec", "dependsOn"] => Some(self.dependencies(false)),
+            ["spec", "dependsOn", "", ..] => {
+                let item = self.path.segments()[..3].iter().cloned();
+                let item = item.fold(Path::default(), |path, segment: Segment| path.to(segment));
+                self.named(item.find(self.object)?.get("name")?.as_str()?)
+            }
+            ["spec", "targetNamespace"] => Some(scope.fleet_value(&["classNamespace"])),
+            ["spec", "decryption", "provider"] => Some(scope.fleet_value(&["decryption", "provider"])),
+            ["spec", "decryption", ..] => Some(scope.fleet_value(&["decryption", "secret"])),
+            ["spec", "kubeConfig", ..] | ["spec", "healthChecks", "", "name"] => {
+                Some(scope.keys(&["metadata", "name"]))
+            }
+            ["spec", "healthChecks", "", "namespace"] => Some(scope.namespace_name()),
+            ["spec", "suspend"] => self.suspended(),
+            ["spec", "interval" | "retryInterval" | "timeout"] => {
+                self.program("how long Flux takes and waits: see docs/flux.md")
+            }
+            ["spec", "deletionPolicy"] => self.program("deleting the Kustomization leaves what it applied"),
+            ["spec", "prune"] => self.program("what leaves the folder is deleted, unless it is protected"),
+            ["spec", "healthCheckExprs" | "healthChecks", ..] => {
+                self.program("what it waits for: see docs/flux.md")
+            }
+            _ => None,
+        }
+    }
+
+    /// What decides on the addons that one waits for: those of its kind that it names, or that are of the stage before.
+    fn dependencies(&self, charts: bool) -> Vec<Source> {
+        let scope = self.resolver.scope;
+        let Some(own) = self.resolver.addon.and_then(|addon| scope.release()?.addon(addon)) else {
+            return Vec::new();
+        };
+        let name = own.addon.name.as_str();
+        let mut sources = scope.addon(name, &["dependsOn"]);
+        sources.extend(scope.addon(name, &["stage"]));
+        for other in scope.release().into_iter().flat_map(|release| &release.addons) {
+            let is_kind = if charts { other.addon.chart.is_some() } else { !other.manifests.is_empty() };
+            let before = own.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
+            if is_kind && (before || own.addon.depends_on.contains(&other.addon.name)) {
+                sources.extend(scope.addon_enabled(other.addon.name.as_str()));
+                sources.extend(scope.addon(other.addon.name.as_str(), &["stage"]));
+            }
+        }
+        sources
+    }
+
+    /// What the name of a Kustomization or a `HelmRelease` is made of.
+    fn named(&self, name: &str) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
+        match name.split('.').next().unwrap_or_default() {
+            "fleet" => Some(scope.fleet_name()),
+            "release" => Some(self.release_name()),
+            "namespace" if matches!(scope.whose, Whose::Namespace(..)) => Some(scope.namespace_name()),
+            "namespace" => {
+                let wanted = name.trim_start_matches("namespace.");
+                let own = scope.cluster().is_some_and(|plan| plan.cluster.namespace.as_str() == wanted);
+                Some(if own { scope.namespace_name() } else { scope.fleet_value(&["classNamespace"]) })
+            }
+            _ => match name.split_once(".addon.") {
+                Some((_, addon)) => all(cluster()
+                    .into_iter()
+                    .chain([scope.addon_enabled(addon), scope.addon(addon, &["stage"])])),
+                None => all(cluster()),
+            },
+        }
+    }
+
+    /// The name of the release that an object is about; in a management cluster's part, of that in its file.
+    fn release_name(&self) -> Vec<Source> {
+        let scope = self.resolver.scope;
+        if scope.layers.is_some() {
+            return scope.release_name();
+        }
+        scope.used(&Scope::release_name)
+    }
+
+    fn suspended(&self) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let standby = scope.management.is_some_and(|management| management.standby);
+        let standby = if standby { scope.fleet_value(&["standby"]) } else { Vec::new() };
+        let leaving =
+            self.resolver.addon.map(|addon| scope.set(&Path::of(&["spec", "addons", addon, "removal"])));
+        all([
+            standby,
+            scope.set(&Path::of(&["spec", "suspend"])),
+            scope.set(&Path::of(&["spec", "removal"])),
+            leaving.unwrap_or_default(),
+        ])
+    }
+
+    fn helm_release(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let addon = self.resolver.addon?;
+        match names {
+            ["metadata", "name"] => all([scope.keys(&["metadata", "name"]), scope.addon(addon, &[])]),
+            ["metadata", "namespace"] => Some(scope.namespace_name()),
+            ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => {
+                Some(scope.keys(&["metadata", "name"]))
+            }
+            ["spec", "chartRef", "kind"] => self.chart_repository(addon),
+            ["spec", "chartRef", "name"] => all([
+                scope.addon_version(addon),
+                scope.addon(addon, &["chart", "name"]),
+                self.chart_repository(addon)?,
+                scope.choice(),
+            ]),
+            ["spec", "releaseName"] => Some(scope.addon(addon, &["release", "name"])),
+            ["spec", "targetNamespace" | "storageNamespace"] => {
+                Some(scope.addon(addon, &["release", "namespace"]))
+            }
+            ["spec", "dependsOn"] => Some(self.dependencies(true)),
+            ["spec", "dependsOn", "", "name"] => {
+                let cluster = scope.cluster()?.cluster.name.as_str();
+                let other = self.node.as_str()?.strip_prefix(cluster)?.strip_prefix('.')?;
+                all([
+                    scope.addon(addon, &["dependsOn"]),
+                    scope.addon(addon, &["stage"]),
+                    scope.addon(other, &["stage"]),
+                    scope.addon_enabled(other),
+                    scope.keys(&["metadata", "name"]),
+                ])
+            }
+            ["spec", _, "disableWait"] => Some(scope.addon(addon, &["stage"])),
+            ["spec", "suspend"] => self.suspended(),
+            ["spec", "valuesFrom"] => Some(scope.addon(addon, &["valuesFrom"])),
+            ["spec", "valuesFrom", "", key] => self.values_from(addon, key),
+            ["spec", "values"] => self.values(addon),
+            ["spec", "interval" | "timeout"] => {
+                self.program("how long Helm takes and waits: see docs/flux.md")
+            }
+            ["spec", "install" | "upgrade", ..] => {
+                self.program("what fails is tried again from where it stands, never undone: see docs/flux.md")
+            }
+            _ => None,
+        }
+    }
+
+    /// The key `values`: what puts it there is the addon's template, and what the cluster adds.
+    fn values(&self, addon: &str) -> Option<Vec<Source>> {
+        let plan = self.resolver.scope.addon_plan(addon)?;
+        let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
+        let template = plan.frozen.values.iter().map(|template| {
+            let source = template.template.source();
+            Source::lines(Role::Template, "", source, 1, 1)
+        });
+        Some(template.chain(own).collect())
+    }
+
+    fn values_from(&self, addon: &str, key: &str) -> Option<Vec<Source>> {
+        let Some(Segment::Item(index)) = self.path.segments().get(2) else { return None };
+        let written = match (key, self.node.as_str()) {
+            ("name", _) => return None,
+            ("kind", Some("Secret")) => "secret",
+            ("kind", _) => "configMap",
+            ("valuesKey", _) => "key",
+            ("targetPath" | "literal", _) => "path",
+            _ => key,
+        };
+        let path = Path::of(&["valuesFrom"]).item(*index).key(written);
+        self.resolver.scope.addon_path(addon, &path, Role::Stack).map(|source| vec![source])
+    }
+
+    /// The address of a chart's repository, and the mirror that stands in its place.
+    fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
+        let mirrors = if mirrored { scope.fleet_value(&["mirrors"]) } else { Vec::new() };
+        let repository = scope.addon(addon, &["chart", "repository"]);
+        let plan = scope
+            .addon_plan(addon)
+            .and_then(|plan| Some((plan.frozen.addon.chart.as_ref()?, scope.management?)));
+        let exact = plan.and_then(|(chart, management)| {
+            let matching = management.mirrors.iter();
+            let matching = matching.filter(|mirror| mirror.rest(&chart.repository).is_some());
+            let from = matching.map(|mirror| mirror.from.as_str()).max_by_key(|from| from.len())?;
+            Some(scope.fleet_value(&["mirrors", from]))
+        });
+        all([repository, exact.unwrap_or(mirrors)])
+    }
+
+    /// What says what a cluster should have, so that no folder is empty.
+    fn marker(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        scope.cluster()?;
+        let name = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
+        let ready = name.rsplit('.').next() == Some("ready");
+        match names {
+            ["metadata", "name"] => Some(scope.keys(&["metadata", "name"])),
+            ["metadata", "namespace"] => Some(scope.namespace_name()),
+            ["data", "reason"] => Some(scope.keys(&["spec", "removal", "reason"])),
+            ["data", "removal"] => Some(scope.keys(&["spec", "removal", "step"])),
+            ["data", "release"] if ready => Some(scope.release_name()),
+            ["data", "kubernetes"] if ready => Some(scope.kubernetes()),
+            ["data"] if ready => self.program("what the cluster should have: git keeps no empty folder"),
+            ["data"] => {
+                let addons = &scope.release()?.addons;
+                let enabled = addons.iter().map(|addon| scope.addon_enabled(addon.addon.name.as_str()));
+                all(enabled.chain([scope.choice()]))
+            }
+            ["data", addon] => all([scope.addon_version(addon), scope.addon_enabled(addon), scope.choice()]),
+            _ => None,
+        }
+    }
+
+    fn git_repository(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        match names {
+            ["metadata", "name"] => Some(scope.fleet_name()),
+            ["spec", "url"] => Some(scope.fleet_value(&["source", "url"])),
+            ["spec", "ref", key] => Some(scope.fleet_value(&["source", key])),
+            ["spec", "secretRef", ..] => Some(scope.fleet_value(&["source", "secret"])),
+            ["spec", "interval"] => self.program("how often Flux asks, where no webhook tells it"),
+            _ => None,
+        }
+    }
+
+    /// A chart, which is there for every cluster that has it.
+    fn chart(&self, names: &[&str]) -> Option<Vec<Source>> {
+        let keys: &[&str] = match names {
+            ["spec", "version"] | ["spec", "ref", "tag"] => &[],
+            ["spec", "chart"] => &["chart", "name"],
+            ["spec", "url" | "sourceRef", ..] => &["chart", "repository"],
+            ["metadata", "name"] => &["chart"],
+            ["spec", "interval"] => return self.program("how often the registry is asked"),
+            _ => return None,
+        };
+        let chart = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
+        Some(self.resolver.scope.used_each(&|scope| {
+            let addons = chart_users(scope, chart).into_iter();
+            let one = |name| {
+                let mut sources = Vec::new();
+                if names == ["metadata", "name"] || keys.is_empty() {
+                    sources.extend(scope.addon_version(name));
+                }
+                match keys {
+                    [] => {}
+                    ["chart"] => {
+                        sources.extend(scope.addon(name, &["chart", "name"]));
+                        sources.extend(scope.addon(name, &["chart", "repository"]));
+                    }
+                    keys => sources.extend(scope.addon(name, keys)),
+                }
+                sources
+            };
+            addons.map(one).collect()
+        }))
+    }
+}
+
+/// The addons of a cluster that use a chart, or a repository, of a name.
+pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
+    let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
+    let uses = |addon: &&AddonPlan| {
+        let source = addon.helm.as_ref().map(|helm| &helm.chart);
+        source.is_some_and(|source| source.name() == chart || source.repository_name() == chart)
+    };
+    addons.iter().filter(uses).map(|addon| addon.frozen.addon.name.as_str()).collect()
+}

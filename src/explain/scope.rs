@@ -1,0 +1,459 @@
+//! Facts that the files of one part are made from, and where they stand.
+
+use std::{cell::OnceCell, collections::BTreeSet};
+
+use super::{
+    Fleet,
+    layers::{Layers, shown},
+    source::{Role, Source, Spot, deepest, spot},
+};
+use crate::{
+    definition::{StackFiles, StackFolder},
+    model::{ManagementCluster, ReleaseRef},
+    note::Notes,
+    plan::{AddonPlan, ClusterPlan, NamespacePlan},
+    release::Release,
+    yaml::{Mapping, Node, Origin, Path, Source as File},
+};
+
+/// What a part is of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whose<'a> {
+    /// The tree, or a management cluster.
+    Management,
+    /// A head release.
+    Release(&'a Release),
+    /// A namespace, and the release whose templates a file of it came from.
+    Namespace(&'a NamespacePlan, Option<&'a Release>),
+    /// A cluster.
+    Cluster(&'a ClusterPlan),
+}
+
+/// What the facts of a part are looked up in.
+#[derive(Debug)]
+pub(super) struct Scope<'a> {
+    pub(super) fleet: &'a Fleet,
+    pub(super) whose: Whose<'a>,
+    pub(super) management: Option<&'a ManagementCluster>,
+    pub(super) layers: Option<Layers<'a>>,
+    /// The clusters that the part is there for.
+    pub(super) users: Vec<&'a ClusterPlan>,
+    /// Their facts.
+    theirs: OnceCell<Vec<Scope<'a>>>,
+    /// What decides on the release.
+    chosen: OnceCell<Vec<Source>>,
+}
+
+impl<'a> Scope<'a> {
+    /// The facts of a cluster.
+    pub(super) fn of_cluster(fleet: &'a Fleet, plan: &'a ClusterPlan) -> Self {
+        let management = Some(&*plan.cluster.management);
+        let layers = Layers::of(&fleet.definitions, &plan.cluster.file);
+        Self { layers, ..Self::shared(fleet, Whose::Cluster(plan), management, vec![plan]) }
+    }
+
+    /// The facts of what several clusters share.
+    pub(super) fn shared(
+        fleet: &'a Fleet,
+        whose: Whose<'a>,
+        management: Option<&'a ManagementCluster>,
+        users: Vec<&'a ClusterPlan>,
+    ) -> Self {
+        let (theirs, chosen) = (OnceCell::new(), OnceCell::new());
+        Self { fleet, whose, management, layers: None, users, theirs, chosen }
+    }
+
+    pub(super) fn cluster(&self) -> Option<&'a ClusterPlan> {
+        match self.whose {
+            Whose::Cluster(plan) => Some(plan),
+            _ => None,
+        }
+    }
+
+    /// The release that the part is made from.
+    pub(super) fn release(&self) -> Option<&'a Release> {
+        match self.whose {
+            Whose::Cluster(plan) => Some(&plan.release),
+            Whose::Release(release) | Whose::Namespace(_, Some(release)) => Some(release),
+            Whose::Management | Whose::Namespace(_, None) => None,
+        }
+    }
+
+    /// What the layers of the cluster say of a value; of the nearest one above it where none says it.
+    pub(super) fn field(&self, path: &Path) -> Vec<Source> {
+        let Some(layers) = &self.layers else { return Vec::new() };
+        let mut at = path.clone();
+        loop {
+            let mut said = layers.say(&at);
+            if said.iter().any(|source| source.role == Role::Set) {
+                if at != *path {
+                    let what = format!("{} is not set", shown(&layers.named(path)));
+                    for source in &mut said {
+                        source.what.clone_from(&what);
+                    }
+                }
+                return said;
+            }
+            match at.parent() {
+                Some(above) => at = above,
+                None => return said,
+            }
+        }
+    }
+
+    /// The same for a value of the definition alone: nothing where no layer sets it.
+    pub(super) fn set(&self, path: &Path) -> Vec<Source> {
+        let said = self.layers.as_ref().map(|layers| layers.say(path)).unwrap_or_default();
+        if said.iter().any(|source| source.role == Role::Set) { said } else { Vec::new() }
+    }
+
+    pub(super) fn keys(&self, keys: &[&str]) -> Vec<Source> {
+        self.field(&Path::of(keys))
+    }
+
+    /// What decides on the release: not what stands in it.
+    pub(super) fn choice(&self) -> Vec<Source> {
+        let Some(plan) = self.cluster() else { return Vec::new() };
+        let keys: &[&str] = match plan.cluster.release {
+            ReleaseRef::Head(..) => &["release", "stack", "kubernetes"],
+            ReleaseRef::Named(_) => &["release"],
+        };
+        let said = keys.iter().flat_map(|key| self.keys(&["spec", key]));
+        let set = said.filter(|source| source.role == Role::Set);
+        set.map(|source| Source { role: Role::Release, ..source }).collect()
+    }
+
+    /// The same for all clusters that the part is there for.
+    pub(super) fn chosen(&self) -> Vec<Source> {
+        self.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
+    }
+
+    /// What the release is called, which for a head release is a hash of its content.
+    pub(super) fn release_name(&self) -> Vec<Source> {
+        let mut said = self.choice();
+        said.extend(self.release().and_then(|release| self.content(release)));
+        said
+    }
+
+    /// Every line that counts for a head release, as one.
+    pub(super) fn content(&self, release: &Release) -> Option<Source> {
+        let folder = self.stack(release)?;
+        let what = format!("the content of {}, of which the release's name is a hash", release.name);
+        let first = folder.stack.source.clone();
+        let mut source = Source::lines(Role::Content, what, &first, 1, 1);
+        source.release = Some(release.name.clone());
+        Some(source)
+    }
+
+    /// The folder of the stack that a head release is made from.
+    fn stack(&self, release: &Release) -> Option<&'a StackFolder> {
+        let folder = self.fleet.definitions.stacks.get(&release.stack.to_string());
+        folder.filter(|_| release.is_head())
+    }
+
+    /// The `release.yaml` of a numbered release.
+    fn frozen(&self, release: &Release) -> Option<(&'a File, Node)> {
+        let path = format!("generated/releases/{}/release.yaml", release.name);
+        let file = self.fleet.input.sources.at(&path).filter(|_| !release.is_head())?;
+        crate::yaml::read(file, &mut Notes::new()).map(|node| (file, node))
+    }
+
+    /// The shared files of a stack and those of a release's minor, which stand in their place.
+    fn files(&self, release: &Release) -> [Option<&'a StackFiles>; 2] {
+        let Some(folder) = self.stack(release) else { return [None, None] };
+        [folder.overrides.get(&release.kubernetes.minor()), Some(&folder.shared)]
+    }
+
+    /// A value of `stack.yaml`; of the frozen release, where it stands under another key.
+    pub(super) fn stack_value(&self, head: &[&str], frozen: &[&str]) -> Vec<Source> {
+        let Some(release) = self.release() else { return Vec::new() };
+        if let Some(folder) = self.stack(release) {
+            let spot = deepest(&folder.stack.node, &Path::of(head));
+            return vec![spot.source(Role::Stack, head.join("."), &folder.stack.source)];
+        }
+        let Some((file, node)) = self.frozen(release) else { return Vec::new() };
+        vec![deepest(&node, &Path::of(frozen)).source(Role::Stack, frozen.join("."), file)]
+    }
+
+    /// The exact Kubernetes version.
+    pub(super) fn kubernetes(&self) -> Vec<Source> {
+        let Some(release) = self.release() else { return Vec::new() };
+        let mut said = Vec::new();
+        match self.stack(release) {
+            None => said.extend(self.stack_value(&[], &["spec", "kubernetes"])),
+            Some(folder) => {
+                let versions = folder.stack.node.at(&["spec", "kubernetes"]).and_then(Node::as_sequence);
+                let wanted = release.kubernetes.to_string();
+                for item in versions.unwrap_or_default() {
+                    let Some(version) = spot(item, &Path::of(&["version"])) else { continue };
+                    if version.node.as_str().is_some_and(|text| text.trim_start_matches('v') == wanted) {
+                        said.push(version.source(Role::Stack, "kubernetes", &folder.stack.source));
+                    }
+                }
+            }
+        }
+        said.extend(self.choice());
+        said
+    }
+
+    /// What an addon's own definition says, at a path of its spec; else of the nearest key above.
+    pub(super) fn addon(&self, addon: &str, keys: &[&str]) -> Vec<Source> {
+        self.addon_path(addon, &Path::of(keys), Role::Stack).into_iter().collect()
+    }
+
+    pub(super) fn addon_path(&self, addon: &str, path: &Path, role: Role) -> Option<Source> {
+        let what = if path.segments().is_empty() { addon.to_owned() } else { format!("{addon}: {path}") };
+        self.in_addon(addon, |spec, file| {
+            let source = deepest(spec, path).source(role, what, file);
+            Some(match spot(spec, path) {
+                Some(_) => source,
+                None => Source { what: format!("{} is not set", source.what), decides: false, ..source },
+            })
+        })
+    }
+
+    /// Looks into the spec of an addon, in the stack or in the frozen release.
+    fn in_addon<T>(&self, addon: &str, look: impl FnOnce(&Node, &File) -> Option<T>) -> Option<T> {
+        let release = self.release()?;
+        if self.stack(release).is_some() {
+            let written = self.files(release).into_iter().flatten().find_map(|files| files.addons.get(addon));
+            return written.and_then(|written| {
+                look(written.node.get("spec").unwrap_or(&written.node), &written.source)
+            });
+        }
+        let (file, node) = self.frozen(release)?;
+        look(deepest(&node, &Path::of(&["spec", "addons", addon])).node, file)
+    }
+
+    /// Whether the cluster has an addon.
+    pub(super) fn addon_enabled(&self, addon: &str) -> Vec<Source> {
+        let path = Path::of(&["spec", "addons", addon, "enabled"]);
+        let said = self.set(&path);
+        let default = self.addon_path(addon, &Path::of(&["enabled"]), Role::Default);
+        let mut default: Vec<_> = default.into_iter().collect();
+        if !said.is_empty() {
+            default = default.into_iter().map(|source| source.aside(Role::Overridden)).collect();
+        }
+        default.extend(said);
+        default
+    }
+
+    /// The version that a cluster has of an addon: its own, else the newest that the matrix allows.
+    pub(super) fn addon_version(&self, addon: &str) -> Vec<Source> {
+        let own = self.set(&Path::of(&["spec", "addons", addon, "version"]));
+        let mut rows = self.rows(addon);
+        if !own.is_empty() {
+            rows.retain(|row| row.role == Role::Version);
+            rows = rows.into_iter().map(|row| row.aside(Role::Overridden)).collect();
+        }
+        rows.extend(own);
+        rows
+    }
+
+    /// The rows of an addon's matrix, the picked one first, and what the pick looks at.
+    pub(super) fn rows(&self, addon: &str) -> Vec<Source> {
+        let Some(release) = self.release() else { return Vec::new() };
+        let picked = release.addon(addon).and_then(|addon| addon.version.as_ref()).map(ToString::to_string);
+        let name = &release.name;
+        let rows = self.in_addon(addon, |spec, file| {
+            let mut sources = Vec::new();
+            for row in spec.get("versions").and_then(Node::as_sequence).unwrap_or_default() {
+                let version = row.get("version").and_then(Node::as_str).unwrap_or_default();
+                let is_picked = picked.as_deref() == Some(version.trim_start_matches('v'));
+                let what = if is_picked {
+                    format!("{addon} {version}: the newest that {name} may have")
+                } else {
+                    format!("{addon} {version}: not picked")
+                };
+                for key in ["version", "kubernetes"] {
+                    let found = spot(row, &Path::of(&[key]));
+                    let source = found.map(|found| found.source(Role::Version, what.as_str(), file));
+                    sources.extend(source.map(|source| (!is_picked, source)));
+                }
+            }
+            sources.sort_by_key(|(other, _)| *other);
+            Some(sources.into_iter().map(|(_, source)| source).collect::<Vec<_>>())
+        });
+        let mut rows = rows.unwrap_or_default();
+        if release.is_head() {
+            let minor = self.kubernetes().into_iter().find(|source| source.role == Role::Stack);
+            rows.extend(minor.into_iter().filter(|_| picked.is_some()));
+            rows.extend(self.rules(release, addon));
+        }
+        rows
+    }
+
+    /// The compatibility rules that speak of an addon.
+    fn rules(&self, release: &Release, addon: &str) -> Vec<Source> {
+        let Some(folder) = self.stack(release) else { return Vec::new() };
+        let rules = folder.stack.node.at(&["spec", "compatibility"]).and_then(Node::as_sequence);
+        let mut sources = Vec::new();
+        for rule in rules.unwrap_or_default() {
+            if rule.at(&["when", "addon"]).and_then(Node::as_str) != Some(addon) {
+                continue;
+            }
+            for key in rule.get("when").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
+                let spot = Spot { key: Some(key.key.origin.offset as usize), node: &key.value };
+                sources.push(spot.source(Role::Stack, "a compatibility rule", &folder.stack.source));
+            }
+        }
+        sources
+    }
+
+    /// A value of a node image, by its number in the release; nothing of it where there is no such image.
+    pub(super) fn image(&self, index: Option<usize>, keys: &[&str]) -> Vec<Source> {
+        let Some(release) = self.release() else { return Vec::new() };
+        let wanted: Vec<_> = match index {
+            Some(index) => release.images.get(index).into_iter().collect(),
+            None => release.images.iter().collect(),
+        };
+        let (file, node) = match self.stack(release) {
+            Some(_) => {
+                let mut files = self.files(release).into_iter().flatten();
+                let Some(written) = files.find_map(|files| files.node_images.as_ref()) else {
+                    return Vec::new();
+                };
+                (&written.source, written.node.clone())
+            }
+            None => match self.frozen(release) {
+                Some(found) => found,
+                None => return Vec::new(),
+            },
+        };
+        let items = node.at(&["spec", "images"]).and_then(Node::as_sequence).unwrap_or_default();
+        let mut sources = Vec::new();
+        for image in wanted {
+            let kubernetes = image.kubernetes.to_string();
+            let is_it = |item: &&Node| {
+                let text = |key| item.get(key).and_then(Node::as_str).unwrap_or_default();
+                text("name") == image.name && text("kubernetes").trim_start_matches('v') == kubernetes
+            };
+            let Some(item) = items.iter().find(is_it) else { continue };
+            let what = format!("images: {} {}", image.name, keys.join("."));
+            sources.push(deepest(item, &Path::of(keys)).source(Role::Stack, what.trim_end(), file));
+            if let Some(version) = spot(item, &Path::of(&["kubernetes"])) {
+                sources.push(version.source(Role::Stack, "images: which Kubernetes it is for", file));
+            }
+        }
+        sources
+    }
+
+    /// A value of `stackloom.yaml`: what the management cluster says of it, else what holds for all.
+    pub(super) fn fleet_value(&self, keys: &[&str]) -> Vec<Source> {
+        let written = &self.fleet.written;
+        let shared = Path::of(&[&["spec"], keys].concat());
+        let own = self.management.and_then(|management| {
+            let list = Path::of(&["spec", "managementClusters", management.name.as_str()]);
+            let item = spot(&written.node, &list)?;
+            let found = spot(item.node, &Path::of(&keys[..1]))?;
+            Some(match spot(found.node, &Path::of(&keys[1..])) {
+                Some(deeper) if deeper.key.is_some() => deeper,
+                _ => found,
+            })
+        });
+        let found = own.or_else(|| spot(&written.node, &shared));
+        let found = found.unwrap_or_else(|| self.management_spot());
+        vec![found.source(Role::Fleet, keys.join("."), &written.source)]
+    }
+
+    /// Where the management cluster stands.
+    fn management_spot(&self) -> Spot<'a> {
+        let node = &self.fleet.written.node;
+        let name = self.management.map_or("", |management| management.name.as_str());
+        let path = Path::of(&["spec", "managementClusters", name, "name"]);
+        spot(node, &path).unwrap_or_else(|| deepest(node, &Path::of(&["metadata", "name"])))
+    }
+
+    pub(super) fn fleet_name(&self) -> Vec<Source> {
+        let written = &self.fleet.written;
+        let spot = deepest(&written.node, &Path::of(&["metadata", "name"]));
+        vec![spot.source(Role::Fleet, "metadata.name", &written.source)]
+    }
+
+    /// The management cluster: its name there, and who asks for it.
+    pub(super) fn management_name(&self) -> Vec<Source> {
+        let written = &self.fleet.written;
+        let own = self.management_spot().source(Role::Fleet, "managementClusters", &written.source);
+        let mut said = vec![own];
+        said.extend(self.used(&|scope| scope.keys(&["spec", "managementCluster"])));
+        said
+    }
+
+    /// The namespace, as the clusters name it that are in it.
+    pub(super) fn namespace_name(&self) -> Vec<Source> {
+        let mut said = self.used(&|scope| scope.keys(&["metadata", "namespace"]));
+        if let Whose::Namespace(plan, _) = self.whose
+            && plan.name == plan.management.class_namespace
+        {
+            said = said.into_iter().map(|source| source.aside(Role::User)).collect();
+            said.splice(0..0, self.fleet_value(&["classNamespace"]));
+        }
+        said
+    }
+
+    /// What several clusters say. It decides only where all of them say it in the same place: else the others stay.
+    pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
+        if self.layers.is_some() {
+            return of(self);
+        }
+        self.used_each(&|scope| vec![of(scope)])
+    }
+
+    /// The same where a cluster may have several uses.
+    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
+        let theirs = self
+            .theirs
+            .get_or_init(|| self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect());
+        let said: Vec<Vec<Source>> = theirs.iter().flat_map(of).collect();
+        let mut all: Vec<Source> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for source in said.iter().flatten() {
+            let place = (source.file.clone(), source.line, source.release.clone());
+            if !seen.insert(place) {
+                continue;
+            }
+            let same =
+                |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
+            let every = said.iter().all(|one| one.iter().any(same));
+            match (source.decides, every) {
+                (true, true) => all.push(source.clone()),
+                (true, false) => all.push(source.clone().aside(Role::User)),
+                (false, _) => {}
+            }
+        }
+        all
+    }
+
+    /// What the part is of, for what the program writes of its own accord.
+    pub(super) fn anchor(&self) -> Vec<Source> {
+        let said = match self.whose {
+            Whose::Cluster(_) => self.keys(&["metadata", "name"]),
+            Whose::Namespace(..) => self.namespace_name(),
+            Whose::Release(_) => self.stack_value(&["metadata", "name"], &["metadata", "name"]),
+            Whose::Management => Vec::new(),
+        };
+        let found = said.into_iter().find(|source| source.role != Role::Overridden);
+        let fleet = &self.fleet.written;
+        let source = found.unwrap_or_else(|| {
+            self.management_spot().source(Role::Fleet, "managementClusters", &fleet.source)
+        });
+        vec![source]
+    }
+
+    /// The program writes it: `why`, and what it writes it for.
+    pub(super) fn program(&self, why: &str) -> Vec<Source> {
+        let why = |source: Source| Source { what: why.to_owned(), ..source.aside(Role::Program) };
+        self.anchor().into_iter().map(why).collect()
+    }
+
+    /// An addon of the cluster.
+    pub(super) fn addon_plan(&self, name: &str) -> Option<&'a AddonPlan> {
+        self.cluster()?.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name)
+    }
+
+    /// The file of an origin, if it is one of the cluster's layers.
+    pub(super) fn layer(&self, origin: Origin) -> Option<&'a crate::definition::Layer> {
+        let file = self.fleet.input.sources.get(origin.file)?;
+        self.layers.as_ref()?.file(&file.path)
+    }
+}

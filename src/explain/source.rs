@@ -1,0 +1,199 @@
+//! What an answer is made of: places in sources, and what they have to do with what is asked for.
+
+use serde::Serialize;
+
+use crate::yaml::{Entry, Node, Path, Segment, Source as File, Value};
+
+/// What a source has to do with what is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The line of a template that it was made from.
+    Template,
+    /// A statement of a template that let it through.
+    Statement,
+    /// A definition or a folder's defaults, and what they say counts.
+    Set,
+    /// A default of the release.
+    Default,
+    /// A layer above says otherwise.
+    Overridden,
+    /// A layer above took it away with `null`.
+    Removed,
+    /// A stack, an addon, a node image or a frozen release says so.
+    Stack,
+    /// A row of an addon's compatibility matrix.
+    Version,
+    /// `stackloom.yaml` says so.
+    Fleet,
+    /// A definition says which release it is made from.
+    Release,
+    /// Every line that counts for a release: its name is a hash of them.
+    Content,
+    /// One of several that use it, so that it stays without this one.
+    User,
+    /// The program writes it; the place names what it writes it for.
+    Program,
+}
+
+impl Role {
+    /// The role in one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Statement => "statement",
+            Self::Set => "set",
+            Self::Default => "default",
+            Self::Overridden => "overridden",
+            Self::Removed => "removed",
+            Self::Stack => "stack",
+            Self::Version => "version",
+            Self::Fleet => "fleet",
+            Self::Release => "release",
+            Self::Content => "content",
+            Self::User => "used by",
+            Self::Program => "stackloom",
+        }
+    }
+}
+
+/// A place in a source, and what it has to do with what is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Source {
+    /// What it has to do with it.
+    pub role: Role,
+    /// The file, from the root of the fleet.
+    pub file: String,
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The last line, where it spans several.
+    pub end: usize,
+    /// What stands on the line.
+    pub text: String,
+    /// What is read there, or why the program writes this.
+    pub what: String,
+    /// Whether what is asked for would change with it.
+    pub decides: bool,
+    /// The release whose content it stands for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<String>,
+}
+
+impl Source {
+    /// Lines of a file.
+    pub(super) fn lines(role: Role, what: impl Into<String>, file: &File, line: usize, end: usize) -> Self {
+        let text = file.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+        Self {
+            role,
+            file: file.path.to_string(),
+            line,
+            end: end.max(line),
+            text: text.to_owned(),
+            what: what.into(),
+            decides: !matches!(role, Role::Overridden | Role::Removed | Role::User | Role::Program),
+            release: None,
+        }
+    }
+
+    /// The scalar, or the first line of the collection, at a byte of a file.
+    pub(super) fn at(role: Role, what: impl Into<String>, file: &File, offset: usize) -> Self {
+        let lines = file.lines_at(offset);
+        Self::lines(role, what, file, *lines.start(), *lines.end())
+    }
+
+    /// The same without a say.
+    pub(super) fn aside(mut self, role: Role) -> Self {
+        self.role = role;
+        self.decides = false;
+        self
+    }
+
+    /// Whether a line is part of it.
+    pub fn covers(&self, file: &str, line: usize) -> bool {
+        self.file == file && (self.line..=self.end).contains(&line)
+    }
+}
+
+/// The bytes at which a key and its value begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot<'a> {
+    pub(super) key: Option<usize>,
+    pub(super) node: &'a Node,
+}
+
+impl Spot<'_> {
+    /// Its lines: those of the key and of the scalar, or the first line of a collection.
+    pub(super) fn source(&self, role: Role, what: impl Into<String>, file: &File) -> Source {
+        let value = self.node.origin.offset as usize;
+        let first = self.key.unwrap_or(value);
+        let line = *file.lines_at(first).start();
+        let collection = matches!(self.node.value, Value::Sequence(_) | Value::Mapping(_));
+        let end = if collection { line } else { *file.lines_at(value).end() };
+        let line = if self.key.is_none() { *file.lines_at(value).start() } else { line };
+        Source::lines(role, what, file, line, end)
+    }
+}
+
+/// What stands at a path of a document; list items by number or by their names.
+pub(super) fn spot<'a>(root: &'a Node, path: &Path) -> Option<Spot<'a>> {
+    let mut spot = Spot { key: None, node: root };
+    for segment in path.segments() {
+        spot = step(spot.node, segment)?;
+    }
+    Some(spot)
+}
+
+/// What stands at the deepest part of a path that is there.
+pub(super) fn deepest<'a>(root: &'a Node, path: &Path) -> Spot<'a> {
+    let mut spot = Spot { key: None, node: root };
+    for segment in path.segments() {
+        match step(spot.node, segment) {
+            Some(next) => spot = next,
+            None => break,
+        }
+    }
+    spot
+}
+
+fn step<'a>(node: &'a Node, segment: &Segment) -> Option<Spot<'a>> {
+    match (segment, &node.value) {
+        (Segment::Item(index), Value::Sequence(items)) => {
+            items.get(*index).map(|node| Spot { key: None, node })
+        }
+        (Segment::Key(name), Value::Sequence(items)) => {
+            let named = |item: &&Node| item.get("name").and_then(Node::as_str) == Some(name);
+            items.iter().find(named).map(|node| Spot { key: None, node })
+        }
+        (Segment::Key(name), Value::Mapping(mapping)) => mapping
+            .entry(name)
+            .map(|Entry { key, value }| Spot { key: Some(key.origin.offset as usize), node: value }),
+        _ => None,
+    }
+}
+
+/// The path to what stands at a byte of a document: a collection begins where its first key or item does.
+pub(super) fn locate(root: &Node, offset: u32, collection: bool) -> Option<Path> {
+    find(root, offset, collection, &Path::default())
+}
+
+fn find(node: &Node, offset: u32, collection: bool, path: &Path) -> Option<Path> {
+    let is_collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
+    if node.origin.offset == offset && is_collection == collection {
+        return Some(path.clone());
+    }
+    match &node.value {
+        Value::Sequence(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(at, item)| find(item, offset, collection, &path.item(at)))
+        }
+        Value::Mapping(mapping) => mapping.iter().find_map(|entry| {
+            let path = path.key(&entry.key.name);
+            if entry.key.origin.offset == offset && !collection {
+                return Some(path);
+            }
+            find(&entry.value, offset, collection, &path)
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,272 @@
+//! `explain` and `affects` say the truth: every line has an answer, and what they say of a source is what happens when
+//! it is changed.
+
+mod mutate;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use rayon::prelude::*;
+use stackloom::{
+    explain::{Explained, Fleet, Role, Source},
+    note::Notes,
+    release, render,
+    world::{Files, World},
+};
+
+use super::{
+    cli, overlay,
+    sandbox::{self, tree},
+    support::{self, random::Random},
+};
+
+/// Every line of every file of a tree.
+type Lines = BTreeMap<String, Vec<Explained>>;
+
+fn read(world: &dyn World) -> Fleet {
+    let mut notes = Notes::new();
+    Fleet::read(world, &mut notes).unwrap_or_else(|_| panic!("{}", sandbox::messages(&notes)))
+}
+
+fn explained(fleet: &Fleet) -> Lines {
+    let subjects = render::subjects(fleet.plan());
+    subjects.into_iter().flat_map(|subject| fleet.part(subject, &mut Notes::new())).collect()
+}
+
+/// The small fleet with a template that has one of everything.
+fn looping() -> Files {
+    let mut files = support::inmemory();
+    for (path, text) in [
+        ("stacks/dev/inmemory/cluster/looping.yaml", include_str!("looping.yaml")),
+        ("clusters/blue/_defaults.yaml", include_str!("defaults.yaml")),
+    ] {
+        files.0.insert(path.to_owned(), text.to_owned());
+    }
+    files
+}
+
+/// The same, with a cluster that is made from a numbered release.
+fn numbered() -> Files {
+    let mut files = looping();
+    let fleet = read(&files);
+    let head = fleet.plan().heads.iter().find(|release| release.name.contains("-1-36-")).unwrap();
+    let name = "dev-inmemory-1-36-v1";
+    for (path, text) in release::write(head) {
+        let text = text.replace(&head.name, name).replace(&head.version, "v1");
+        let text = text.replace("channel: hash", "channel: stable");
+        files.0.insert(format!("generated/releases/{name}/{path}"), text);
+    }
+    let two = files.0.get_mut("clusters/blue/two.yaml").unwrap();
+    *two = two.replace("  kubernetes: \"1.36\"\n", &format!("  stack: null\n  release: {name}\n"));
+    files
+}
+
+/// The repository's own fleet, two small ones, and every good case.
+fn fleets() -> Vec<(String, Files)> {
+    let mut fleets = vec![
+        ("demo".to_owned(), support::fleet(&support::package())),
+        ("inmemory".to_owned(), support::inmemory()),
+        ("looping".to_owned(), looping()),
+        ("numbered".to_owned(), numbered()),
+    ];
+    for case in sandbox::folders(&support::package().join("tests/cases-good")) {
+        let root = sandbox::folder();
+        let base = support::package().join("tests/cases/_base");
+        overlay::apply(&base, &case.join("in"), root.path()).unwrap();
+        if root.path().join("stackloom.yaml").exists() {
+            fleets.push((sandbox::name(&case).to_owned(), support::fleet(root.path())));
+        }
+    }
+    fleets
+}
+
+#[test]
+fn every_line_of_every_file_has_an_answer_in_a_source() {
+    let faults: Vec<_> = fleets().par_iter().map(|(name, files)| faults_of(name, files)).collect();
+    let wrong = faults.concat();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+fn faults_of(name: &str, files: &Files) -> String {
+    let mut wrong = String::new();
+    let (lines, tree) = (explained(&read(files)), tree(files));
+    let paths: BTreeSet<_> = lines.keys().collect();
+    assert_eq!(paths, tree.keys().collect(), "{name}");
+    for (path, explained) in &lines {
+        let text: String = explained.iter().flat_map(|line| [line.text.as_str(), "\n"]).collect();
+        assert_eq!(text, tree[path], "{name}: {path}");
+        for (at, line) in explained.iter().enumerate() {
+            if let Some(fault) = fault(line, files) {
+                writeln!(wrong, "{name}: {path}:{}: {}: {fault}", at + 1, line.text).unwrap();
+            }
+        }
+    }
+    wrong
+}
+
+fn fault(line: &Explained, files: &Files) -> Option<String> {
+    if line.sources.is_empty() {
+        return Some("no answer".to_owned());
+    }
+    line.sources.iter().find_map(|source| {
+        let Some(text) = files.0.get(&source.file) else { return Some(format!("no file {}", source.file)) };
+        let lines: Vec<_> = text.lines().collect();
+        let sound = source.line >= 1 && source.line <= source.end && source.end <= lines.len();
+        if !sound {
+            return Some(format!("{}:{}-{} of {}", source.file, source.line, source.end, lines.len()));
+        }
+        let shown = lines[source.line - 1].trim();
+        (shown != source.text)
+            .then(|| format!("{}:{} is `{shown}`, not `{}`", source.file, source.line, source.text))
+    })
+}
+
+/// How many lines are changed; more where someone wants to be surer.
+fn count() -> usize {
+    std::env::var("MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(16)
+}
+
+#[test]
+fn what_changes_is_what_was_said() {
+    hold("demo", &support::fleet(&support::package()));
+}
+
+#[test]
+fn what_changes_is_what_was_said_in_a_small_fleet() {
+    hold("inmemory", &support::inmemory());
+}
+
+#[test]
+fn what_changes_is_what_was_said_of_loops() {
+    hold("looping", &looping());
+}
+
+#[test]
+fn what_changes_is_what_was_said_of_a_numbered_release() {
+    let mut files = numbered();
+    let is_cluster = |path: &String| path.starts_with("clusters/blue/") || path == "stackloom.yaml";
+    hold_where("numbered", &files, is_cluster);
+    // What is frozen never changes, and is named all the same.
+    files.0.retain(|path, _| !path.starts_with("clusters/green/"));
+    let fleet = read(&files);
+    let line = "generated/releases/dev-inmemory-1-36-v1/cluster/looping.yaml";
+    let reached = fleet.affects(line, Some(11), &|_, _| {}, &mut Notes::new());
+    assert_eq!(reached.clusters.into_iter().collect::<Vec<_>>(), ["blue/two"]);
+}
+
+/// Questions as people ask them, on the command line, and what they are told.
+#[test]
+fn answers_are_as_agreed() {
+    let root = sandbox::folder();
+    for (path, text) in &numbered().0 {
+        sandbox::write(&root.path().join(path), text);
+    }
+    sandbox::to_disk(root.path());
+    let (mut wrong, mut told) = (String::new(), String::new());
+    for question in include_str!("questions.txt").lines() {
+        let arguments = question.split(' ').map(|word| word.trim_matches('\''));
+        let output = cli::stackloom(root.path()).args(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        writeln!(told, "$ stackloom {question}\n{out}{err}").unwrap();
+    }
+    let file = support::package().join("tests/suite/origins/answers.txt");
+    sandbox::expect_file(&file, &told, &mut wrong);
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Changes some lines, and compares what really changes with what was said of each.
+fn hold(name: &str, files: &Files) {
+    hold_where(name, files, |_| true);
+}
+
+fn hold_where(name: &str, files: &Files, is_meant: impl Fn(&String) -> bool) {
+    let mut wrong = String::new();
+    let fleet = read(files);
+    let (lines, before) = (explained(&fleet), tree(files));
+    let mut random = Random::new(7);
+    let mut places = mutate::places(files);
+    places.retain(|place| is_meant(&place.file));
+    random.shuffle(&mut places);
+    places.truncate(count());
+    let changed: Vec<_> = places.par_iter().map(|place| mutate::changed(files, place)).collect();
+    let mut seen = 0;
+    for (place, changed) in places.iter().zip(changed) {
+        let Some((new, after)) = changed else { continue };
+        seen += 1;
+        let law = Law { fleet: &fleet, lines: &lines, before: &before, file: &place.file, line: place.line };
+        let mut faults = String::new();
+        law.hold(&after, &mut faults);
+        for path in law.beside(&after) {
+            writeln!(faults, "  {path} is the same").unwrap();
+        }
+        if !faults.is_empty() {
+            writeln!(wrong, "{name}: {}:{} `{}`\n{faults}", place.file, place.line, new.trim()).unwrap();
+        }
+    }
+    assert!(seen > places.len() / 4, "{name}: only {seen} of {} could be changed", places.len());
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A line of a source that was changed.
+struct Law<'a> {
+    fleet: &'a Fleet,
+    lines: &'a Lines,
+    before: &'a BTreeMap<String, String>,
+    file: &'a str,
+    line: usize,
+}
+
+impl Law<'_> {
+    fn names(&self, explained: &Explained) -> bool {
+        let stands = |source: &Source| source.decides && self.fleet.covers(source, self.file, self.line);
+        explained.sources.iter().any(stands)
+    }
+
+    /// The lines of a file that it is said to reach.
+    fn said(&self, path: &str) -> Vec<usize> {
+        let lines = self.lines[path].iter().enumerate();
+        lines.filter(|(_, explained)| self.names(explained)).map(|(at, _)| at + 1).collect()
+    }
+
+    /// Every line that changed was said to come from it.
+    fn hold(&self, after: &BTreeMap<String, String>, wrong: &mut String) {
+        for (path, old) in self.before {
+            let said = self.said(path);
+            let Some(new) = after.get(path) else {
+                if said.first() != Some(&1) {
+                    writeln!(wrong, "  {path} goes, and its first line does not say so").unwrap();
+                }
+                continue;
+            };
+            for line in mutate::gone(old, new) {
+                if !said.contains(&line) {
+                    let text = old.lines().nth(line - 1).unwrap_or_default();
+                    writeln!(wrong, "  {path}:{line} changes: {text}").unwrap();
+                }
+            }
+            if old != new && said.is_empty() {
+                writeln!(wrong, "  {path} changes").unwrap();
+            }
+        }
+    }
+
+    /// The files that it is said to reach, and that are the same, where nothing in between decides anew: no
+    /// expression or statement of a template, no choice of a release or of an addon's version.
+    fn beside(&self, after: &BTreeMap<String, String>) -> Vec<String> {
+        let anew = |source: &Source| {
+            matches!(
+                source.role,
+                Role::Template | Role::Statement | Role::Release | Role::Version | Role::Content
+            )
+        };
+        let direct = |line: &usize, path: &str| !self.lines[path][line - 1].sources.iter().any(anew);
+        let same = |path: &&String| {
+            let said = || self.said(path);
+            self.before.get(*path) == after.get(*path) && said().iter().any(|line| direct(line, path))
+        };
+        self.lines.keys().filter(same).cloned().collect()
+    }
+}
