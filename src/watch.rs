@@ -74,7 +74,6 @@ pub trait Senses {
 
 /// What there is to tell.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, told and dropped")]
 pub enum Told {
     /// Changes cannot be heard of; until they can, it looks every [`LOOK`].
     Deaf(Fault),

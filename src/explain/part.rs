@@ -72,7 +72,6 @@ impl<'a> Part<'a> {
                 let body = match page.body {
                     Body::Object(node) => Content::Object(node),
                     Body::Template(template) => Content::Template(template),
-                    Body::Text(text) => Content::Text(text),
                 };
                 let path = format!("{root}/{}", page.path);
                 let addon = page.path.strip_prefix("addons/").and_then(|rest| rest.split('/').next());

@@ -40,7 +40,6 @@ fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> 
         let body = match page.body {
             Body::Object(node) => text(&node),
             Body::Template(template) => template.canonical(),
-            Body::Text(text) => text,
         };
         (page.path, format!("{HEADER}{}; do not edit\n{body}", page.source))
     };
@@ -65,8 +64,6 @@ pub enum Body<'a> {
     Object(Node),
     /// A template in its one form.
     Template(&'a Template),
-    /// What has a form of its own.
-    Text(String),
 }
 
 /// The files of a release.
@@ -78,7 +75,7 @@ fn pages_with<'a>(release: &'a Release, digests: Option<&BTreeMap<String, String
     let source = format!("stacks/{}", release.stack);
     let page = |path: &str, body| Page { path: path.to_owned(), source: source.clone(), body };
     let mut pages = vec![
-        page("metadata.yaml", Body::Text(metadata(release))),
+        page("metadata.yaml", Body::Object(metadata(release))),
         page("release.yaml", Body::Object(description(release, digests))),
     ];
     pages.extend(release.objects.iter().map(|object| Page {
@@ -113,26 +110,18 @@ fn object_file(object: &Node, release: &str) -> String {
 }
 
 /// The format that the cluster stack operator and csctl know, with its keys in the order in which those write them.
-fn metadata(release: &Release) -> String {
-    let text = |text: &str| {
-        let mut out = String::new();
-        emit(&Node::from(text), &mut out);
-        out.trim_end().to_owned()
-    };
-    format!(
-        "apiVersion: metadata.clusterstack.x-k8s.io/v1alpha1
-versions:
-  clusterStack: {}
-  kubernetes: {}
-  components:
-    clusterAddon: {}
-    nodeImage: {}
-",
-        text(&release.version),
-        text(&format!("v{}", release.kubernetes)),
-        text(&release.components.cluster_addon),
-        text(&release.components.node_image),
-    )
+fn metadata(release: &Release) -> Node {
+    let mut components = Mapping::new();
+    components.set("clusterAddon", release.components.cluster_addon.as_str());
+    components.set("nodeImage", release.components.node_image.as_str());
+    let mut versions = Mapping::new();
+    versions.set("clusterStack", release.version.as_str());
+    versions.set("kubernetes", format!("v{}", release.kubernetes));
+    versions.set("components", components);
+    let mut root = Mapping::new();
+    root.set("apiVersion", "metadata.clusterstack.x-k8s.io/v1alpha1");
+    root.set("versions", versions);
+    root.into()
 }
 
 fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) -> Node {

@@ -79,10 +79,12 @@ fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
     entries.into_iter().map(item).collect()
 }
 
-/// The keys that come first in a map, in this order; all others follow alphabetically.
+/// The keys that come first in a map, in this order; all others follow alphabetically, and `components` last, as the
+/// cluster stack operator's documents write a release's metadata.
 pub fn rank(key: &str) -> usize {
     const FIRST: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "metadata", "spec"];
-    FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len())
+    let place = FIRST.iter().position(|first| *first == key);
+    place.unwrap_or(FIRST.len() + usize::from(key == "components"))
 }
 
 /// Told what is written where, while it is written: entries as they begin and end, and statements.
