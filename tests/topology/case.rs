@@ -84,7 +84,7 @@ pub(crate) fn pack(files: &Files) -> String {
     let mut paths: Vec<&String> = files.keys().collect();
     paths.sort_by_key(|path| (order(path), (*path).clone()));
     for path in paths {
-        text += &format!("-- {path} --\n{}", files[path]);
+        text.extend(["-- ", path, " --\n", &files[path]]);
         if !text.ends_with('\n') {
             text.push('\n');
         }

@@ -10,7 +10,9 @@ use std::{
 
 use rayon::prelude::*;
 use stackloom::{
+    definition::Channel,
     explain::{Explained, Fleet, Role, Source},
+    model::Minor,
     note::Notes,
     release, render,
     world::{Files, World},
@@ -50,13 +52,20 @@ fn looping() -> Files {
 /// The same, with a cluster that is made from a numbered release.
 fn numbered() -> Files {
     let mut files = looping();
-    let fleet = read(&files);
-    let head = fleet.plan().heads.iter().find(|release| release.name.contains("-1-36-")).unwrap();
+    let request = release::Request {
+        stack: None,
+        minor: Minor::parse("1.36"),
+        channel: Channel::Stable,
+        version: None,
+        taken: BTreeSet::new(),
+        commit: None,
+    };
+    let considered = stackloom::generate::cut(&files, &request, &mut Notes::new()).unwrap();
+    let cut = considered[0].cut.as_ref().unwrap();
     let name = "dev-inmemory-1-36-v1";
-    for (path, text) in release::write(head) {
-        let text = text.replace(&head.name, name).replace(&head.version, "v1");
-        let text = text.replace("channel: hash", "channel: stable");
-        files.0.insert(format!("generated/releases/{name}/{path}"), text);
+    assert_eq!(cut.release.name, name);
+    for (path, text) in &cut.files {
+        files.0.insert(format!("generated/releases/{name}/{path}"), text.clone());
     }
     let two = files.0.get_mut("clusters/blue/two.yaml").unwrap();
     *two = two.replace("  kubernetes: \"1.36\"\n", &format!("  stack: null\n  release: {name}\n"));
