@@ -76,6 +76,118 @@ pub fn generate(
     Ok(Generation { plan, changes, left: Vec::new() })
 }
 
+/// The stages up to the releases; `narrow` may take clusters from what was read.
+fn lay_out(
+    input: Input,
+    notes: &mut Notes,
+    narrow: impl FnOnce(&mut Definitions, &mut Notes),
+) -> Result<(Input, Model, Releases), Halted> {
+    let unread = notes.errors() > 0;
+    let mut definitions = definition::parse(&input, notes);
+    if unread {
+        // What stands in a file that cannot be read is not known, and would be missed everywhere.
+        return Err(notes.halted());
+    }
+    narrow(&mut definitions, notes);
+    let model = definition::lower(&definitions, &input, &program_version(), notes)?;
+    let resolution = resolve::resolve(&model, notes)?;
+    let releases = release::releases(&resolution, &input, notes)?;
+    Ok((input, model, releases))
+}
+
+/// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
+const AT_A_TIME: usize = 256;
+
+/// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Which ones are at fault.
+fn weave<'a>(
+    input: &Input,
+    plan: &'a Plan,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Vec<render::Subject<'a>>, Failure> {
+    let mut faulty = Vec::new();
+    let subjects = render::subjects(plan);
+    let classes = check::Classes::read(plan);
+    let mut index = check::Index::default();
+    for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
+        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
+        for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
+            let before = notes.errors();
+            notes.append(found.clone());
+            index.add(drawn, input, notes);
+            faulty.extend((notes.errors() > before).then_some(*subject));
+        }
+        // What is at fault is not written, but everything is looked at, so that all faults are told at once.
+        if notes.errors() == 0 {
+            let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
+            parts.into_iter().try_for_each(|part| sink.part(part))?;
+        }
+        progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
+    }
+    Ok(faulty)
+}
+
+fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
+    let mut notes = Notes::new();
+    let drawn = render::draw(subject, input, &mut notes);
+    match subject {
+        render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
+        render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
+    }
+    check::objects(&drawn, input, &mut notes);
+    (drawn, notes)
+}
+
+/// Does everything but write, and gives what would have been made.
+pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
+    let (input, plan) = prepare_all(world, notes)?;
+    weave(&input, &plan, &mut Nowhere, progress, notes)?;
+    Ok(notes.halt(plan)?)
+}
+
+/// Everything up to the plan.
+pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
+    let (input, model, releases) = understand(world, notes)?;
+    let plan = plan::plan(&model, &releases, &input, notes)?;
+    Ok((input, plan))
+}
+
+/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
+    let input = world.read(notes)?;
+    Ok(lay_out(input, notes, |_, _| {})?)
+}
+
+/// Everything up to the plan. Where a stage halts, the others look at what is sound without what is not, so that every
+/// fault of every file is told in one run.
+fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let mut found = read.clone();
+    let made = lay_out(input.clone(), &mut found, |_, _| {});
+    let planned = made.and_then(|(input, model, releases)| {
+        let plan = plan::plan(&model, &releases, &input, &mut found)?;
+        Ok((input, plan))
+    });
+    if planned.is_err() {
+        let (mut all, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
+        settle(&input, &scope, read, &mut all);
+        // It begins with the same run; and a warning on what remains may be none on the whole.
+        let of = |notes: &Notes, severity| {
+            notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
+        };
+        let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
+        found = Notes::new();
+        for note in told {
+            found.push(note);
+        }
+    }
+    notes.append(found);
+    Ok(planned?)
+}
+
 /// Makes a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
 pub fn generate_some(
     world: &dyn World,
@@ -149,96 +261,6 @@ fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Fau
     }
 }
 
-/// Does everything but write, and gives what would have been made.
-pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
-    let (input, plan) = prepare_all(world, notes)?;
-    weave(&input, &plan, &mut Nowhere, progress, notes)?;
-    Ok(notes.halt(plan)?)
-}
-
-/// Everything up to the plan. Where a stage halts, the others look at what is sound without what is not, so that every
-/// fault of every file is told in one run.
-fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
-    let mut read = Notes::new();
-    let input = world.read(&mut read)?;
-    let mut found = read.clone();
-    let made = lay_out(input.clone(), &mut found, |_, _| {});
-    let planned = made.and_then(|(input, model, releases)| {
-        let plan = plan::plan(&model, &releases, &input, &mut found)?;
-        Ok((input, plan))
-    });
-    if planned.is_err() {
-        let (mut all, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
-        settle(&input, &scope, read, &mut all);
-        // It begins with the same run; and a warning on what remains may be none on the whole.
-        let of = |notes: &Notes, severity| {
-            notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
-        };
-        let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
-        found = Notes::new();
-        for note in told {
-            found.push(note);
-        }
-    }
-    notes.append(found);
-    Ok(planned?)
-}
-
-/// A sink that keeps nothing.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn part(&mut self, _part: Part) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn keep(&mut self, _folder: TreePath) {}
-
-    fn commit(
-        &mut self,
-        _notes: &mut Notes,
-        _message: &dyn Fn(&Changes) -> String,
-    ) -> Result<Changes, Fault> {
-        Ok(Changes::default())
-    }
-}
-
-/// Everything up to the plan.
-pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
-    let (input, model, releases) = understand(world, notes)?;
-    let plan = plan::plan(&model, &releases, &input, notes)?;
-    Ok((input, plan))
-}
-
-/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
-pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
-    let input = world.read(notes)?;
-    Ok(lay_out(input, notes, |_, _| {})?)
-}
-
-/// The stages up to the releases; `narrow` may take clusters from what was read.
-fn lay_out(
-    input: Input,
-    notes: &mut Notes,
-    narrow: impl FnOnce(&mut Definitions, &mut Notes),
-) -> Result<(Input, Model, Releases), Halted> {
-    let unread = notes.errors() > 0;
-    let mut definitions = definition::parse(&input, notes);
-    if unread {
-        // What stands in a file that cannot be read is not known, and would be missed everywhere.
-        return Err(notes.halted());
-    }
-    narrow(&mut definitions, notes);
-    let model = definition::lower(&definitions, &input, &program_version(), notes)?;
-    let resolution = resolve::resolve(&model, notes)?;
-    let releases = release::releases(&resolution, &input, notes)?;
-    Ok((input, model, releases))
-}
-
 /// Every release of a world, and who uses it. Faults of what would be made of it are none here.
 pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalogue, Failure> {
     let (input, model, releases) = understand(world, notes)?;
@@ -264,49 +286,27 @@ pub fn cut(
     Ok(notes.halt(considered)?)
 }
 
-/// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
-const AT_A_TIME: usize = 256;
+/// A sink that keeps nothing.
+struct Nowhere;
 
-/// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Which ones are at fault.
-fn weave<'a>(
-    input: &Input,
-    plan: &'a Plan,
-    sink: &mut dyn Sink,
-    progress: Progress<'_>,
-    notes: &mut Notes,
-) -> Result<Vec<render::Subject<'a>>, Failure> {
-    let mut faulty = Vec::new();
-    let subjects = render::subjects(plan);
-    let classes = check::Classes::read(plan);
-    let mut index = check::Index::default();
-    for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
-        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
-        for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
-            let before = notes.errors();
-            notes.append(found.clone());
-            index.add(drawn, input, notes);
-            faulty.extend((notes.errors() > before).then_some(*subject));
-        }
-        // What is at fault is not written, but everything is looked at, so that all faults are told at once.
-        if notes.errors() == 0 {
-            let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
-            parts.into_iter().try_for_each(|part| sink.part(part))?;
-        }
-        progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
+impl Sink for Nowhere {
+    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
+        Ok(())
     }
-    Ok(faulty)
-}
 
-fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
-    let mut notes = Notes::new();
-    let drawn = render::draw(subject, input, &mut notes);
-    match subject {
-        render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
-        render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
+    fn part(&mut self, _part: Part) -> Result<(), Fault> {
+        Ok(())
     }
-    check::objects(&drawn, input, &mut notes);
-    (drawn, notes)
+
+    fn keep(&mut self, _folder: TreePath) {}
+
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
+        Ok(Changes::default())
+    }
 }
 
 /// The version of this program.
