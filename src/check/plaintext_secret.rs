@@ -9,9 +9,10 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     name: "plaintext-secret",
     docs: "The tree would hold a credential that anyone who reads the repository could use: a Secret with data, a private \
-           key, a token of a known form, or a value under a key such as `password`. Credentials are references: a Secret \
-           that SOPS, External Secrets or the like puts there, named with `valuesFrom` or an identity reference. What only \
-           looks like one is allowed by the cluster's annotation `stackloom.dev/allow-plaintext-secret: <reason>`.",
+           key, a token of a known form, an address with a password in it, or a value under a key such as `password`. \
+           Credentials are references: a Secret that SOPS, External Secrets or the like puts there, named with \
+           `valuesFrom` or an identity reference. What only looks like one is allowed by the cluster's annotation \
+           `stackloom.dev/allow-plaintext-secret: <reason>`.",
     check: Check::Objects(check),
 };
 
@@ -92,11 +93,24 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
     if text.contains("PRIVATE KEY-----") {
         return Some("a private key");
     }
+    if has_password(text) {
+        return Some("an address with a password in it");
+    }
     let token = |(prefix, length, what): &(&str, usize, &'static str)| {
         let found = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
         found.into_iter().any(|word| word.starts_with(prefix) && word.len() >= *length).then_some(*what)
     };
     FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"))
+}
+
+/// Whether an address in a text carries `user:password@`, written out.
+fn has_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c)).next();
+        let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
+        let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+        password.is_some_and(|password| !password.is_empty() && !password.contains(['$', '{']))
+    })
 }
 
 /// A literal value under a key that says it is a credential, on one line, pass phrases with blanks included; references,
@@ -127,6 +141,10 @@ mod tests {
         assert!(looks_like("data", "-----BEGIN RSA PRIVATE KEY-----\nx").is_some());
         assert!(looks_like("x", "key AKIAABCDEFGHIJKLMNOP").is_some());
         assert!(looks_like("x", &format!("ghp_{}", "a".repeat(36))).is_some());
+        assert!(looks_like("mirror", "see https://user:hunter2@registry.example.org/v2").is_some());
+        assert!(looks_like("mirror", "https://registry.example.org:5000/a:b@sha256:00").is_none());
+        assert!(looks_like("mirror", "https://user:${PASSWORD}@registry.example.org").is_none());
+        assert!(looks_like("git", "ssh://git@git.example.org:22/fleet.git").is_none());
         assert!(looks_like("adminPassword", "${PASSWORD}").is_none());
         assert!(looks_like("adminPassword", "{{ .password }}").is_none());
         assert!(looks_like("existingSecret", "cloud-config").is_none());
