@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, or_exit};
 use crate::{
     explain::{Explained, Fleet, Role, Said, Source},
     io::disk::{self, Workspace},
@@ -37,14 +37,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let fleet = match Fleet::read(&world, &mut notes) {
+    let read = Fleet::read(&world, &mut notes);
+    let fleet = match or_exit(read, printer, &notes)? {
         Ok(fleet) => fleet,
-        Err(failure) => {
-            let exit = input_or_world(failure)?;
-            printer.notes(&notes);
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
-        }
+        Err(exit) => return Ok(exit),
     };
     let (path, line) = super::affects::place(&args.of);
     let answer = if path.starts_with("generated/") {
