@@ -9,6 +9,7 @@ mod fleet;
 mod names;
 mod range;
 mod removal;
+mod source;
 mod stack;
 mod version;
 
@@ -20,5 +21,6 @@ pub use fleet::{
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
+pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};
