@@ -29,6 +29,7 @@ pub mod definition;
 pub mod edit;
 pub mod resolve;
 pub mod release;
+pub mod lock;
 pub mod topology;
 pub mod plan;
 pub mod render;

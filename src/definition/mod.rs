@@ -9,6 +9,7 @@ mod fleet;
 mod identity;
 mod kinds;
 mod layers;
+mod lock;
 mod lower;
 mod parse;
 mod release;
@@ -28,7 +29,8 @@ pub use fleet::{
 pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{layers, merge_raw, merge_values, merged};
-pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
+pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
+pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, read_lock};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
     Channel, ContentHashes, FrozenAddon, Release, ReleaseHistory, ReleaseKind, ReleaseSpec, Requires,

@@ -6,6 +6,7 @@
 mod addon;
 mod cluster;
 mod fleet;
+mod lock;
 mod names;
 mod range;
 mod removal;
@@ -18,6 +19,7 @@ pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKin
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
 };
+pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
