@@ -10,6 +10,7 @@ mod lock;
 mod names;
 mod range;
 mod removal;
+mod source;
 mod stack;
 mod version;
 
@@ -22,5 +23,6 @@ pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
+pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

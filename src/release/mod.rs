@@ -4,6 +4,7 @@
 //! A head release (channel `hash`) is made from the stack as it stands and named by its content; a numbered one is read
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
+mod artifact;
 mod catalogue;
 mod class;
 mod content;
@@ -11,6 +12,7 @@ mod cut;
 mod difference;
 mod freeze;
 mod impact;
+mod manifest;
 mod nameless;
 mod notes_text;
 mod number;
@@ -26,12 +28,14 @@ use std::{
 
 use semver::Version;
 
+pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use impact::{Effect, Impact, impact};
+pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
 
