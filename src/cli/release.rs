@@ -199,10 +199,12 @@ fn consider(
 fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes) -> Result<(), Fault> {
     let mut stacks: Vec<_> = cuts.iter().map(|cut| format!("stacks/{}", cut.release.stack)).collect();
     stacks.dedup();
+    // It records what the lock says, too.
+    stacks.push(crate::world::LOCK.to_owned());
     for path in repository.uncommitted(&stacks)? {
         notes
             .error("not-committed", crate::note::Place::file(path), "this is not as HEAD has it")
-            .hint("a release names the commit that it was made from: commit the stack first");
+            .hint("a release names the commit that it was made from: commit the stack, and the lock, first");
     }
     Ok(())
 }
