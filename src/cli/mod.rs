@@ -11,9 +11,12 @@ mod generate;
 mod init;
 mod man;
 mod new;
+mod newer;
 mod printer;
 mod progress;
 mod prune;
+mod pull;
+mod push;
 mod release;
 mod releases;
 mod remove;
@@ -53,6 +56,7 @@ Examples:
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom release --dry-run             say which stacks changed since their last release, and what that means
+  stackloom pull oci://REGISTRY/PATH@sha256:…   take a release that another repository publishes
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
@@ -99,6 +103,7 @@ enum Command {
     Generate(generate::Args),
     Release(release::Args),
     Releases(releases::Args),
+    Pull(pull::Args),
     Explain(explain::Args),
     Affects(affects::Args),
     Remove(remove::Args),
@@ -178,6 +183,7 @@ fn run(args: &Args) -> Exit {
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Releases(command) => releases::run(command, &args.global, &printer),
+        Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, prune};
+use super::{Done, Exit, Global, Printer, input_or_world, prune, push};
 use crate::{
     definition::Channel,
     generate,
@@ -25,7 +25,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release tag                        make missing tags, after a squash merge"
+    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release tag                        make missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -38,6 +38,7 @@ pub(super) struct Args {
 enum Command {
     Tag(TagArgs),
     Prune(prune::Args),
+    Push(push::Args),
 }
 
 /// Make the annotated tags that releases of HEAD lack
@@ -108,6 +109,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         None => cut(&args.cut, global, printer),
         Some(Command::Tag(_)) => tag(global, printer),
         Some(Command::Prune(command)) => prune::run(command, global, printer),
+        Some(Command::Push(command)) => push::run(command, global, printer),
     }
 }
 

@@ -261,7 +261,9 @@ mod tests {
         let small = Limits { content: 8192, entries: 3, file: 100 };
         let told = |archive: &[u8]| unpack_within(archive, small).unwrap_err();
         assert!(told(&gzipped(&[0; 8193])).contains("unpacks to more than 8192"));
-        assert!(told(&made(&[("a", EntryType::Regular, &[b'a'; 101])])).contains("`a` in it has more than 100"));
+        assert!(
+            told(&made(&[("a", EntryType::Regular, &[b'a'; 101])])).contains("`a` in it has more than 100")
+        );
         let many = ["a", "b", "c", "d"].map(|name| (name, EntryType::Regular, b"".as_slice()));
         assert!(told(&made(&many)).contains("more than 3 entries"));
         assert!(unpack(&vec![0; ARCHIVE_LIMIT + 1]).unwrap_err().contains("more than"));

@@ -8,7 +8,9 @@ use std::{
 use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
-    model::{Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef},
+    model::{
+        Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef, ReleaseSource,
+    },
 };
 
 /// A release, for people who choose one.
@@ -37,6 +39,8 @@ pub struct Catalogue {
     pub branches: BTreeSet<String>,
     /// Where management clusters keep their classes: their names, and those namespaces.
     pub class_namespaces: BTreeMap<String, String>,
+    /// Where other repositories publish releases.
+    pub sources: Vec<ReleaseSource>,
 }
 
 /// Lists the numbered releases, and the head releases that clusters use.
@@ -82,6 +86,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
         refused: releases.refused.keys().cloned().collect(),
         branches: managements.iter().filter_map(branch).collect(),
         class_namespaces: managements.iter().map(namespace).collect(),
+        sources: model.fleet.release_sources.clone(),
     }
 }
 

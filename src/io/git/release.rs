@@ -75,7 +75,8 @@ impl ReleaseRun {
         repository.identity()?;
         let index = LockedIndex::take(&repository)?;
         let tip = repository.tip()?;
-        let mut run = Self { workspace: workspace.clone(), repository, index, tip, lock: None, on_step: None };
+        let mut run =
+            Self { workspace: workspace.clone(), repository, index, tip, lock: None, on_step: None };
         run.recover()?;
         Ok(run)
     }
@@ -91,8 +92,10 @@ impl ReleaseRun {
     /// wrote there and did not commit would be committed with it, or lost.
     pub fn with_lock(mut self, text: String) -> Result<Self, Fault> {
         if let Some(path) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
-            return Err(Fault::new(format!("`{path}` is not as HEAD has it, and the release is to be written into it"))
-                .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`"));
+            return Err(Fault::new(format!(
+                "`{path}` is not as HEAD has it, and the release is to be written into it"
+            ))
+            .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`"));
         }
         self.lock = Some(text);
         Ok(self)
