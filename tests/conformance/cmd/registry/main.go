@@ -27,7 +27,7 @@ import (
 const settings = `
 version: 0.1
 log:
-  level: fatal
+  level: error
   accesslog:
     disabled: true
 storage:
