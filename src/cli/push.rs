@@ -106,12 +106,11 @@ fn tell(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &P
             printer.result("there is no release to push: `stackloom release` makes the first ones");
         }
         [] => printer.talk("nothing was pushed"),
-        [.., (name, digest, _)] if args.dry_run => {
-            printer.talk(&format!("this was a dry run: nothing was pushed; `{name}` would be `{digest}`"));
-        }
-        [.., (_, digest, _)] => {
+        _ if args.dry_run => printer.talk("this was a dry run: nothing was pushed"),
+        [(_, digest, _)] => {
             printer.talk(&format!("in another repository: stackloom pull {}@{digest}", args.repository));
         }
+        _ => printer.talk("in another repository: `stackloom pull` with one of these addresses"),
     }
 }
 

@@ -165,6 +165,7 @@ fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
             "previous": release.history.as_ref().and_then(|history| history.previous.clone()),
             "clusters": one.clusters,
             "newest": one.newest,
+            "source": one.source,
             "tagged": git.tags.contains(&release.name),
             "unusedSince": unused.map(|unused| json!({ "day": unused.day, "commit": unused.commit })),
         })

@@ -26,6 +26,8 @@ pub struct Listed {
     pub clusters: Vec<String>,
     /// Whether it is the newest of its stack, minor and channel.
     pub newest: bool,
+    /// Where it was taken from; none for one that was cut here.
+    pub source: Option<String>,
 }
 
 /// Every release of a fleet.
@@ -65,6 +67,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
                 end_of_life,
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
                 newest: newest.is_none_or(|newest| newest.name == release.name),
+                source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),
                 release: release.clone(),
             }
         })
