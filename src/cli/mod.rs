@@ -23,6 +23,7 @@ mod remove;
 mod scaffold;
 mod schema;
 mod topology;
+mod update;
 mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -60,6 +61,7 @@ Examples:
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom release --dry-run             say which stacks changed since their last release, and what that means
   stackloom pull oci://REGISTRY/PATH@sha256:…   take a release that another repository publishes
+  stackloom update                        look up charts and images, and lock what they are
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
@@ -113,6 +115,7 @@ enum Command {
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
+    Update(update::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -182,6 +185,7 @@ fn run(args: &Args) -> Exit {
         Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Topology(command) => topology::run(command, &args.global, &printer),
+        Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),

@@ -95,7 +95,7 @@ impl ChannelName {
     }
 }
 
-fn stack(text: &str) -> Result<StackId, String> {
+pub(super) fn stack(text: &str) -> Result<StackId, String> {
     StackId::parse(text)
         .ok_or_else(|| "a stack is written <provider>/<stack>, such as openstack/scs".to_owned())
 }

@@ -33,7 +33,8 @@ pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease
 pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
-    Channel, ContentHashes, FrozenAddon, Release, ReleaseHistory, ReleaseKind, ReleaseSpec, Requires,
+    Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,
+    Requires,
 };
 pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};

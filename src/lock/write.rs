@@ -1,9 +1,8 @@
 //! The lock as a file: in one form, so that two runs that found the same give the same bytes.
 
-use std::collections::BTreeMap;
-
 use crate::{
-    model::{ChartVersion, Digest, Lock, LockedChart, LockedRelease},
+    model::{ChartVersion, Lock, LockedChart, LockedRelease},
+    release::digests_of,
     yaml::{Mapping, Node, emit},
 };
 
@@ -17,7 +16,7 @@ const HEADER: &str = "\
 pub fn write(lock: &Lock) -> String {
     let mut spec = Mapping::new();
     spec.set_filled("charts", lock.charts.iter().map(|(key, one)| chart(key, one)).collect::<Vec<_>>());
-    spec.set_filled("images", images(&lock.images));
+    spec.set_filled("images", digests_of(&lock.images));
     spec.set_filled(
         "releases",
         lock.releases.iter().map(|(name, one)| release(name, one)).collect::<Vec<_>>(),
@@ -39,19 +38,8 @@ fn chart(key: &ChartVersion, locked: &LockedChart) -> Node {
     mapping.set("digest", locked.digest.as_str());
     let replaces = locked.replaces.iter().map(|digest| Node::from(digest.as_str()));
     mapping.set_filled("replaces", replaces.collect::<Vec<_>>());
-    mapping.set_filled("images", images(&locked.images));
+    mapping.set_filled("images", digests_of(&locked.images));
     mapping.into()
-}
-
-/// Images with their digests, in order of their names.
-pub(crate) fn images(images: &BTreeMap<String, Digest>) -> Vec<Node> {
-    let image = |(image, digest): (&String, &Digest)| {
-        let mut mapping = Mapping::new();
-        mapping.set("image", image.as_str());
-        mapping.set("digest", digest.as_str());
-        Node::from(mapping)
-    };
-    images.iter().map(image).collect()
 }
 
 fn release(name: &str, locked: &LockedRelease) -> Node {
@@ -65,14 +53,14 @@ fn release(name: &str, locked: &LockedRelease) -> Node {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use semver::Version;
 
     use super::*;
     use crate::{
         definition::read_lock,
-        model::Chart,
+        model::{Chart, Digest},
         note::Notes,
         yaml::{Origin, Sources},
     };

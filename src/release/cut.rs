@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Component, Components, Difference, History, Impact, Release, Releases, differences, freeze, impact,
-    notes_text,
+    Component, Components, Difference, History, Impact, Release, Releases,
+    difference::locked_differences,
+    differences, freeze, impact, notes_text,
     number::{self, Step},
     read,
     write::write_numbered,
@@ -87,7 +88,7 @@ pub fn cut(
         }
         let last = releases.newest(&key.0, key.1, request.channel);
         let cut = match last {
-            Some(last) if last.content == head.content => None,
+            Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
             _ => match one(resolved, head, last, releases, request, input, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
@@ -192,6 +193,7 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
         Some(last) => {
             *component == Component::ClusterClass
                 || last.content.of(*component) != head.content.of(*component)
+                || *component == Component::ClusterAddon && !locked_differences(last, head).is_empty()
         }
     };
     Component::ALL.into_iter().filter(changed).collect()

@@ -11,6 +11,7 @@ mod content;
 mod cut;
 mod difference;
 mod freeze;
+mod images;
 mod impact;
 mod manifest;
 mod nameless;
@@ -36,6 +37,7 @@ pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Request, cut};
 pub use difference::{Component, Difference, differences};
+pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use newer::{Newer, newer};
@@ -45,8 +47,8 @@ pub use number::check as check_version;
 use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
-        Addon, Cluster, CompatibilityRule, KubernetesVersion, Lock, Minor, NodeImage, ReleaseRef, StackId,
-        Subdomain,
+        Addon, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
+        NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
@@ -57,7 +59,7 @@ use crate::{
 
 pub use read::read;
 pub use take::{Arrival, Taken, published, take};
-pub use write::{Body, Page, pages, write};
+pub use write::{Body, Page, digests_of, pages, write};
 
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +92,8 @@ pub struct Release {
     pub content: Content,
     /// The level of the template language.
     pub language: u32,
+    /// What the lock says of images that its own objects and templates name. No content, as is all that is locked.
+    pub image_digests: BTreeMap<String, Digest>,
     /// The versions of its components.
     pub components: Components,
     /// How it came about; head releases have none.
@@ -131,6 +135,8 @@ pub struct ReleaseAddon {
     pub values: Option<StackTemplate>,
     /// Its manifests.
     pub manifests: Vec<StackTemplate>,
+    /// What the lock says of its chart, by version.
+    pub locked: BTreeMap<Version, LockedChart>,
 }
 
 impl Release {
@@ -203,6 +209,18 @@ impl Releases {
         for (_, why) in self.refused.iter().filter(|(name, _)| !used.contains(name.as_str())) {
             notes.append_as_warnings(why.clone());
         }
+    }
+
+    /// The stacks as they stand.
+    pub fn heads(&self) -> impl Iterator<Item = &Release> {
+        self.heads.values().map(|release| &**release)
+    }
+
+    /// Whether a numbered release was cut when a chart had this digest.
+    pub fn records(&self, key: &ChartVersion, digest: &Digest) -> bool {
+        let addons = self.named.values().flat_map(|release| &release.addons);
+        let of_chart = addons.filter(|one| one.addon.chart.as_ref() == Some(&key.chart));
+        of_chart.filter_map(|one| one.locked.get(&key.version)).any(|locked| locked.digest == *digest)
     }
 
     /// Whether there is a folder of this name, sound or not.
@@ -332,15 +350,14 @@ pub fn releases_recorded(
 ) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
     for (key, resolved) in &resolution.stacks {
-        if let Some(release) = freeze::freeze(resolved, input, recorder, notes) {
+        if let Some(release) = freeze::freeze(resolved, resolution.lock, input, recorder, notes) {
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
-    let lock = locked(input);
-    take::check_missing(input, &lock, notes);
+    take::check_missing(input, resolution.lock, notes);
     for name in numbered_releases(&input.sources) {
         let mut own = Notes::new();
-        match verified(&name, input, &lock, &mut own) {
+        match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => drop(releases.named.insert(name, Arc::new(release))),
             None => drop(releases.refused.insert(name, own)),
         }

@@ -4,9 +4,9 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{Read as _, Write as _},
     net::{TcpListener, TcpStream},
-    process::{Child, Command, Stdio},
+    process::Command,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -25,62 +25,37 @@ use crate::{
     release::{commit, edit, ends, fleet, said},
     sandbox::Sandbox,
     share::{NAME, generate_the_same, json, publisher},
+    update::Server,
 };
 
-/// A registry that ends with this value: it ends when its input does.
-struct Server {
-    child: Child,
-    address: String,
+/// The repository of releases there.
+fn repository(server: &Server) -> String {
+    format!("oci://{}/platform/releases", server.address)
 }
 
-impl Server {
-    fn start(arguments: &[&str]) -> Option<Self> {
-        let Ok(program) = std::env::var("STACKLOOM_REGISTRY") else {
-            println!("skipped: STACKLOOM_REGISTRY names no program of `tests/conformance/cmd/registry`");
-            return None;
-        };
-        let mut command = Command::new(program);
-        let mut child = command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut address = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        Some(Self { child, address: address.trim().to_owned() })
-    }
-
-    fn repository(&self) -> String {
-        format!("oci://{}/platform/releases", self.address)
-    }
-
-    /// A connection of our own, to put there what the program would not.
-    fn open(&self) -> Registry {
-        Registry::open(&OciRepository::parse(&self.repository()).unwrap()).unwrap()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.stdin.take());
-        self.child.wait().ok();
-    }
+/// A connection of our own, to put there what the program would not.
+fn open(server: &Server) -> Registry {
+    Registry::open(&OciRepository::parse(&repository(server)).unwrap()).unwrap()
 }
 
 /// Publishes the releases of a repository; the address of [`NAME`] with its digest.
 fn publish(from: &Sandbox, server: &Server) -> String {
-    let (code, document) = json(from, &["release", "push", &server.repository()]);
+    let (code, document) = json(from, &["release", "push", &repository(&server)]);
     assert_eq!(code, Some(0), "{document}");
     let digest = document["releases"][0]["digest"].as_str().unwrap();
-    format!("{}@{digest}", server.repository())
+    format!("{}@{digest}", repository(&server))
 }
 
 #[test]
 fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
     let Some(server) = Server::start(&[]) else { return };
     let (from, to) = (publisher(), fleet());
-    let told = ends(&from, &["release", "push", "--dry-run", &server.repository()], 0);
+    let told = ends(&from, &["release", "push", "--dry-run", &repository(&server)], 0);
     assert!(told.contains("would be pushed"), "{told}");
     let source = publish(&from, &server);
-    let told = ends(&from, &["release", "push", &server.repository()], 0);
+    let told = ends(&from, &["release", "push", &repository(&server)], 0);
     assert!(told.contains("was there already") && !told.contains(" pushed"), "{told}");
-    let tag = format!("{}:{NAME}", server.repository());
+    let tag = format!("{}:{NAME}", repository(&server));
     let told = ends(&to, &["pull", &tag], 1);
     let digest = source.rsplit_once('@').unwrap().1;
     assert!(told.contains("no-digest") && told.contains(&format!("stackloom pull {tag}@{digest}")), "{told}");
@@ -122,19 +97,19 @@ fn a_tag_that_holds_another_release_is_never_overwritten() {
     edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&other, "an edit");
     ends(&other, &["release"], 0);
-    let told = ends(&other, &["release", "push", &server.repository(), NAME], 1);
+    let told = ends(&other, &["release", "push", &repository(&server), NAME], 1);
     let digest = source.rsplit_once('@').unwrap().1;
     assert!(
         told.contains("release-exists") && told.contains(digest) && told.contains("other files"),
         "{told}"
     );
-    assert_eq!(server.open().digest_of(NAME).unwrap().as_deref(), Some(digest));
+    assert_eq!(open(&server).digest_of(NAME).unwrap().as_deref(), Some(digest));
     // The same release, tagged on another commit: the same files under another digest stay as they are.
     one.git(&["tag", "-d", NAME]);
     one.write("README.md", "words\n");
     commit(&one, "later");
     one.git(&["tag", "-am", "again", NAME]);
-    let (code, document) = json(&one, &["release", "push", &server.repository(), NAME]);
+    let (code, document) = json(&one, &["release", "push", &repository(&server), NAME]);
     assert_eq!((code, &document["releases"][0]["digest"]), (Some(0), &Json::from(digest)));
 }
 
@@ -144,8 +119,8 @@ fn provenance() -> Provenance {
 
 /// Puts an artifact under a tag; its address with its digest.
 fn put(server: &Server, made: &Artifact) -> String {
-    server.open().push("made-up", made).unwrap();
-    format!("{}@{}", server.repository(), made.digest)
+    open(&server).push("made-up", made).unwrap();
+    format!("{}@{}", repository(&server), made.digest)
 }
 
 fn refused(source: &str, code: &str, words: &str) {
@@ -301,7 +276,7 @@ fn the_login_is_the_one_that_docker_has() {
         command.current_dir(&from.root).args(arguments).env("DOCKER_CONFIG", &folder).env("NO_COLOR", "1");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap()
     };
-    let push = ["release", "push", &server.repository()];
+    let push = ["release", "push", &repository(&server)];
     let output = run(&push);
     assert_eq!(output.status.code(), Some(4));
     assert!(said(&output).contains(&format!("docker login {}", server.address)), "{}", said(&output));
@@ -324,7 +299,7 @@ fn newer_releases_of_a_registry_are_told_with_their_digests() {
         "stackloom.yaml",
         format!(
             "{text}  releases:\n    sources:\n      - url: {}\n        stacks: [test/tiny]\n",
-            server.repository()
+            repository(&server)
         ),
     );
     commit(&to, "a source");
@@ -372,7 +347,7 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     let text = to.read("stackloom.yaml").unwrap();
     let sources = format!(
         "  releases:\n    sources:\n      - url: {}\n        key: keys/releases.pub\n",
-        server.repository()
+        repository(&server)
     );
     to.write("stackloom.yaml", text + &sources);
     to.write("keys/releases.pub", "a key\n");

@@ -24,7 +24,7 @@ use crate::{
 
 pub use check::CheckSink;
 pub use scaffold::{
-    exists, folder_in_repository, folder_name, named, read_file, remove, replace, write, write_all,
+    exists, folder_in_repository, folder_name, named, put, read_file, remove, replace, write, write_all,
 };
 pub use sink::DiskSink;
 pub use stage::Step;

@@ -47,6 +47,21 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     written.map_err(failed)
 }
 
+/// Writes a file in one step, whether it is there or not.
+pub fn put(path: &Path, text: &str) -> Result<(), Fault> {
+    if exists(path)? {
+        return replace(path, text);
+    }
+    let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let staged = path.with_file_name(format!(".{name}.stackloom-staged"));
+    let written = fs::write(&staged, text).and_then(|()| fs::rename(&staged, path));
+    if written.is_err() {
+        fs::remove_file(&staged).ok();
+    }
+    written.map_err(failed)
+}
+
 /// Removes a file.
 pub fn remove(path: &Path) -> Result<(), Fault> {
     fs::remove_file(path)
