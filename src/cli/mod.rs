@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
 mod affects;
+mod assets;
 mod check;
 mod explain;
 mod complete;
@@ -11,9 +12,12 @@ mod generate;
 mod init;
 mod man;
 mod new;
+mod newer;
 mod printer;
 mod progress;
 mod prune;
+mod pull;
+mod push;
 mod release;
 mod releases;
 mod remove;
@@ -29,7 +33,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use printer::Printer;
 
-use crate::{generate::Failure, note::Fault};
+use crate::{
+    generate::Failure,
+    note::{Fault, Notes},
+};
 
 /// Weave stack and cluster definitions into one GitOps tree for Cluster API
 ///
@@ -54,6 +61,7 @@ Examples:
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom release --dry-run             say which stacks changed since their last release, and what that means
+  stackloom pull oci://REGISTRY/PATH@sha256:…   take a release that another repository publishes
   stackloom update                        look up charts and images, and lock what they are
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
@@ -101,6 +109,7 @@ enum Command {
     Generate(generate::Args),
     Release(release::Args),
     Releases(releases::Args),
+    Pull(pull::Args),
     Explain(explain::Args),
     Affects(affects::Args),
     Remove(remove::Args),
@@ -182,6 +191,7 @@ fn run(args: &Args) -> Exit {
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Releases(command) => releases::run(command, &args.global, &printer),
+        Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
@@ -196,6 +206,18 @@ fn run(args: &Args) -> Exit {
 
 /// The result of a command that may have found the world at fault.
 type Done = Result<Exit, Fault>;
+
+/// What was made; else the exit code, once the faults of the input are told.
+fn or_exit<T>(made: Result<T, Failure>, printer: &Printer, notes: &Notes) -> Result<Result<T, Exit>, Fault> {
+    let failure = match made {
+        Ok(made) => return Ok(Ok(made)),
+        Err(failure) => failure,
+    };
+    printer.notes(notes);
+    let exit = input_or_world(failure)?;
+    printer.document(exit, notes, serde_json::json!({}));
+    Ok(Err(exit))
+}
 
 /// Faults of the input have been noted; those of the world are handed on.
 fn input_or_world(failure: Failure) -> Done {

@@ -23,14 +23,14 @@ pub use addon::{
 };
 pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
 pub use fleet::{
-    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
-    SourceObjectKind, SourceRef,
+    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
+    SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{layers, merge_raw, merge_values, merged};
 pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
-pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, read_lock};
+pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,

@@ -18,6 +18,7 @@ pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size};
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
+    ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};

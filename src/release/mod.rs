@@ -5,6 +5,7 @@
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
 mod artifact;
+mod assets;
 mod catalogue;
 mod class;
 mod content;
@@ -15,10 +16,12 @@ mod images;
 mod impact;
 mod manifest;
 mod nameless;
+mod newer;
 mod notes_text;
 mod number;
 mod read;
 mod record;
+mod take;
 mod template_node;
 mod write;
 
@@ -30,6 +33,7 @@ use std::{
 use semver::Version;
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
+pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
@@ -38,23 +42,25 @@ pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
+pub use newer::{Newer, newer};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
 
 use crate::{
-    definition::{Channel, StackTemplate, closest},
+    definition::{Channel, StackTemplate, closest, read_lock},
     model::{
-        Addon, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, LockedChart, Minor,
+        Addon, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
         NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Recorder, Text, Visible},
-    world::{Input, numbered_releases},
+    world::{Input, LOCK, numbered_releases},
     yaml::{Mapping, Node, Origin, Source},
 };
 
 pub use read::read;
+pub use take::{Arrival, Taken, published, take};
 pub use write::{Body, Page, digests_of, pages, write};
 
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
@@ -265,7 +271,8 @@ impl Releases {
         };
         note.hint(format!(
             "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
-        ));
+        ))
+        .hint("if another repository publishes it: `stackloom pull` takes it from there");
         None
     }
 }
@@ -273,11 +280,12 @@ impl Releases {
 /// What the tags of the numbered releases say: their notes. A release that is refused has none.
 pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
     let mut messages = BTreeMap::new();
+    let lock = locked(input);
     for name in numbered_releases(&input.sources) {
         let files = files_of(&name, input);
         let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
         let mut own = Notes::new();
-        if verified(&name, input, &mut own).is_some() {
+        if verified(&name, input, &lock, &mut own).is_some() {
             messages.insert(name.clone(), text.unwrap_or(name));
         }
         notes.append(own);
@@ -285,9 +293,16 @@ pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, Stri
     messages
 }
 
-/// Reads a numbered release, and holds it against its own digests and what git recorded of it.
-fn verified(name: &str, input: &Input, notes: &mut Notes) -> Option<Release> {
+/// What is locked. Where the lock is at fault, that is told when definitions are read, and nothing is made.
+fn locked(input: &Input) -> Lock {
+    let read = |source: &Source| read_lock(source, &mut Notes::new());
+    input.sources.at(LOCK).and_then(read).unwrap_or_default()
+}
+
+/// Reads a numbered release, and holds it against its own digests, what git recorded of it and what the lock says.
+fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
     record::check(name, input, notes);
+    take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
     let told: BTreeSet<String> =
         notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
@@ -341,9 +356,10 @@ pub fn releases_recorded(
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
+    take::check_missing(input, resolution.lock, notes);
     for name in numbered_releases(&input.sources) {
         let mut own = Notes::new();
-        match verified(&name, input, &mut own) {
+        match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => drop(releases.named.insert(name, Arc::new(release))),
             None => drop(releases.refused.insert(name, own)),
         }

@@ -138,10 +138,7 @@ impl LockLowering<'_> {
     /// A key comes from the same repository, so that whoever reviews the lock reviews the key.
     fn check_key(&self, key: Option<&str>, at: &str, notes: &mut Notes) {
         let Some(key) = key else { return };
-        let outside = key.starts_with('/')
-            || key.contains('\\')
-            || key.split('/').any(|part| part == ".." || part.is_empty());
-        if outside {
+        if is_outside(key) {
             notes
                 .error(
                     "wrong-key",
@@ -153,4 +150,12 @@ impl LockLowering<'_> {
                 );
         }
     }
+}
+
+/// Whether a path is none of a file in the fleet.
+pub(super) fn is_outside(path: &str) -> bool {
+    path.starts_with('-')
+        || path.contains('\\')
+        || path.contains("://")
+        || path.split('/').any(|part| part == ".." || part.is_empty())
 }

@@ -10,6 +10,7 @@ mod pools;
 mod raw;
 mod said;
 mod removal;
+mod sources;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -77,6 +78,15 @@ pub fn read_lock(source: &Source, notes: &mut Notes) -> Option<Lock> {
     let sound = own.errors() == 0;
     notes.append(own);
     sound.then_some(lock)
+}
+
+/// The address at which the engine reads the fleet, for others to see where it is; none where there is none, or where it
+/// carries a credential.
+pub fn published_source(definitions: &Definitions) -> Option<String> {
+    let spec = &definitions.fleet.as_ref()?.value.spec;
+    let own = spec.management_clusters.iter().filter_map(|one| one.source.as_ref());
+    let url = spec.source.iter().chain(own).find_map(|source| source.url.clone())?;
+    (!holds_credential(&url)).then_some(url)
 }
 
 /// What lowering looks things up in.

@@ -30,6 +30,7 @@ use crate::{note::Fault, tree::is_ours};
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
 pub use release::{NewRelease, ReleaseRun, Released};
+pub use released::TaggedCommit;
 pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.

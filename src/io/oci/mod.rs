@@ -237,6 +237,10 @@ struct Why(Error);
 
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Error::RegistryError { envelope, .. } = &self.0 {
+            let told: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
+            return write!(f, "the registry says: {}", told.join("; "));
+        }
         let mut text = self.0.to_string();
         let mut source = std::error::Error::source(&self.0);
         while let Some(cause) = source {

@@ -1,0 +1,80 @@
+//! Lowering where other repositories publish releases.
+
+use std::collections::BTreeSet;
+
+use super::{lock::is_outside, place_at};
+use crate::{
+    definition::{self as written, parse::Written},
+    model::{ReleaseRepository, ReleaseSource, StackId},
+    note::Notes,
+};
+
+/// The sources of releases, as far as they are sound.
+pub(super) fn lower(written: &Written<written::Fleet>, notes: &mut Notes) -> Vec<ReleaseSource> {
+    let releases = written.value.spec.releases.as_ref();
+    let sources = releases.and_then(|releases| releases.sources.as_deref()).unwrap_or_default();
+    let mut found: Vec<ReleaseSource> = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        let Some(lowered) = one(written, source, &at.to_string(), notes) else { continue };
+        if found.iter().any(|other| other.repository == lowered.repository) {
+            notes
+                .error(
+                    "duplicate",
+                    place_at(written, &["spec", "releases", "sources", &at.to_string(), "url"]),
+                    format!("`{}` is a source twice", lowered.repository),
+                )
+                .hint("keep one of them, with all of its `stacks`");
+        } else {
+            found.push(lowered);
+        }
+    }
+    found
+}
+
+fn one(
+    written: &Written<written::Fleet>,
+    source: &written::ReleaseSource,
+    at: &str,
+    notes: &mut Notes,
+) -> Option<ReleaseSource> {
+    let place = |key: &str| place_at(written, &["spec", "releases", "sources", at, key]);
+    let before = notes.errors();
+    let repository = ReleaseRepository::parse(&source.url)
+        .map_err(|told| {
+            let place = crate::note::Place { source: String::new(), ..place("url") };
+            notes.error("wrong-source", place, told).hint(
+                "a source is a whole repository: `oci://<registry>/<path>` or `git+https://<repository>`",
+            );
+        })
+        .ok();
+    if let Some(key) = source.key.as_deref() {
+        if is_outside(key) {
+            notes
+                .error("wrong-key", place("key"), format!("`{key}` is no path of a file in this fleet"))
+                .hint(
+                    "put the public key into the repository, and write its path from the root of the fleet",
+                );
+        } else if matches!(repository, Some(ReleaseRepository::Git(_))) {
+            notes
+                .error(
+                    "wrong-key",
+                    place("key"),
+                    "a key is for artifacts of a registry, and this is a git repository",
+                )
+                .hint("take `key` out; what is taken from git is held to the digest that the lock records");
+        }
+    }
+    let mut stacks = BTreeSet::new();
+    for stack in source.stacks.iter().flatten() {
+        match StackId::parse(stack) {
+            Some(stack) => drop(stacks.insert(stack)),
+            None => {
+                notes
+                    .error("wrong-name", place("stacks"), format!("`{stack}` is no stack"))
+                    .hint("a stack is written <provider>/<stack>, such as openstack/scs");
+            }
+        }
+    }
+    let repository = repository?;
+    (notes.errors() == before).then(|| ReleaseSource { repository, key: source.key.clone(), stacks })
+}
