@@ -123,6 +123,6 @@ mod tests {
         let (lock, notes) = read(&text);
         assert!(lock.is_none());
         let note = notes.iter().next().unwrap();
-        assert_eq!((note.code, note.place.as_ref().unwrap().line), ("wrong-value", 9), "{note:?}");
+        assert_eq!((note.code, note.place.as_ref().unwrap().line), ("wrong-value", 8), "{note:?}");
     }
 }

@@ -60,9 +60,9 @@ fn visit<T: Emit>(tree: &T, is_container: bool, images: &mut Images) {
 
 fn take_value<T: Emit>(value: &T, images: &mut Images) {
     match value.view() {
-        View::Scalar(Scalar::String(text) | Scalar::Literal(text) | Scalar::Verbatim(text)) => {
-            images.take(text);
-        }
+        View::Scalar(Scalar::String(text) | Scalar::Literal(text)) => images.take(text),
+        // Quotes are part of what is written as it is.
+        View::Scalar(Scalar::Verbatim(text)) => images.take(text.trim_matches(['"', '\''])),
         View::Scalar(Scalar::Expression(text)) => drop(images.unknown.insert(format!("${{{{ {text} }}}}"))),
         View::Scalar(_) | View::Sequence(_) | View::Mapping(_) => {}
     }

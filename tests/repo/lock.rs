@@ -118,3 +118,20 @@ fn a_chart_of_a_registry_is_held_to_its_digest_and_one_of_a_mirror_is_not() {
         "{mirrored}"
     );
 }
+
+#[test]
+fn what_the_cluster_stack_operator_cannot_be_told_is_refused_in_words_and_not_released() {
+    let sandbox = fleet();
+    let said = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
+    for word in [
+        "it makes no objects beside a Cluster",
+        "cluster.network.pods",
+        "stacks/test/tiny/addons/net/values.yaml",
+        "nothing was released",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+    assert!(!sandbox.has("out") && !sandbox.has(RELEASE));
+    let dry = ends(&sandbox, &[&CUT[..], &["--assets", "out", "--dry-run"]].concat(), 1);
+    assert!(dry.contains("cannot be told to the cluster stack operator"), "{dry}");
+}

@@ -2,8 +2,9 @@
 //! `tests/conformance/cmd/registry`, and `STACKLOOM_REGISTRY` names it; without it nothing is asked, and that is said.
 
 use std::{
+    collections::BTreeMap,
     fs,
-    io::{BufRead as _, BufReader, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     path::Path,
     process::{Child, Command, Output, Stdio},
 };
@@ -274,4 +275,105 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
     let moved = push(address, "charts/net", "1.1.0", "{\"name\":\"net\"}");
     let told = ends(&sandbox, &[], 1);
     assert!(told.contains(&digests[1]) && told.contains(&moved), "{told}");
+}
+
+/// A fleet whose stack says nothing that the cluster stack operator cannot be told.
+fn plain_fleet(repository: &str) -> Sandbox {
+    let sandbox = fleet_of(repository);
+    for folder in ["namespace", "cluster"] {
+        fs::remove_dir_all(sandbox.root.join("stacks/test/tiny").join(folder)).unwrap();
+    }
+    edit(
+        &sandbox,
+        "addons/net/values.yaml",
+        "pods: ${{ cluster.network.pods }}\n",
+        "template: '{{ .kept }}'\n",
+    );
+    edit(
+        &sandbox,
+        "cluster-class/templates.yaml",
+        "      image: ${{ images[0].name }}\n",
+        "      image: ${{ images[0].name }}\n      note: '{{ ds.meta_data.local_hostname }}'\n",
+    );
+    crate::release::commit(&sandbox, "plain");
+    sandbox
+}
+
+/// The files of an archive, as text.
+fn unpacked(path: &Path) -> BTreeMap<String, String> {
+    let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    let entries = archive.entries().unwrap().map(|entry| {
+        let mut entry = entry.unwrap();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        (entry.path().unwrap().display().to_string(), text)
+    });
+    entries.collect()
+}
+
+fn release(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
+    crate::release::ends(
+        sandbox,
+        &[&["release", "test/tiny", "--kubernetes", "1.35"], arguments].concat(),
+        code,
+    )
+}
+
+#[test]
+fn assets_are_those_that_the_cluster_stack_operator_reads() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = plain_fleet(&format!("http://{}/files", server.address));
+    let said = release(&sandbox, &["--assets", "out"], 0);
+    assert!(said.contains("5 assets"), "{said}");
+    let out = sandbox.root.join("out/test-tiny-1-35-v1");
+    let class = unpacked(&out.join("test-tiny-1-35-cluster-class-v1.tgz"));
+    assert!(class["test-tiny-1-35-cluster-class/Chart.yaml"].contains("version: v1"));
+    let machine = &class["test-tiny-1-35-cluster-class/templates/testmachinetemplate.yaml"];
+    assert!(machine.contains("{{ \"{{\" }} ds.meta_data.local_hostname }}"), "{machine}");
+    let addons = unpacked(&out.join("test-tiny-1-35-cluster-addon-v1.tgz"));
+    assert!(addons["net/Chart.yaml"].contains("version: 1.1.0"));
+    let values = &addons["net/overwrite.yaml"];
+    assert!(values.starts_with("values: |\n  cluster: {{ .Cluster.metadata.name | quote }}\n"), "{values}");
+    assert!(values.contains("{{ \"{{\" }} .kept }}"), "{values}");
+    assert!(addons["notes/templates/000.yaml"].contains("{{ .Values.clusterName | quote }}"));
+    let stages = fs::read_to_string(out.join("clusteraddon.yaml")).unwrap();
+    assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
+    assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));
+    // Nothing changed: the same release, and the same bytes.
+    let said = release(&sandbox, &["--assets", "again"], 0);
+    assert!(said.contains("nothing to release"), "{said}");
+    for entry in fs::read_dir(&out).unwrap() {
+        let name = entry.unwrap().file_name();
+        let again = sandbox.root.join("again/test-tiny-1-35-v1").join(&name);
+        assert_eq!(fs::read(out.join(&name)).unwrap(), fs::read(again).unwrap(), "{}", name.display());
+    }
+    keep_for_helm(&out);
+}
+
+/// Hands the assets to whoever reads them with helm and the operator's own code: `.ci/run`.
+fn keep_for_helm(out: &Path) {
+    let Some(folder) = std::env::var_os("STACKLOOM_ASSETS") else { return };
+    let folder = Path::new(&folder).join("cluster-stacks/test-tiny-1-35-v1");
+    fs::create_dir_all(&folder).unwrap();
+    for entry in fs::read_dir(out).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+    }
+}
+
+#[test]
+fn assets_that_are_not_what_was_locked_are_not_made_and_nothing_is_released() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = plain_fleet(&format!("http://{}/files", server.address));
+    ends(&sandbox, &[], 0);
+    crate::release::commit(&sandbox, "lock");
+    publish(files.path(), &["1.0.0", "1.1.0"], "other", None);
+    let said = release(&sandbox, &["--assets", "out"], 4);
+    assert!(said.contains("the release was made when it was"), "{said}");
+    assert!(!sandbox.has("out") && !sandbox.has("generated/releases/test-tiny-1-35-v1"));
 }
