@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release tag                        make missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
+    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release docker/scs --assets out    also write what the cluster stack operator takes\n  stackloom release tag                        make missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
 )]
 pub(super) struct Args {
     #[command(subcommand)]

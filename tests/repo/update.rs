@@ -350,17 +350,19 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
         let again = sandbox.root.join("again/test-tiny-1-35-v1").join(&name);
         assert_eq!(fs::read(out.join(&name)).unwrap(), fs::read(again).unwrap(), "{}", name.display());
     }
-    keep_for_helm(&out);
+    keep_for_helm(&out, &sandbox.root.join("generated/releases/test-tiny-1-35-v1/cluster-class"));
 }
 
-/// Hands the assets to whoever reads them with helm and the operator's own code: `.ci/run`.
-fn keep_for_helm(out: &Path) {
-    let Some(folder) = std::env::var_os("STACKLOOM_ASSETS") else { return };
-    let folder = Path::new(&folder).join("cluster-stacks/test-tiny-1-35-v1");
-    fs::create_dir_all(&folder).unwrap();
-    for entry in fs::read_dir(out).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+/// Hands the assets, and the class of their release, to `tests/conformance/cmd/assets`, which reads them with helm.
+fn keep_for_helm(assets: &Path, class: &Path) {
+    let Some(root) = std::env::var_os("STACKLOOM_ASSETS") else { return };
+    for (from, to) in [(assets, "test-tiny-1-35-v1"), (class, "cluster-class")] {
+        let folder = Path::new(&root).join(to);
+        fs::create_dir_all(&folder).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
     }
 }
 
