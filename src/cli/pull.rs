@@ -55,7 +55,7 @@ struct Fetched {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let Some(model) = model(&world, &mut notes)? else { return ended(Exit::Input, &notes, printer) };
+    let Some(model) = model(&world, &mut notes)? else { return Ok(ended(Exit::Input, &notes, printer)) };
     let mut fetched = Vec::new();
     for source in &args.sources {
         printer.talk(&format!("fetching {source}"));
@@ -63,7 +63,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         fetched.extend(fetch(source, keys, &world, &mut notes)?);
     }
     if notes.errors() > 0 {
-        return ended(Exit::Input, &notes, printer);
+        return Ok(ended(Exit::Input, &notes, printer));
     }
     // Locked only now: whoever commits meanwhile need not wait for the network.
     let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Ok(taken) => taken,
         Err(failure) => {
             let exit = input_or_world(failure)?;
-            return ended(exit, &notes, printer);
+            return Ok(ended(exit, &notes, printer));
         }
     };
     let found;
@@ -87,7 +87,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         check_here(one, taken, repository, &lock, &world, &mut notes)?;
     }
     if notes.errors() > 0 {
-        return ended(Exit::Input, &notes, printer);
+        return Ok(ended(Exit::Input, &notes, printer));
     }
     let commit = commit(&fetched, &taken, lock, run)?;
     printer.notes(&notes);
@@ -111,11 +111,11 @@ fn describe(taken: &Taken, one: &Fetched) -> serde_json::Value {
     })
 }
 
-fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Done {
+fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Exit {
     printer.notes(notes);
     printer.talk("nothing was taken");
     printer.document(exit, notes, json!({}));
-    Ok(exit)
+    exit
 }
 
 /// The fleet as it is meant: it may ask for keys, so one that is at fault is none to go on with.
