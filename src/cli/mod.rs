@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
 mod affects;
+mod assets;
 mod check;
 mod explain;
 mod complete;

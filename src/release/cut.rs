@@ -1,7 +1,10 @@
 //! Cutting: which stacks and minors have another content than their last release of a channel, and what their next one
 //! is: its version, those of its components, what changed and what that means.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     Component, Components, Difference, History, Impact, Release, Releases,
@@ -46,6 +49,8 @@ pub struct Considered {
     pub kubernetes: KubernetesVersion,
     /// The last release of the channel.
     pub last: Option<String>,
+    /// What that one is.
+    pub standing: Option<Arc<Release>>,
     /// The next one; none if nothing changed.
     pub cut: Option<Cut>,
 }
@@ -95,7 +100,9 @@ pub fn cut(
             },
         };
         let (stack, kubernetes) = (head.stack.clone(), head.kubernetes.clone());
-        all.push(Considered { stack, kubernetes, last: last.map(|last| last.name.clone()), cut });
+        let last = last.map(|last| last.name.clone());
+        let standing = last.as_ref().and_then(|name| releases.named.get(name)).cloned();
+        all.push(Considered { stack, kubernetes, last, standing, cut });
     }
     all
 }

@@ -5,6 +5,7 @@
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
 mod artifact;
+mod assets;
 mod catalogue;
 mod class;
 mod content;
@@ -32,6 +33,7 @@ use std::{
 use semver::Version;
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
+pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;

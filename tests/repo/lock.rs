@@ -1,7 +1,7 @@
 //! `stackloom.lock` and releases: what a release records, what is no content of it, and a lock that says otherwise.
 
 use crate::{
-    release::{commit, ends, fleet},
+    release::{commit, edit, ends, fleet},
     sandbox::Sandbox,
 };
 
@@ -86,4 +86,35 @@ fn no_lock_is_nothing_to_speak_of() {
     let sandbox = fleet();
     let said = ends(&sandbox, &["check"], 0);
     assert!(!said.contains("lock") && !said.contains("warning"), "{said}");
+}
+
+#[test]
+fn a_chart_of_a_registry_is_held_to_its_digest_and_one_of_a_mirror_is_not() {
+    let sandbox = fleet();
+    edit(
+        &sandbox,
+        "addons/net/addon.yaml",
+        "https://charts.example.org/",
+        "oci://registry.example.org/charts",
+    );
+    lock(&sandbox, 'a', None);
+    let text = sandbox.read("stackloom.lock").unwrap();
+    sandbox.write(
+        "stackloom.lock",
+        text.replace("https://charts.example.org", "oci://registry.example.org/charts"),
+    );
+    let sources = || {
+        ends(&sandbox, &["generate"], 0);
+        let folder = std::fs::read_dir(sandbox.root.join("generated/management/mgmt/flux/charts")).unwrap();
+        folder.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect::<String>()
+    };
+    assert!(sources().contains(&format!("digest: {}", digest('a'))));
+    let fleet = sandbox.read("stackloom.yaml").unwrap();
+    let mirrors = "      mirrors: {'oci://registry.example.org': 'oci://mirror.example.org'}\n";
+    sandbox.write("stackloom.yaml", format!("{}\n{mirrors}", fleet.trim_end()));
+    let mirrored = sources();
+    assert!(
+        mirrored.contains("oci://mirror.example.org/charts/net") && !mirrored.contains("digest"),
+        "{mirrored}"
+    );
 }

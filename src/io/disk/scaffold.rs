@@ -15,12 +15,18 @@ pub fn exists(path: &Path) -> Result<bool, Fault> {
 
 /// Writes a file, and the folders that lead to it; a file of that name is replaced.
 pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// The same, of bytes.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| {
             Fault::because(format!("cannot make the folder `{}`", folder.display()), error)
         })?;
     }
-    fs::write(path, text).map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
+    fs::write(path, bytes)
+        .map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
 /// What a file holds; none if there is none.

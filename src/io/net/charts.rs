@@ -61,14 +61,17 @@ struct Repository<'a> {
     login: Option<Login>,
 }
 
+/// The digest that an index says.
+fn said(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
+    let text = entry.digest.as_deref().filter(|text| !text.is_empty());
+    let text = text.map(|text| format!("sha256:{}", text.trim_start_matches("sha256:")));
+    text.map(|text| known(&text, &key.to_string())).transpose()
+}
+
 fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fault> {
     let address = &question.repository;
-    let wrong = |error| {
-        Fault::because(format!("`{address}` is no address"), error).hint("look at `chart.repository`")
-    };
     let http = Http::open()?;
-    let base = Url::parse(&format!("{address}/")).map_err(wrong)?;
-    let repository = Repository { http: &http, login: helm::login(address)?, base };
+    let repository = Repository::open(address, &http)?;
     let names: BTreeSet<&str> = question.charts.keys().map(String::as_str).collect();
     let index = repository.index(&names)?;
     for (name, versions) in &question.charts {
@@ -97,7 +100,14 @@ fn exact(text: &str) -> Option<Version> {
     Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
-impl Repository<'_> {
+impl<'a> Repository<'a> {
+    fn open(address: &str, http: &'a Http) -> Result<Self, Fault> {
+        let base = Url::parse(&format!("{address}/")).map_err(|error| {
+            Fault::because(format!("`{address}` is no address"), error).hint("look at `chart.repository`")
+        })?;
+        Ok(Self { http, login: helm::login(address)?, base })
+    }
+
     fn index<'n>(&self, names: &BTreeSet<&'n str>) -> Result<BTreeMap<&'n str, Vec<IndexEntry>>, Fault> {
         let url = self.join("index.yaml")?;
         let bytes = self.http.get(&url, INDEX_LIMIT, self.login.as_ref())?;
@@ -116,15 +126,9 @@ impl Repository<'_> {
         entry: &IndexEntry,
         locked: Option<&Digest>,
     ) -> Result<FoundChart, Fault> {
-        let said = match entry.digest.as_deref().filter(|text| !text.is_empty()) {
-            Some(text) => {
-                Some(known(&format!("sha256:{}", text.trim_start_matches("sha256:")), &key.to_string())?)
-            }
-            None => None,
-        };
-        let digest = match said {
+        let digest = match said(entry, key)? {
             Some(said) if Some(&said) == locked => said,
-            said => self.download(key, entry, said)?,
+            said => self.download(key, entry, said.as_ref())?.0,
         };
         let images = match &entry.images {
             Some(text) => named_images(text, key)?,
@@ -133,13 +137,13 @@ impl Repository<'_> {
         Ok(FoundChart { digest, images: Some(images) })
     }
 
-    /// The digest of the archive, which must be what the index says, if it says anything.
+    /// The archive, which must be what the index says, if it says anything.
     fn download(
         &self,
         key: &ChartVersion,
         entry: &IndexEntry,
-        said: Option<Digest>,
-    ) -> Result<Digest, Fault> {
+        said: Option<&Digest>,
+    ) -> Result<(Digest, Vec<u8>), Fault> {
         let Some(address) = entry.urls.first() else {
             return Err(Fault::new(format!("the index says no address for {key}"))
                 .hint("ask those who publish it to make the index anew"));
@@ -155,11 +159,11 @@ impl Repository<'_> {
         let bytes = self.http.get(&url, CHART_LIMIT, self.login.as_ref().filter(|_| own))?;
         let found = known(&sha256(&bytes), &key.to_string())?;
         match said {
-            Some(said) if said != found => {
+            Some(said) if *said != found => {
                 Err(Fault::new(format!("the archive of {key} is `{found}`, and its index says `{said}`"))
                     .hint("the repository, or something on the way to it, changed it: nothing was taken"))
             }
-            _ => Ok(found),
+            _ => Ok((found, bytes)),
         }
     }
 
@@ -183,18 +187,14 @@ fn in_registry(
     versions: &BTreeMap<Version, Option<Digest>>,
     answer: &mut Answer,
 ) -> Result<(), Fault> {
-    let address = format!("{}/{}", chart.repository, chart.name);
-    let repository = OciRepository::parse(&address)
-        .map_err(|why| Fault::new(why).hint("look at `chart.repository` and `chart.name`"))?;
+    let repository = oci_repository(chart)?;
     let registry = Registry::open(&repository)?;
     let tags = registry.tags()?;
     let available = tags.iter().filter_map(|tag| Version::parse(&tag.replacen('_', "+", 1)).ok());
     answer.found.available.insert(chart.clone(), available.collect());
     for (version, locked) in versions {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
-        // A tag holds no plus sign; Helm writes an underscore there.
-        let tag = version.to_string().replace('+', "_");
-        match in_manifest(&registry, &key, &tag, locked.as_ref()) {
+        match in_manifest(&registry, &key, &tag(version), locked.as_ref()) {
             Ok(Some(found)) => drop(answer.found.charts.insert(key, found)),
             Ok(None) => drop(answer.found.missing.insert(key)),
             Err(fault) => answer.faults.push(fault),
@@ -219,10 +219,7 @@ fn in_manifest(
     };
     let manifest = registry.manifest(digest.as_str())?;
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).map_err(|_| wrong())?;
-    let config = &manifest["config"];
-    let size = config["size"].as_u64().and_then(|size| usize::try_from(size).ok());
-    let size = size.filter(|size| *size <= DESCRIPTION_LIMIT).ok_or_else(wrong)?;
-    let layer = Layer { digest: config["digest"].as_str().ok_or_else(wrong)?.to_owned(), size };
+    let layer = described(&manifest["config"], DESCRIPTION_LIMIT).ok_or_else(wrong)?;
     let description = registry.layer(digest.as_str(), &layer)?;
     let description: serde_json::Value = serde_json::from_slice(&description).map_err(|_| wrong())?;
     let images = match description["annotations"][IMAGES].as_str() {
@@ -230,4 +227,76 @@ fn in_manifest(
         None => BTreeSet::new(),
     };
     Ok(Some(FoundChart { digest, images: Some(images) }))
+}
+
+/// The layer of a chart that holds its archive.
+const ARCHIVE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
+/// The archive of a chart, which must be what was locked, if anything was.
+pub fn chart_archive(key: &ChartVersion, locked: Option<&Digest>) -> Result<Vec<u8>, Fault> {
+    let (found, bytes) = if key.chart.repository.starts_with("oci://") {
+        archive_in_registry(key, locked)?
+    } else {
+        archive_in_repository(key)?
+    };
+    match locked {
+        Some(locked) if *locked != found => {
+            Err(Fault::new(format!("{key} is `{found}`, and the release was made when it was `{locked}`"))
+                .hint("something else was published under the same version: ask those who did"))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+fn missing(key: &ChartVersion) -> Fault {
+    Fault::new(format!("there is no {key}")).hint("look at the repository, and at the versions of the addon")
+}
+
+fn archive_in_repository(key: &ChartVersion) -> Result<(Digest, Vec<u8>), Fault> {
+    let http = Http::open()?;
+    let repository = Repository::open(&key.chart.repository, &http)?;
+    let index = repository.index(&BTreeSet::from([key.chart.name.as_str()]))?;
+    let mut entries = index.values().flatten();
+    let entry = entries.find(|entry| exact(&entry.version).as_ref() == Some(&key.version));
+    let entry = entry.ok_or_else(|| missing(key))?;
+    repository.download(key, entry, said(entry, key)?.as_ref())
+}
+
+fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(Digest, Vec<u8>), Fault> {
+    let repository = oci_repository(&key.chart)?;
+    let registry = Registry::open(&repository)?;
+    let digest = match locked {
+        Some(digest) => digest.clone(),
+        None => {
+            let text = registry.digest_of(&tag(&key.version))?.ok_or_else(|| missing(key))?;
+            known(&text, &key.to_string())?
+        }
+    };
+    let wrong = || {
+        Fault::new(format!("`{digest}` is no manifest of a chart")).hint("look at what is published there")
+    };
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&registry.manifest(digest.as_str())?).map_err(|_| wrong())?;
+    let layers = manifest["layers"].as_array().into_iter().flatten();
+    let layer = layers.into_iter().find(|layer| layer["mediaType"] == ARCHIVE).ok_or_else(wrong)?;
+    let layer = described(layer, CHART_LIMIT).ok_or_else(wrong)?;
+    let bytes = registry.layer(digest.as_str(), &layer)?;
+    Ok((digest, bytes))
+}
+
+/// Something that a manifest describes, if it is not too long.
+fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
+    let size = usize::try_from(descriptor["size"].as_u64()?).ok().filter(|size| *size <= limit)?;
+    Some(Layer { digest: descriptor["digest"].as_str()?.to_owned(), size })
+}
+
+/// The tag of a version: it holds no plus sign, and Helm writes an underscore there.
+fn tag(version: &Version) -> String {
+    version.to_string().replace('+', "_")
+}
+
+fn oci_repository(chart: &Chart) -> Result<OciRepository, Fault> {
+    let address = format!("{}/{}", chart.repository, chart.name);
+    OciRepository::parse(&address)
+        .map_err(|why| Fault::new(why).hint("look at `chart.repository` and `chart.name`"))
 }

@@ -11,7 +11,7 @@ mod images;
 
 use crate::{lock::Found, note::Fault};
 
-pub use charts::{ChartQuestion, charts};
+pub use charts::{ChartQuestion, chart_archive, charts};
 pub use images::image;
 
 /// What was found, and what could not be asked.

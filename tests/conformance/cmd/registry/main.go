@@ -22,6 +22,7 @@ import (
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"
+	"github.com/sirupsen/logrus"
 )
 
 const settings = `
@@ -59,6 +60,7 @@ func run(files, login string) error {
 			return err
 		}
 	}
+	logrus.SetOutput(io.Discard)
 	config, err := configuration.Parse(strings.NewReader(settings))
 	if err != nil {
 		return err
