@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Printer,
+    Exit, Printer,
     printer::{counted, whole},
 };
 use crate::{
@@ -20,7 +20,7 @@ struct Found {
 }
 
 /// Looks at every source. One that does not answer hides none of the others.
-pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Done {
+pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Exit {
     let mut exit = Exit::Done;
     let mut sources = Vec::new();
     for source in &catalogue.sources {
@@ -48,7 +48,7 @@ pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Do
         printer.result("no source of releases: `spec.releases.sources` in stackloom.yaml lists them");
     }
     printer.document(exit, notes, json!({ "sources": sources }));
-    Ok(exit)
+    exit
 }
 
 fn look(source: &ReleaseSource, catalogue: &Catalogue) -> Result<Vec<Found>, Fault> {

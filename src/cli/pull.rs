@@ -48,22 +48,29 @@ pub(super) struct Args {
 struct Fetched {
     arrival: Arrival,
     from: ReleaseAddress,
-    keys: BTreeSet<String>,
+    signature: Signature,
     commit: Option<String>,
+}
+
+/// What an artifact must be signed with.
+#[derive(Clone, Debug)]
+struct Signature {
+    keys: BTreeSet<String>,
+    with_log: bool,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let Some(model) = model(&world, &mut notes)? else { return ended(Exit::Input, &notes, printer) };
+    let Some(model) = model(&world, &mut notes)? else { return Ok(ended(Exit::Input, &notes, printer)) };
     let mut fetched = Vec::new();
     for source in &args.sources {
         printer.talk(&format!("fetching {source}"));
-        let keys = keys(args, source, &model);
-        fetched.extend(fetch(source, keys, &world, &mut notes)?);
+        let signature = signature(args, source, &model);
+        fetched.extend(fetch(source, signature, &world, &mut notes)?);
     }
     if notes.errors() > 0 {
-        return ended(Exit::Input, &notes, printer);
+        return Ok(ended(Exit::Input, &notes, printer));
     }
     // Locked only now: whoever commits meanwhile need not wait for the network.
     let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
@@ -72,7 +79,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Ok(taken) => taken,
         Err(failure) => {
             let exit = input_or_world(failure)?;
-            return ended(exit, &notes, printer);
+            return Ok(ended(exit, &notes, printer));
         }
     };
     let found;
@@ -87,7 +94,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         check_here(one, taken, repository, &lock, &world, &mut notes)?;
     }
     if notes.errors() > 0 {
-        return ended(Exit::Input, &notes, printer);
+        return Ok(ended(Exit::Input, &notes, printer));
     }
     let commit = commit(&fetched, &taken, lock, run)?;
     printer.notes(&notes);
@@ -107,15 +114,15 @@ fn describe(taken: &Taken, one: &Fetched) -> serde_json::Value {
         "source": one.arrival.source,
         "digest": digest,
         "new": digest.is_some(),
-        "keys": one.keys,
+        "keys": one.signature.keys,
     })
 }
 
-fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Done {
+fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Exit {
     printer.notes(notes);
     printer.talk("nothing was taken");
     printer.document(exit, notes, json!({}));
-    Ok(exit)
+    exit
 }
 
 /// The fleet as it is meant: it may ask for keys, so one that is at fault is none to go on with.
@@ -125,22 +132,24 @@ fn model(world: &Workspace, notes: &mut Notes) -> Result<Option<Model>, Fault> {
     Ok(definition::lower(&definitions, &input, &generate::program_version(), notes).ok())
 }
 
-/// The keys that a source must be signed with.
-fn keys(args: &Args, source: &ReleaseAddress, model: &Model) -> BTreeSet<String> {
+/// What a source must be signed with.
+fn signature(args: &Args, source: &ReleaseAddress, model: &Model) -> Signature {
     let repository = source.repository();
-    let configured = model.fleet.release_sources.iter().filter(|one| one.repository == repository);
-    configured.filter_map(|one| one.key.clone()).chain(args.key.clone()).collect()
+    let configured = model.fleet.release_sources.iter().find(|one| one.repository == repository);
+    let key = configured.and_then(|one| one.key.clone());
+    let with_log = configured.is_none_or(|one| one.transparency_log);
+    Signature { keys: key.into_iter().chain(args.key.clone()).collect(), with_log }
 }
 
 fn fetch(
     source: &ReleaseAddress,
-    keys: BTreeSet<String>,
+    signature: Signature,
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Option<Fetched>, Fault> {
     match source {
         ReleaseAddress::Git { url, tag } => {
-            if let Some(key) = keys.first() {
+            if let Some(key) = signature.keys.first() {
                 notes
                     .error(
                         "wrong-key",
@@ -153,15 +162,15 @@ fn fetch(
             let fetched = fetch_release(url, tag)?;
             let Some(files) = texts(fetched.files, source, notes) else { return Ok(None) };
             let arrival = Arrival { source: source.to_string(), files };
-            Ok(Some(Fetched { arrival, from: source.clone(), keys, commit: Some(fetched.commit) }))
+            Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: Some(fetched.commit) }))
         }
         ReleaseAddress::Oci { repository, tag, digest: None } => {
             note_without_digest(repository, tag.as_deref(), notes)?;
             Ok(None)
         }
         ReleaseAddress::Oci { repository, digest: Some(digest), .. } => {
-            for key in &keys {
-                cosign::verify(world.root(), key, repository, digest)?;
+            for key in &signature.keys {
+                cosign::verify(world.root(), key, signature.with_log, repository, digest)?;
             }
             let pinned = ReleaseAddress::Oci {
                 repository: repository.clone(),
@@ -171,7 +180,7 @@ fn fetch(
             match held(&Registry::open(repository)?, digest)? {
                 Ok(files) => {
                     let arrival = Arrival { source: pinned.to_string(), files };
-                    Ok(Some(Fetched { arrival, from: source.clone(), keys, commit: None }))
+                    Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: None }))
                 }
                 Err(told) => {
                     notes
@@ -269,9 +278,9 @@ fn check_here(
             .hint(format!("a name never means two things: look at it with `git show {name}`"));
     }
     let locked = lock.releases.get(name).and_then(|locked| locked.key.as_ref());
-    match (locked.filter(|key| !one.keys.contains(*key)), &one.from) {
+    match (locked.filter(|key| !one.signature.keys.contains(*key)), &one.from) {
         (Some(key), ReleaseAddress::Oci { repository, digest: Some(digest), .. }) => {
-            cosign::verify(world.root(), key, repository, digest)
+            cosign::verify(world.root(), key, one.signature.with_log, repository, digest)
         }
         (Some(key), _) => {
             notes
@@ -301,7 +310,7 @@ fn commit(
         let Taken::New { release, digest } = taken else { continue };
         let name = release.name.clone();
         let before = lock.releases.get(&name).and_then(|locked| locked.key.clone());
-        let key = before.or_else(|| one.keys.first().cloned());
+        let key = before.or_else(|| one.signature.keys.first().cloned());
         let signed = key.as_ref().map(|key| format!("signed with {key}"));
         let source = one.arrival.source.clone();
         let digest_of = Digest::new(digest).ok_or_else(|| {
@@ -330,7 +339,7 @@ fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>,
         match taken {
             Taken::There(name) => printer.result(&format!("{name} is here already, with the same content")),
             Taken::New { release, digest } => {
-                let keys: Vec<_> = one.keys.iter().map(String::as_str).collect();
+                let keys: Vec<_> = one.signature.keys.iter().map(String::as_str).collect();
                 let signed = if keys.is_empty() {
                     String::new()
                 } else {
@@ -338,7 +347,8 @@ fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>,
                 };
                 printer.result(&format!("{} from {}{signed}", release.name, one.arrival.source));
                 printer.result(&format!("  Kubernetes {}, folder {digest}", release.kubernetes));
-                if one.keys.is_empty() && matches!(one.from.repository(), ReleaseRepository::Git(_)) {
+                if one.signature.keys.is_empty() && matches!(one.from.repository(), ReleaseRepository::Git(_))
+                {
                     let commit = one.commit.as_deref().unwrap_or_default();
                     printer.result(&format!("  the tag is the commit {commit}"));
                 }

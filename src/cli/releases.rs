@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     if args.check {
         printer.notes(&notes);
-        return newer::run(&catalogue, &notes, printer);
+        return Ok(newer::run(&catalogue, &notes, printer));
     }
     let git = FromGit::read(&world, &catalogue)?;
     printer.notes(&notes);

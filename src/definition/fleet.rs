@@ -79,6 +79,9 @@ pub struct ReleaseSource {
     /// verifies it when a release is pulled.
     #[schemars(length(min = 1, max = 512))]
     pub key: Option<String>,
+    /// Whether a signature must be in cosign's transparency log; it must where nothing is said. `false` is for closed
+    /// networks, whose signatures are in none: then the key alone counts.
+    pub transparency_log: Option<bool>,
     /// The stacks of interest, as `<provider>/<stack>`; all where nothing is said.
     #[schemars(length(min = 1))]
     pub stacks: Option<Vec<String>>,

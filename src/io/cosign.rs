@@ -5,8 +5,15 @@ use std::{path::Path, process::Command};
 use super::program;
 use crate::{model::OciRepository, note::Fault};
 
-/// Has `cosign` verify that an artifact was signed with the private half of a key, a file below the root of the fleet.
-pub fn verify(root: &Path, key: &str, repository: &OciRepository, digest: &str) -> Result<(), Fault> {
+/// Has `cosign` verify that an artifact was signed with the private half of a key, a file below the root of the fleet; and
+/// that this is in the transparency log, unless the key alone counts.
+pub fn verify(
+    root: &Path,
+    key: &str,
+    with_log: bool,
+    repository: &OciRepository,
+    digest: &str,
+) -> Result<(), Fault> {
     let image = repository.image(digest);
     if !root.join(key).is_file() {
         return Err(Fault::new(format!("there is no key `{key}`, with which `{image}` must be signed"))
@@ -14,6 +21,9 @@ pub fn verify(root: &Path, key: &str, repository: &OciRepository, digest: &str) 
     }
     let mut command = Command::new("cosign");
     command.current_dir(root).args(["verify", "--key", key]);
+    if !with_log {
+        command.arg("--insecure-ignore-tlog");
+    }
     if repository.is_local() {
         command.arg("--allow-http-registry");
     }
@@ -26,5 +36,6 @@ pub fn verify(root: &Path, key: &str, repository: &OciRepository, digest: &str) 
     }
     Err(Fault::new(format!("`{image}` has no signature of the key `{key}`: {}", program::words(&output)))
         .hint(format!("nothing was taken; `cosign verify --key {key} {image}` says it again"))
+        .hint("where signatures are in no transparency log, the source in stackloom.yaml says so: `transparencyLog: false`")
         .hint("ask whoever publishes it for a signature, or for the key that it is signed with"))
 }

@@ -23,6 +23,8 @@ pub struct ReleaseSource {
     pub repository: ReleaseRepository,
     /// The public key that artifacts must be signed with, as a path from the root of the fleet.
     pub key: Option<String>,
+    /// Whether a signature must be in cosign's transparency log.
+    pub transparency_log: bool,
     /// The stacks of interest; all where there is none.
     pub stacks: BTreeSet<StackId>,
 }

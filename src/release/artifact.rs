@@ -182,8 +182,11 @@ mod tests {
         ])
     }
 
+    /// The path, kind and content of an entry.
+    type Made<'a> = (&'a str, EntryType, &'a [u8]);
+
     /// An archive with entries that [`pack`] would not make.
-    fn made(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
+    fn made(entries: &[Made<'_>]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
         for (path, kind, bytes) in entries {
             let mut header = Header::new_ustar();
@@ -232,7 +235,7 @@ mod tests {
     #[test]
     fn what_no_release_holds_is_refused_by_name() {
         let regular = EntryType::Regular;
-        let cases: [(&[(&str, EntryType, &[u8])], &str); 14] = [
+        let cases: [(&[Made<'_>], &str); 14] = [
             (&[("../a", regular, b"x")], "`../a`"),
             (&[("/etc/a", regular, b"x")], "`/etc/a`"),
             (&[("a//b", regular, b"x")], "`a//b`"),

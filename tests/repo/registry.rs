@@ -362,8 +362,15 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     let (code, told) = pull(&[&source]);
     assert!(code == Some(0) && told.contains("signed with keys/releases.pub"), "{told}");
     assert!(to.read("stackloom.lock").unwrap().contains("key: keys/releases.pub"));
+    to.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let text = to.read("stackloom.yaml").unwrap();
+    to.write("stackloom.yaml", text + "        transparencyLog: false\n");
+    commit(&to, "a closed network");
+    assert_eq!(pull(&[&source]).0, Some(0));
     let image = source.strip_prefix("oci://").unwrap();
     let called = fs::read_to_string(to.outside().join("called")).unwrap();
-    let expected = format!("verify --key keys/releases.pub --allow-http-registry {image}");
-    assert!(called.lines().count() == 2 && called.lines().all(|line| line == expected), "{called}");
+    let with_log = format!("verify --key keys/releases.pub --allow-http-registry {image}");
+    let without =
+        format!("verify --key keys/releases.pub --insecure-ignore-tlog --allow-http-registry {image}");
+    assert_eq!(called.lines().collect::<Vec<_>>(), [&with_log, &with_log, &without]);
 }

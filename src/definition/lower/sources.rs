@@ -64,6 +64,15 @@ fn one(
                 .hint("take `key` out; what is taken from git is held to the digest that the lock records");
         }
     }
+    if source.key.is_none() && source.transparency_log.is_some() {
+        notes
+            .error(
+                "wrong-key",
+                place("transparencyLog"),
+                "`transparencyLog` is about signatures, and there is no `key`",
+            )
+            .hint("add the `key` that artifacts are signed with, or take this out");
+    }
     let mut stacks = BTreeSet::new();
     for stack in source.stacks.iter().flatten() {
         match StackId::parse(stack) {
@@ -76,5 +85,6 @@ fn one(
         }
     }
     let repository = repository?;
-    (notes.errors() == before).then(|| ReleaseSource { repository, key: source.key.clone(), stacks })
+    let (key, transparency_log) = (source.key.clone(), source.transparency_log.unwrap_or(true));
+    (notes.errors() == before).then_some(ReleaseSource { repository, key, transparency_log, stacks })
 }

@@ -84,7 +84,7 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Fault> {
     ] {
         command.env_remove(name);
     }
-    command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+    command.env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
     program::spoken(command, b"")
         .map_err(|fault| fault.hint("releases of other repositories are fetched with git: install it"))
 }

@@ -30,10 +30,10 @@ use crate::{
 };
 
 /// How long a question may take.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// How long an archive may take.
-const TRANSFER: Duration = Duration::from_secs(600);
+const TRANSFER: Duration = Duration::from_mins(10);
 
 /// How long a connection may take, and a pause in an answer.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -123,7 +123,7 @@ impl Registry {
         }
     }
 
-    /// Has a tag name an artifact, if it names nothing yet. What it names else is none of this function's business.
+    /// Has a tag name an artifact. Whoever calls has looked at what it names before: a registry overwrites without a word.
     pub fn push(&self, tag: &str, artifact: &Artifact) -> Result<Pushed, Fault> {
         if self.digest_of(tag)?.as_deref() == Some(&artifact.digest) {
             return Ok(Pushed::There);
