@@ -158,7 +158,9 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     tell(args, &considered, commit.as_deref(), &tags, printer);
     if let Some(folder) = &args.assets {
         let told = assets::write(&global.directory.join(folder), &assets)?;
-        told.iter().for_each(|line| printer.result(line));
+        for line in &told {
+            printer.result(line);
+        }
     }
     let mut document = document(&considered, commit.as_deref(), &tags);
     document["assets"] = assets.iter().map(|(folder, _)| folder.as_str()).collect();

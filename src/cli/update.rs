@@ -141,7 +141,9 @@ fn all<T: Sync>(
     });
     progress.end();
     let mut whole = Answer::default();
-    answers.into_iter().for_each(|answer| whole.extend(answer));
+    for answer in answers {
+        whole.extend(answer);
+    }
     whole
 }
 

@@ -30,7 +30,8 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
         let Ok(program) = std::env::var("STACKLOOM_REGISTRY") else {
-            println!("skipped: STACKLOOM_REGISTRY names no program of `tests/conformance/cmd/registry`");
+            let skipped = "skipped: STACKLOOM_REGISTRY names no program of `tests/conformance/cmd/registry`";
+            writeln!(std::io::stdout(), "{skipped}").unwrap();
             return None;
         };
         let mut child = Command::new(program)
@@ -73,11 +74,12 @@ fn publish(folder: &Path, versions: &[&str], salt: &str, image: Option<&str>) ->
         let images = image.map(|image| {
             format!("    annotations:\n      artifacthub.io/images: |\n        - name: net\n          image: {image}\n")
         });
-        index += &format!(
+        let entry = format!(
             "  - apiVersion: v2\n    appVersion: 1.10\n    name: net\n    version: {version}\n    digest: {}\n    urls: [net-{version}.tgz]\n{}",
             digest.trim_start_matches("sha256:"),
             images.unwrap_or_default()
         );
+        index.push_str(&entry);
         digests.push(digest);
     }
     fs::write(folder.join("index.yaml"), index).unwrap();

@@ -58,7 +58,7 @@ impl LockLowering<'_> {
                 Chart { repository: one.repository.trim_end_matches('/').to_owned(), name: one.name.clone() };
             let locked = LockedChart { digest, replaces, images, origin: self.origin(&path) };
             let key = ChartVersion { chart, version };
-            self.put(&mut charts, key.to_string(), key, locked, &path, notes);
+            self.put(&mut charts, &key.to_string(), key, locked, &path, notes);
         }
         charts
     }
@@ -74,7 +74,7 @@ impl LockLowering<'_> {
             let at = at.to_string();
             let path = [base, &[at.as_str()]].concat();
             let Some(digest) = Digest::new(&one.digest) else { continue };
-            self.put(&mut images, one.image.clone(), one.image.clone(), digest, &path, notes);
+            self.put(&mut images, &one.image, one.image.clone(), digest, &path, notes);
         }
         images
     }
@@ -103,7 +103,7 @@ impl LockLowering<'_> {
                 key: one.key.clone(),
                 origin: self.origin(&path),
             };
-            self.put(&mut releases, one.name.clone(), one.name.clone(), locked, &path, notes);
+            self.put(&mut releases, &one.name, one.name.clone(), locked, &path, notes);
         }
         releases
     }
@@ -111,7 +111,7 @@ impl LockLowering<'_> {
     fn put<K: Ord, V>(
         &self,
         map: &mut BTreeMap<K, V>,
-        what: String,
+        what: &str,
         key: K,
         value: V,
         path: &[&str],

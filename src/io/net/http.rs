@@ -12,7 +12,7 @@ use crate::note::Fault;
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long a whole file may take.
-const WHOLE: Duration = Duration::from_secs(300);
+const WHOLE: Duration = Duration::from_mins(5);
 
 /// How often one may be sent on.
 const REDIRECTS: usize = 5;
