@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{lock::is_outside, place_at};
+use super::{holds_credential, lock::is_outside, place_at};
 use crate::{
     definition::{self as written, parse::Written},
     model::{ReleaseRepository, ReleaseSource, StackId},
-    note::Notes,
+    note::{Notes, Place},
 };
 
 /// The sources of releases, as far as they are sound.
@@ -39,10 +39,17 @@ fn one(
 ) -> Option<ReleaseSource> {
     let place = |key: &str| place_at(written, &["spec", "releases", "sources", at, key]);
     let before = notes.errors();
+    let address = source.url.strip_prefix("git+").unwrap_or(&source.url);
+    if holds_credential(address) {
+        let place = Place { source: String::new(), ..place("url") };
+        notes
+            .error("secret", place, "the address holds a credential")
+            .hint("take it out: `docker login` has those of registries, and git's own configuration its own");
+        return None;
+    }
     let repository = ReleaseRepository::parse(&source.url)
         .map_err(|told| {
-            let place = crate::note::Place { source: String::new(), ..place("url") };
-            notes.error("wrong-source", place, told).hint(
+            notes.error("wrong-source", place("url"), told).hint(
                 "a source is a whole repository: `oci://<registry>/<path>` or `git+https://<repository>`",
             );
         })
