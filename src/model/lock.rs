@@ -78,7 +78,7 @@ pub struct LockedChart {
     pub replaces: BTreeSet<Digest>,
     /// The images that the chart says it uses.
     pub images: BTreeMap<String, Digest>,
-    /// Where it stands.
+    /// Where its digest stands.
     pub origin: Origin,
 }
 

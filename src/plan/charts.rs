@@ -1,9 +1,14 @@
 //! Sources of charts: one per addon version and management cluster, shared by all of its clusters.
 
+use std::cmp::Ordering;
+
 use semver::Version;
 use sha2::{Digest as _, Sha256};
 
-use crate::model::{Chart, Digest, ManagementCluster, hex, shortened};
+use crate::{
+    model::{Chart, Digest, ManagementCluster, hex, shortened},
+    yaml::Origin,
+};
 
 /// A version of a chart, where a management cluster takes it from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,13 +24,36 @@ pub struct ChartSource {
 }
 
 /// The digest of a chart in a registry.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub struct Pin {
     /// The digest of its manifest.
     pub digest: Digest,
     /// Whether something else was published under the same version since.
     pub replaced: bool,
+    /// Where it is said.
+    pub origin: Origin,
 }
+
+impl Ord for Pin {
+    /// Where it is said is no part of it: releases and the lock may say the same.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (&self.digest, self.replaced).cmp(&(&other.digest, other.replaced))
+    }
+}
+
+impl PartialOrd for Pin {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Pin {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pin {}
 
 /// What a `HelmRelease` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,11 +14,10 @@ use crate::{
 
 /// What a version of an addon's chart is held to; nothing where nobody has looked.
 pub(super) fn pin(addon: &ReleaseAddon, version: &Version, lock: &Lock) -> Option<Pin> {
-    let locked = lock.charts.get(&key(addon, version)?).map(|locked| &locked.digest);
-    let recorded = addon.locked.get(version).map(|recorded| &recorded.digest);
-    let digest = recorded.or(locked)?.clone();
-    let replaced = locked.is_some_and(|locked| *locked != digest);
-    Some(Pin { digest, replaced })
+    let locked = lock.charts.get(&key(addon, version)?);
+    let said = addon.locked.get(version).or(locked)?;
+    let replaced = locked.is_some_and(|locked| locked.digest != said.digest);
+    Some(Pin { digest: said.digest.clone(), replaced, origin: said.origin })
 }
 
 fn key(addon: &ReleaseAddon, version: &Version) -> Option<ChartVersion> {

@@ -16,7 +16,7 @@ use crate::{
     model::{Addon, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
-    yaml::{self, Node, Origin, Source, Sources},
+    yaml::{self, Node, Source, Sources},
 };
 
 /// Reads a release from its files, by their paths inside its folder.
@@ -59,9 +59,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
     let addons = parts.addons.iter().map(|(addon, version)| {
-        let frozen = spec.addons.as_ref().and_then(|addons| addons.get(addon.name.as_str()));
-        let locked = frozen.and_then(|frozen| frozen.locked.as_deref()).unwrap_or_default();
-        let locked = locked.iter().filter_map(|one| locked_version(one, source, notes)).collect();
+        let locked = locked_versions(&written, addon.name.as_str(), source, notes);
         reader.addon(addon, version.clone(), locked, source, notes)
     });
     let addons = addons.collect();
@@ -116,9 +114,24 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
     }
 }
 
-/// What was locked of a version of a chart when the release was cut.
+/// What was locked of an addon's chart when the release was cut.
+fn locked_versions(
+    written: &Written<written::Release>,
+    addon: &str,
+    source: &Source,
+    notes: &mut Notes,
+) -> BTreeMap<Version, LockedChart> {
+    let frozen = written.value.spec.addons.as_ref().and_then(|addons| addons.get(addon));
+    let locked = frozen.and_then(|frozen| frozen.locked.as_deref()).unwrap_or_default();
+    let nodes = written.node.at(&["spec", "addons", addon, "locked"]).and_then(Node::as_sequence);
+    let locked = locked.iter().zip(nodes.unwrap_or_default());
+    locked.filter_map(|(one, node)| locked_version(one, node, source, notes)).collect()
+}
+
+/// What was locked of one version of it.
 fn locked_version(
     written: &written::LockedVersion,
+    node: &Node,
     source: &Source,
     notes: &mut Notes,
 ) -> Option<(Version, LockedChart)> {
@@ -135,7 +148,8 @@ fn locked_version(
         return None;
     };
     let images = digests(written.images.as_deref());
-    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, origin: Origin::NOWHERE }))
+    let origin = node.get("digest").map_or(node.origin, |digest| digest.origin);
+    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, origin }))
 }
 
 /// Images and their digests; the schema holds them to be such.

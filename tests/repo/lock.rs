@@ -66,7 +66,7 @@ fn a_lock_that_contradicts_a_release_in_use_is_refused_until_it_says_so_itself()
     lock(&sandbox, 'b', None);
     let said = ends(&sandbox, &["check"], 1);
     for word in
-        ["lock-contradicts", "test-tiny-1-35-v1", &digest('a'), &digest('b'), "stackloom.lock:5", "one"]
+        ["lock-contradicts", "test-tiny-1-35-v1", &digest('a'), &digest('b'), "stackloom.lock:8", "one"]
     {
         assert!(said.contains(word), "{word}: {said}");
     }

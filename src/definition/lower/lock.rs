@@ -56,7 +56,8 @@ impl LockLowering<'_> {
             let replaces: BTreeSet<Digest> = replaces.collect();
             let chart =
                 Chart { repository: one.repository.trim_end_matches('/').to_owned(), name: one.name.clone() };
-            let locked = LockedChart { digest, replaces, images, origin: self.origin(&path) };
+            let origin = self.origin(&[&path[..], &["digest"]].concat());
+            let locked = LockedChart { digest, replaces, images, origin };
             let key = ChartVersion { chart, version };
             self.put(&mut charts, &key.to_string(), key, locked, &path, notes);
         }
