@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
-    model::Addon,
+    model::{Addon, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
     yaml::{self, Node, Source, Sources},
@@ -58,8 +58,10 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let objects = reader.objects(notes);
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
-    let addons =
-        parts.addons.iter().map(|(addon, version)| reader.addon(addon, version.clone(), source, notes));
+    let addons = parts.addons.iter().map(|(addon, version)| {
+        let locked = locked_versions(&written, addon.name.as_str(), source, notes);
+        reader.addon(addon, version.clone(), locked, source, notes)
+    });
     let addons = addons.collect();
     let mut release = Release {
         name: written.value.metadata.name.clone(),
@@ -76,6 +78,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         compatibility: parts.compatibility,
         content: recorded(&spec.content),
         language: level,
+        image_digests: digests(spec.image_digests.as_deref()),
         components: components(files, notes).unwrap_or_default(),
         history: spec.history.as_ref().map(|one| history(one, source, notes)),
     };
@@ -109,6 +112,50 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
         node_image: hashes.node_image.clone(),
         whole: hashes.whole.clone(),
     }
+}
+
+/// What was locked of an addon's chart when the release was cut.
+fn locked_versions(
+    written: &Written<written::Release>,
+    addon: &str,
+    source: &Source,
+    notes: &mut Notes,
+) -> BTreeMap<Version, LockedChart> {
+    let frozen = written.value.spec.addons.as_ref().and_then(|addons| addons.get(addon));
+    let locked = frozen.and_then(|frozen| frozen.locked.as_deref()).unwrap_or_default();
+    let nodes = written.node.at(&["spec", "addons", addon, "locked"]).and_then(Node::as_sequence);
+    let locked = locked.iter().zip(nodes.unwrap_or_default());
+    locked.filter_map(|(one, node)| locked_version(one, node, source, notes)).collect()
+}
+
+/// What was locked of one version of it.
+fn locked_version(
+    written: &written::LockedVersion,
+    node: &Node,
+    source: &Source,
+    notes: &mut Notes,
+) -> Option<(Version, LockedChart)> {
+    let version = Version::parse(&written.version).ok();
+    let digest = Digest::new(&written.digest);
+    let (Some(version), Some(digest)) = (version, digest) else {
+        notes
+            .error(
+                "release-changed",
+                source.word(0),
+                format!("`{}` is no version with a digest that was ever locked", written.version),
+            )
+            .hint("put the release back as it was cut");
+        return None;
+    };
+    let images = digests(written.images.as_deref());
+    let origin = node.get("digest").map_or(node.origin, |digest| digest.origin);
+    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, origin }))
+}
+
+/// Images and their digests; the schema holds them to be such.
+fn digests(written: Option<&[written::LockedImage]>) -> BTreeMap<String, Digest> {
+    let one = |image: &written::LockedImage| Some((image.image.clone(), Digest::new(&image.digest)?));
+    written.unwrap_or_default().iter().filter_map(one).collect()
 }
 
 /// What `metadata.yaml` says of the components.
@@ -245,6 +292,7 @@ impl Reader<'_> {
         &self,
         addon: &Addon,
         version: Option<Version>,
+        locked: BTreeMap<Version, LockedChart>,
         source: &Source,
         notes: &mut Notes,
     ) -> Arc<ReleaseAddon> {
@@ -255,6 +303,7 @@ impl Reader<'_> {
             values_objects: super::values_objects(addon, source, self.level, notes),
             values: self.templates(&format!("{folder}/values.yaml"), Visible::Addon, notes).pop(),
             manifests: self.templates(&format!("{folder}/manifests/"), Visible::Addon, notes),
+            locked,
         })
     }
 
