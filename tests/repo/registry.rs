@@ -40,10 +40,10 @@ fn open(server: &Server) -> Registry {
 
 /// Publishes the releases of a repository; the address of [`NAME`] with its digest.
 fn publish(from: &Sandbox, server: &Server) -> String {
-    let (code, document) = json(from, &["release", "push", &repository(&server)]);
+    let (code, document) = json(from, &["release", "push", &repository(server)]);
     assert_eq!(code, Some(0), "{document}");
     let digest = document["releases"][0]["digest"].as_str().unwrap();
-    format!("{}@{digest}", repository(&server))
+    format!("{}@{digest}", repository(server))
 }
 
 #[test]
@@ -119,8 +119,8 @@ fn provenance() -> Provenance {
 
 /// Puts an artifact under a tag; its address with its digest.
 fn put(server: &Server, made: &Artifact) -> String {
-    open(&server).push("made-up", made).unwrap();
-    format!("{}@{}", repository(&server), made.digest)
+    open(server).push("made-up", made).unwrap();
+    format!("{}@{}", repository(server), made.digest)
 }
 
 fn refused(source: &str, code: &str, words: &str) {

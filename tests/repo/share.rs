@@ -139,7 +139,7 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
     let changes: [(Change, &str, &str); 6] = [
         (
             Box::new(|from, at| {
-                replace(from, &format!("{at}/addons/net/values.yaml"), "replicas: 2", "replicas: 3")
+                replace(from, &format!("{at}/addons/net/values.yaml"), "replicas: 2", "replicas: 3");
             }),
             "release-changed",
             "addons/net/values.yaml",
@@ -151,7 +151,7 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
         ),
         (
             Box::new(|from, at| {
-                replace(from, &format!("{at}/release.yaml"), "whole: sha256:", "whole: sha256:0")
+                replace(from, &format!("{at}/release.yaml"), "whole: sha256:", "whole: sha256:0");
             }),
             "release-changed",
             "release.yaml",
