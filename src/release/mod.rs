@@ -15,6 +15,7 @@ mod nameless;
 mod notes_text;
 mod number;
 mod read;
+mod rebases;
 mod record;
 mod template_node;
 mod write;
@@ -29,7 +30,7 @@ use semver::Version;
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
-pub use cut::{Considered, Cut, Request, cut};
+pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use impact::{Effect, Impact, impact};
 pub use notes_text::tag_message;
@@ -49,6 +50,7 @@ use crate::{
 };
 
 pub use read::read;
+pub use rebases::{Rebase, Rebases};
 pub use write::{Body, Page, pages, write};
 
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
@@ -169,6 +171,11 @@ pub struct Releases {
 }
 
 impl Releases {
+    /// The head releases, by stack and minor.
+    pub fn heads(&self) -> impl Iterator<Item = &Arc<Release>> {
+        self.heads.values()
+    }
+
     /// The newest release of a stack, a minor and a channel.
     fn newest(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<&Release> {
         let own = |one: &&Arc<Release>| {

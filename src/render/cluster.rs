@@ -26,8 +26,7 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
-    let removal = plan.cluster.removal.as_ref();
-    if removal.is_none_or(|removal| removal.step != RemovalStep::Delete) {
+    if is_there(plan) {
         drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
     }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());
@@ -39,7 +38,12 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
 }
 
-fn object(plan: &ClusterPlan) -> Node {
+/// Whether there is to be a Cluster.
+pub(super) fn is_there(plan: &ClusterPlan) -> bool {
+    plan.cluster.removal.as_ref().is_none_or(|removal| removal.step != RemovalStep::Delete)
+}
+
+pub(super) fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
     match &cluster.removal {

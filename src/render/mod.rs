@@ -159,6 +159,11 @@ pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan).join("cluster").join("cluster.yaml")
 }
 
+/// The Cluster object of a cluster; none once it is to be deleted.
+pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
+    cluster::is_there(plan).then(|| shielded(cluster::object(plan)))
+}
+
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
     text.contains(&format!("{}: disabled", cluster::PRUNE))

@@ -18,7 +18,7 @@ use super::{
     parse::{Definitions, Written},
 };
 use crate::{
-    model::{Cluster, Fleet, Label, Minor, NameFault, Stack, StackId, VersionRange},
+    model::{Allowance, Cluster, Fleet, Label, Minor, NameFault, Stack, StackId, VersionRange},
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
@@ -43,6 +43,13 @@ pub struct Model {
     pub stacks: BTreeMap<(StackId, Minor), Stack<StackTemplate>>,
     /// All clusters, by management cluster, namespace and name.
     pub clusters: Vec<Cluster>,
+}
+
+impl Model {
+    /// Lints that classes of stacks may trip.
+    pub fn allowed(&self) -> BTreeMap<StackId, Vec<Allowance>> {
+        self.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect()
+    }
 }
 
 /// Lowers all definitions, also those beside faulty files; `program` is the version of this program.
