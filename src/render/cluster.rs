@@ -3,9 +3,9 @@
 use super::{Drawn, Target, context, management_folder};
 use crate::{
     definition::merge_raw,
-    model::{Network, NodePool, PoolKind, RemovalStep, Size},
+    model::{Network, NodePool, PoolKind, Size},
     note::Notes,
-    plan::ClusterPlan,
+    plan::{ClusterPlan, Phase},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -26,7 +26,7 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
-    if is_there(plan) {
+    if plan.phase != Phase::Deleted {
         drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
     }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());
@@ -36,11 +36,6 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
             drawn.add_rendered(&folder, &source, Target::Management, objects);
         }
     }
-}
-
-/// Whether there is to be a Cluster.
-pub(super) fn is_there(plan: &ClusterPlan) -> bool {
-    plan.cluster.removal.as_ref().is_none_or(|removal| removal.step != RemovalStep::Delete)
 }
 
 pub(super) fn object(plan: &ClusterPlan) -> Node {

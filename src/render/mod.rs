@@ -17,7 +17,7 @@ pub use flux::NAMESPACE as FLUX_NAMESPACE;
 use crate::{
     model::{ManagementCluster, hex},
     note::Notes,
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Plan},
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
@@ -161,7 +161,7 @@ pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
 
 /// The Cluster object of a cluster; none once it is to be deleted.
 pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
-    cluster::is_there(plan).then(|| shielded(cluster::object(plan)))
+    (plan.phase != Phase::Deleted).then(|| shielded(cluster::object(plan)))
 }
 
 /// Whether git alone cannot delete the object of a generated file.
