@@ -147,6 +147,7 @@ fn one(
         impact: impact.map(|impact| impact.effects),
     };
     let release = freeze::cut(resolved, head, request.channel, version, components, history, input, notes)?;
+    let rebases = rebases.renamed(&head.name, &release.name);
     let text = notes_text::text(&release, last, &differences, &rebases);
     let files = write_numbered(&release, &text);
     check_readable(&release, &files, notes)?;

@@ -32,6 +32,14 @@ impl Rebases {
         self.groups.iter().map(|group| group.clusters.len()).sum()
     }
 
+    /// In the words of the release: it was asked about by another name.
+    pub(super) fn renamed(mut self, old: &str, new: &str) -> Self {
+        for group in &mut self.groups {
+            group.means = group.means.replace(old, new);
+        }
+        self
+    }
+
     /// One line for each group: how many clusters, what becomes of them, and which, unless they are most of them.
     pub fn lines(&self) -> Vec<String> {
         let most = self.groups.iter().map(|group| group.clusters.len()).max().unwrap_or_default();
@@ -66,7 +74,7 @@ impl Impact {
                 let told = self.effects.contains_key(effect)
                     || *effect == Effect::InPlace && !self.effects.is_empty();
                 if !told {
-                    self.effects.entry(*effect).or_default().insert(format!("of {}", group.named()));
+                    self.effects.entry(*effect).or_default().insert(format!("for {}", group.named()));
                 }
             }
         }

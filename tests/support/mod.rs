@@ -14,13 +14,25 @@ pub(crate) fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sources of a fleet on disk.
+/// The sources of a fleet on disk, its numbered releases among them.
 pub(crate) fn fleet(root: &Path) -> Files {
     let mut files = Files::default();
+    for release in numbered(root) {
+        read(root, &release, &mut files);
+    }
     read(root, &root.join("stackloom.yaml"), &mut files);
     read(root, &root.join("stacks"), &mut files);
     read(root, &root.join("clusters"), &mut files);
     files
+}
+
+/// The folders of the numbered releases of a fleet.
+pub(crate) fn numbered(root: &Path) -> Vec<PathBuf> {
+    let Ok(folders) = fs::read_dir(root.join("generated/releases")) else { return Vec::new() };
+    let mut all: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
+    all.retain(|folder| !folder.to_str().unwrap().contains("-v0-sha."));
+    all.sort();
+    all
 }
 
 fn read(root: &Path, path: &Path, files: &mut Files) {

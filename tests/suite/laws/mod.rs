@@ -46,11 +46,16 @@ impl World for Scrambled {
     }
 }
 
+/// Whether people write a file; numbered releases are as they were cut.
+fn is_written(path: &str) -> bool {
+    !path.starts_with("generated/")
+}
+
 /// The fleet with the keys of every file in another order.
 fn shuffled(files: &Files, seed: u64) -> Files {
     let mut random = Random::new(seed);
     let text = |path: &String, text: &String| {
-        let yaml = path.rsplit('.').next() == Some("yaml") && !path.contains(".d/");
+        let yaml = path.rsplit('.').next() == Some("yaml") && !path.contains(".d/") && is_written(path);
         (path.clone(), if yaml { shuffle::shuffled(text, &mut random) } else { text.clone() })
     };
     let mut text = text;
@@ -64,7 +69,8 @@ fn the_order_of_files_and_keys_is_no_content() {
         for seed in 0..3 {
             let other = shuffled(&files, seed);
             let touched = files.0.iter().filter(|(path, text)| other.0[*path] != **text).count();
-            assert!(touched * 2 > files.0.len(), "{touched} of {} files are in another order", files.0.len());
+            let all = files.0.keys().filter(|path| is_written(path)).count();
+            assert!(touched * 2 > all, "{touched} of {all} files are in another order");
             let found = tree(&Scrambled { files: other, seed });
             assert_eq!(differences(&expected, &found), Vec::<String>::new(), "seed {seed}");
         }
@@ -96,6 +102,7 @@ fn generating_again_changes_nothing() {
         let files = on_disk.into_iter().filter(|(_, bytes)| bytes != b"folder");
         let files: BTreeMap<_, _> = files
             .map(|(path, bytes)| (format!("generated/{path}"), String::from_utf8(bytes).unwrap()))
+            .filter(|(path, _)| !path.starts_with("generated/releases/") || path.contains("-v0-sha."))
             .collect();
         let in_memory = tree(&Workspace::open(root.path()).unwrap());
         assert_eq!(differences(&files, &in_memory), Vec::<String>::new(), "the disk and memory");
