@@ -154,7 +154,9 @@ fn check_spare(input: &Input, plan: &Plan, notes: &mut Notes) {
     let classes = check::Classes::unused(spare, used, &plan.allowed);
     let found: Vec<Notes> =
         plan.spare.par_iter().map(|head| draw(render::Subject::Release(head), &classes, input).1).collect();
-    found.into_iter().for_each(|found| notes.append(found));
+    for found in found {
+        notes.append(found);
+    }
 }
 
 /// Everything up to the plan.
