@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use crate::{
     check,
     definition::{self, Definitions, Model},
+    model::Lock,
     note::{Fault, Halted, Notes, Severity},
     partial::{self, Left, Scope},
     plan::{self, ClusterPlan, Plan},
@@ -22,7 +23,8 @@ use crate::{
     release::{self, Release, Releases},
     render, resolve,
     tree::{Changes, Part, Sink, TreePath},
-    world::{Input, World},
+    world::{Input, LOCK, World},
+    yaml::Source,
 };
 
 /// Why a run ended without a result.
@@ -302,6 +304,29 @@ pub fn cut(
         notes.append(draw(render::Subject::Release(release), &classes, &input).1);
     }
     Ok(notes.halt(considered)?)
+}
+
+/// What came from elsewhere, held against all that a numbered release is held against. Clusters may be at fault: they may
+/// well wait for what is taken here.
+pub fn take(
+    world: &dyn World,
+    arrivals: &[release::Arrival],
+    notes: &mut Notes,
+) -> Result<(Vec<release::Taken>, Lock), Failure> {
+    let mut input = world.read(notes)?;
+    let read = |source: &Source| definition::read_lock(source, notes).ok_or_else(|| notes.halted());
+    let lock = input.sources.at(LOCK).map(read).transpose()?.unwrap_or_default();
+    let mut taken = Vec::new();
+    for arrival in arrivals {
+        taken.extend(release::take(arrival, &mut input, &lock, notes));
+    }
+    let classes = check::Classes::default();
+    for one in &taken {
+        if let release::Taken::New { release, .. } = one {
+            notes.append(draw(render::Subject::Release(release), &classes, &input).1);
+        }
+    }
+    Ok((notes.halt(taken)?, lock))
 }
 
 /// A sink that keeps nothing.

@@ -17,6 +17,7 @@
 //! | a commit of `generated/` | the engine | [`io::git::CommitSink`] with [`publish::message`] |
 //! | answers of `explain` and `affects` | [`explain`], which makes a part again and looks up origins | |
 //! | messages on classes and variables | [`check`], through [`topology`], which knows what Cluster API does | |
+//! | `stackloom.lock` | [`definition::read_lock`] | [`lock::write()`], by [`cli`] (`update`) with [`io::net`] |
 //! | `schemas/` | editors | [`cli`] (`schema`), from [`definition::Kind`] |
 
 pub mod note;
@@ -29,6 +30,7 @@ pub mod definition;
 pub mod edit;
 pub mod resolve;
 pub mod release;
+pub mod lock;
 pub mod topology;
 pub mod plan;
 pub mod render;

@@ -110,7 +110,7 @@ fn moved(cluster: &Cluster, target: &ReleaseRef, model: &Model, releases: &Relea
 /// The Cluster that would be written; else why none would be.
 fn written(cluster: &Cluster, model: &Model, releases: &Releases, input: &Input) -> Result<Json, String> {
     let mut notes = Notes::new();
-    let planned = plan::plan_cluster(cluster, &model.fleet, releases, input, &mut notes);
+    let planned = plan::plan_cluster(cluster, model, releases, input, &mut notes);
     let object = planned.and_then(|plan| render::cluster_object(&plan)).filter(|_| notes.errors() == 0);
     object.map(|object| to_json(&object)).ok_or_else(|| {
         let first = notes.iter().find(|note| note.severity == Severity::Error);

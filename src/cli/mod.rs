@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
 mod affects;
+mod assets;
 mod check;
 mod explain;
 mod complete;
@@ -11,15 +12,19 @@ mod generate;
 mod init;
 mod man;
 mod new;
+mod newer;
 mod printer;
 mod progress;
 mod prune;
+mod pull;
+mod push;
 mod release;
 mod releases;
 mod remove;
 mod scaffold;
 mod schema;
 mod topology;
+mod update;
 mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -56,6 +61,8 @@ Examples:
   stackloom watch --commit                generate and commit whenever a definition changes
   stackloom generate --check              for CI: fail if generated/ is not what the sources say
   stackloom release --dry-run             say which stacks changed since their last release, and what that means
+  stackloom pull oci://REGISTRY/PATH@sha256:…   take a release that another repository publishes
+  stackloom update                        look up charts and images, and lock what they are
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
@@ -102,12 +109,14 @@ enum Command {
     Generate(generate::Args),
     Release(release::Args),
     Releases(releases::Args),
+    Pull(pull::Args),
     Explain(explain::Args),
     Affects(affects::Args),
     Remove(remove::Args),
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
+    Update(update::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -177,10 +186,12 @@ fn run(args: &Args) -> Exit {
         Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
         Command::Topology(command) => topology::run(command, &args.global, &printer),
+        Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Releases(command) => releases::run(command, &args.global, &printer),
+        Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };

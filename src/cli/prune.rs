@@ -6,16 +6,19 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, input_or_world};
 use crate::{
-    definition::Channel,
+    definition::{self, Channel},
     generate,
     io::{
-        disk::Workspace,
+        disk::{self, Workspace},
         git::{ReleaseRun, Repository},
     },
-    note::Notes,
+    lock,
+    note::{Fault, Notes},
     plan::release_name,
     publish,
     release::{Catalogue, Listed},
+    world::LOCK,
+    yaml::Sources,
 };
 
 /// Remove numbered releases that no cluster uses, in one commit
@@ -62,6 +65,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let removed: Vec<String> = names.filter(|name| !kept.contains_key(name)).collect();
     let commit = match run {
         Some(run) if !removed.is_empty() => {
+            let run = without_locked(run, &removed, &world)?;
             run.commit(&[], &removed, &publish::releases_removed(&removed))?.commit
         }
         _ => None,
@@ -86,11 +90,21 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
+/// Has the commit take the releases out of the lock, too.
+fn without_locked(run: ReleaseRun, removed: &[String], world: &Workspace) -> Result<ReleaseRun, Fault> {
+    let mut sources = Sources::default();
+    let id = disk::text(world, LOCK).map(|text| sources.add(LOCK, text));
+    let source = id.and_then(|id| sources.get(id));
+    // One that is at fault has stopped the run before.
+    let found = source.and_then(|source| definition::read_lock(source, &mut Notes::new()));
+    let Some(mut lock) = found else { return Ok(run) };
+    let before = lock.releases.len();
+    lock.releases.retain(|name, _| !removed.contains(name));
+    if lock.releases.len() == before { Ok(run) } else { run.with_lock(lock::write(&lock)) }
+}
+
 /// The releases that stay, each with why.
-fn kept(
-    catalogue: &Catalogue,
-    repository: &Repository,
-) -> Result<BTreeMap<String, String>, crate::note::Fault> {
+fn kept(catalogue: &Catalogue, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
     let numbered: Vec<&Listed> =
         catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
     let names: BTreeSet<String> = numbered.iter().map(|one| one.release.name.clone()).collect();

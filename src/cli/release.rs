@@ -1,8 +1,10 @@
 //! `stackloom release`: cut, tag; prune is a file of its own.
 
+use std::path::PathBuf;
+
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, prune};
+use super::{Done, Exit, Global, Printer, assets, input_or_world, prune, push};
 use crate::{
     definition::Channel,
     generate,
@@ -25,7 +27,7 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(
     args_conflicts_with_subcommands = true,
-    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release tag                        make missing tags, after a squash merge"
+    after_help = "Examples:\n  stackloom release --dry-run                  say what would be released, and why\n  stackloom release openstack/scs              release what changed in one stack\n  stackloom release --kubernetes 1.35 --channel beta\n  stackloom release --channel custom --version v7-hotfix.1 --kubernetes 1.35 openstack/scs\n  stackloom release docker/scs --assets out    also write what the cluster stack operator takes\n  stackloom release tag                        make missing tags, after a squash merge\n  stackloom release push oci://registry.example.org/platform/releases   publish them"
 )]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -38,6 +40,7 @@ pub(super) struct Args {
 enum Command {
     Tag(TagArgs),
     Prune(prune::Args),
+    Push(push::Args),
 }
 
 /// Make the annotated tags that releases of HEAD lack
@@ -68,6 +71,10 @@ struct CutArgs {
     /// Make no tags
     #[arg(long)]
     no_tag: bool,
+    /// Also write what the cluster stack operator takes each release from, a folder each, below this one, below that of -C:
+    /// charts are downloaded for it. What did not change gets those of its last release
+    #[arg(long, value_name = "DIR")]
+    assets: Option<PathBuf>,
 }
 
 /// Channels as the command line names them.
@@ -94,7 +101,7 @@ impl ChannelName {
     }
 }
 
-fn stack(text: &str) -> Result<StackId, String> {
+pub(super) fn stack(text: &str) -> Result<StackId, String> {
     StackId::parse(text)
         .ok_or_else(|| "a stack is written <provider>/<stack>, such as openstack/scs".to_owned())
 }
@@ -108,6 +115,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         None => cut(&args.cut, global, printer),
         Some(Command::Tag(_)) => tag(global, printer),
         Some(Command::Prune(command)) => prune::run(command, global, printer),
+        Some(Command::Push(command)) => push::run(command, global, printer),
     }
 }
 
@@ -133,9 +141,10 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
         && !cuts.is_empty()
     {
         refuse_uncommitted(&cuts, run.repository(), &mut notes)?;
-        if notes.errors() > 0 {
-            return end(Err(generate::Failure::Input), &notes, printer);
-        }
+    }
+    let assets = prepare_assets(args, &considered, &mut notes)?;
+    if notes.errors() > 0 {
+        return end(Err(generate::Failure::Input), &notes, printer);
     }
     let released = match run {
         Some(run) if !cuts.is_empty() => {
@@ -147,8 +156,31 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     printer.notes(&notes);
     let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
     tell(args, &considered, commit.as_deref(), &tags, printer);
-    printer.document(Exit::Done, &notes, document(&considered, commit.as_deref(), &tags));
+    if let Some(folder) = &args.assets {
+        let told = assets::write(&global.directory.join(folder), &assets)?;
+        for line in &told {
+            printer.result(line);
+        }
+    }
+    let mut document = document(&considered, commit.as_deref(), &tags);
+    document["assets"] = assets.iter().map(|(folder, _)| folder.as_str()).collect();
+    printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
+}
+
+/// What the assets are to be, before anything is released: what is refused or cannot be had, is not released either.
+fn prepare_assets(
+    args: &CutArgs,
+    considered: &[Considered],
+    notes: &mut Notes,
+) -> Result<assets::Prepared, Fault> {
+    if args.assets.is_some() {
+        assets::check(considered, notes);
+    }
+    if args.assets.is_none() || args.dry_run || notes.errors() > 0 {
+        return Ok(Vec::new());
+    }
+    assets::prepare(considered, notes)
 }
 
 fn check_arguments(args: &CutArgs, notes: &mut Notes) {
@@ -199,10 +231,12 @@ fn consider(
 fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes) -> Result<(), Fault> {
     let mut stacks: Vec<_> = cuts.iter().map(|cut| format!("stacks/{}", cut.release.stack)).collect();
     stacks.dedup();
+    // It records what the lock says, too.
+    stacks.push(crate::world::LOCK.to_owned());
     for path in repository.uncommitted(&stacks)? {
         notes
             .error("not-committed", crate::note::Place::file(path), "this is not as HEAD has it")
-            .hint("a release names the commit that it was made from: commit the stack first");
+            .hint("a release names the commit that it was made from: commit the stack, and the lock, first");
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, or_exit, printer::counted};
+use super::{Done, Exit, Global, Printer, newer, or_exit, printer::counted};
 use crate::{
     definition::{Channel, Maturity},
     generate,
@@ -18,14 +18,20 @@ use crate::{
 
 /// List releases: what stands in them, who uses them, and since when nobody does
 ///
-/// All numbered releases of generated/releases/, and the head releases that clusters use.
+/// All numbered releases of generated/releases/, and the head releases that clusters use. With --check: what the sources in
+/// stackloom.yaml (`spec.releases.sources`) have that is newer, for which clusters, and the command that takes it. Nothing
+/// changes by that; the exit code is 3 if there is something, and 4 if a source did not answer.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'"
+    after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'\n  stackloom releases --check                    what other repositories publish that is newer"
 )]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Look at the sources of releases for newer ones
+    #[arg(long)]
+    check: bool,
+}
 
-pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
     let read = generate::catalogue(&world, &mut notes);
@@ -33,6 +39,10 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
         Ok(catalogue) => catalogue,
         Err(exit) => return Ok(exit),
     };
+    if args.check {
+        printer.notes(&notes);
+        return Ok(newer::run(&catalogue, &notes, printer));
+    }
     let git = FromGit::read(&world, &catalogue)?;
     printer.notes(&notes);
     for line in table(&catalogue, &git) {
@@ -64,7 +74,7 @@ impl FromGit {
     }
 }
 
-fn channel(channel: Channel) -> &'static str {
+pub(super) fn channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "stable",
         Channel::Beta => "beta",
@@ -151,6 +161,7 @@ fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
             "previous": release.history.as_ref().and_then(|history| history.previous.clone()),
             "clusters": one.clusters,
             "newest": one.newest,
+            "source": one.source,
             "tagged": git.tags.contains(&release.name),
             "unusedSince": unused.map(|unused| json!({ "day": unused.day, "commit": unused.commit })),
         })

@@ -33,6 +33,7 @@ enum KindName {
     ClusterDefaults,
     ClusterDefinition,
     Release,
+    Lock,
 }
 
 impl KindName {
@@ -45,6 +46,7 @@ impl KindName {
             Self::ClusterDefaults => Kind::ClusterDefaults,
             Self::ClusterDefinition => Kind::ClusterDefinition,
             Self::Release => Kind::Release,
+            Self::Lock => Kind::Lock,
         }
     }
 }

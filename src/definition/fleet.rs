@@ -54,9 +54,37 @@ pub struct FleetSpec {
     /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
     /// exist.
     pub cluster_api: Option<String>,
+    /// Releases that other repositories publish.
+    pub releases: Option<Releases>,
     /// The management clusters; at least one.
     #[schemars(length(min = 1))]
     pub management_clusters: Vec<ManagementCluster>,
+}
+
+/// Releases that other repositories publish.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Releases {
+    /// Where `stackloom releases --check` looks for newer ones. Nothing is taken by itself.
+    pub sources: Option<Vec<ReleaseSource>>,
+}
+
+/// Where releases are published.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReleaseSource {
+    /// `oci://<registry>/<path>`, or `git+https://<repository>`; git also by ssh and file.
+    pub url: String,
+    /// The public key that artifacts of a registry must be signed with, as a path from the root of the fleet; `cosign`
+    /// verifies it when a release is pulled.
+    #[schemars(length(min = 1, max = 512))]
+    pub key: Option<String>,
+    /// Whether a signature must be in cosign's transparency log; it must where nothing is said. `false` is for closed
+    /// networks, whose signatures are in none: then the key alone counts.
+    pub transparency_log: Option<bool>,
+    /// The stacks of interest, as `<provider>/<stack>`; all where nothing is said.
+    #[schemars(length(min = 1))]
+    pub stacks: Option<Vec<String>>,
 }
 
 /// What reconciles the tree.

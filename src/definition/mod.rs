@@ -9,6 +9,7 @@ mod fleet;
 mod identity;
 mod kinds;
 mod layers;
+mod lock;
 mod lower;
 mod parse;
 mod release;
@@ -22,16 +23,18 @@ pub use addon::{
 };
 pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
 pub use fleet::{
-    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, SourceObject,
-    SourceObjectKind, SourceRef,
+    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
+    SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{layers, merge_raw, merge_values, merged};
-pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen};
+pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
+pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
-    Channel, ContentHashes, FrozenAddon, Release, ReleaseHistory, ReleaseKind, ReleaseSpec, Requires,
+    Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,
+    Requires,
 };
 pub use removal::{Removal, RemovalStep};
 pub use schema::{Kind, closest};

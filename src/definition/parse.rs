@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 
 use super::{
-    Addon, Fleet, Kind, NodeImages, Stack,
+    Addon, Fleet, Kind, Lock, NodeImages, Stack,
     schema::{closest, validate},
 };
 use crate::{
     model::Minor,
     note::{Notes, Place},
-    world::{Input, is_yaml},
+    world::{Input, LOCK, is_yaml},
     yaml::{self, Node, Source, Sources},
 };
 
@@ -46,6 +46,8 @@ pub struct Definitions {
     pub defaults: BTreeMap<String, Layer>,
     /// The cluster definitions, in order of their files.
     pub clusters: Vec<Layer>,
+    /// `stackloom.lock`, where there is one.
+    pub lock: Option<Written<Lock>>,
     /// Files that are at fault or missing: what they say is not known, and is not missed a second time.
     pub broken: BTreeSet<String>,
 }
@@ -100,7 +102,8 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
             clusters.extend(layer(source, Kind::ClusterDefinition, notes));
         }
     }
-    Definitions { fleet, stacks, defaults, clusters, broken }
+    let lock = sources.at(LOCK).and_then(|source| read(source, Kind::Lock, notes));
+    Definitions { fleet, stacks, defaults, clusters, lock, broken }
 }
 
 /// `<name>.yaml` beside `<name>.yml`: one of the two would be taken for the other.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     addon::{AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom},
     kinds::{ApiVersion, Named},
+    lock::LockedImage,
     stack::{CompatibilityRule, NodeImage},
 };
 
@@ -71,6 +72,8 @@ pub struct ReleaseSpec {
     pub images: Option<Vec<NodeImage>>,
     /// Combinations that do not work.
     pub compatibility: Option<Vec<CompatibilityRule>>,
+    /// What the lock said of images that its own objects and manifests name.
+    pub image_digests: Option<Vec<LockedImage>>,
     /// What a management cluster must serve.
     pub requires: Requires,
     /// How it came about; a head release has none.
@@ -118,6 +121,8 @@ pub struct FrozenAddon {
     pub chart: Option<Chart>,
     /// The whole matrix.
     pub versions: Option<Vec<AddonVersion>>,
+    /// What the lock said of its chart, version by version.
+    pub locked: Option<Vec<LockedVersion>>,
     /// How it may be upgraded.
     pub upgrade: Option<AddonUpgrade>,
     /// The Helm release in the workload cluster.
@@ -130,6 +135,19 @@ pub struct FrozenAddon {
     pub enabled: bool,
     /// Values from objects in the cluster's namespace.
     pub values_from: Option<Vec<ValuesFrom>>,
+}
+
+/// What the lock said of a version of a chart.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct LockedVersion {
+    /// The version.
+    pub version: String,
+    /// Of its archive, or of its manifest in a registry.
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    pub digest: String,
+    /// The images that the chart says it uses.
+    pub images: Option<Vec<LockedImage>>,
 }
 
 /// What a management cluster must serve.

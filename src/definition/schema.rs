@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::LocationSegment};
 use serde_json::Value as Json;
 
-use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, NodeImages, Release, Stack};
+use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack};
 use crate::{
     note::{Notes, Place},
     yaml::{Node, Source, to_json},
@@ -28,15 +28,18 @@ pub enum Kind {
     ClusterDefinition,
     /// `release.yaml`, which the program itself writes.
     Release,
+    /// `stackloom.lock`, which the program itself writes.
+    Lock,
 }
 
 impl Kind {
     /// All kinds, in order of their schemas' file names.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Addon,
         Self::ClusterDefaults,
         Self::ClusterDefinition,
         Self::Fleet,
+        Self::Lock,
         Self::NodeImages,
         Self::Release,
         Self::Stack,
@@ -52,6 +55,7 @@ impl Kind {
             Self::ClusterDefaults => "ClusterDefaults",
             Self::ClusterDefinition => "ClusterDefinition",
             Self::Release => "Release",
+            Self::Lock => "Lock",
         }
     }
 
@@ -65,6 +69,7 @@ impl Kind {
             Self::ClusterDefaults => "cluster-defaults.schema.json",
             Self::ClusterDefinition => "cluster-definition.schema.json",
             Self::Release => "release.schema.json",
+            Self::Lock => "lock.schema.json",
         }
     }
 
@@ -79,6 +84,7 @@ impl Kind {
             Self::ClusterDefaults => generator.into_root_schema_for::<ClusterDefaults>(),
             Self::ClusterDefinition => generator.into_root_schema_for::<ClusterDefinition>(),
             Self::Release => generator.into_root_schema_for::<Release>(),
+            Self::Lock => generator.into_root_schema_for::<Lock>(),
         };
         schema.insert("title".to_owned(), Json::from(format!("Stackloom {}", self.name())));
         schema.to_value()

@@ -1,8 +1,8 @@
 //! A fleet and its management clusters.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Label, Minor, Subdomain};
+use super::{Label, Minor, ReleaseRepository, StackId, Subdomain};
 use crate::yaml::Origin;
 
 /// What holds for a whole repository.
@@ -12,6 +12,21 @@ pub struct Fleet {
     pub name: Label,
     /// Its management clusters, by name.
     pub management_clusters: Vec<Arc<ManagementCluster>>,
+    /// Where other repositories publish releases.
+    pub release_sources: Vec<ReleaseSource>,
+}
+
+/// Where releases are published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseSource {
+    /// The repository.
+    pub repository: ReleaseRepository,
+    /// The public key that artifacts must be signed with, as a path from the root of the fleet.
+    pub key: Option<String>,
+    /// Whether a signature must be in cosign's transparency log.
+    pub transparency_log: bool,
+    /// The stacks of interest; all where there is none.
+    pub stacks: BTreeSet<StackId>,
 }
 
 /// A cluster that runs Cluster API and the engine.

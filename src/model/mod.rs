@@ -6,9 +6,11 @@
 mod addon;
 mod cluster;
 mod fleet;
+mod lock;
 mod names;
 mod range;
 mod removal;
+mod source;
 mod stack;
 mod version;
 
@@ -16,9 +18,12 @@ pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size};
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
+    ReleaseSource,
 };
+pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
+pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
 pub use version::{KubernetesVersion, Minor, VersionFault};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{ChartSource, ClusterNames};
+use super::{ChartSource, ClusterNames, locked};
 use crate::{
     definition::closest,
-    model::{AddonChoice, Cluster, RemovalStep, Stage},
+    model::{AddonChoice, Cluster, Lock, RemovalStep, Stage},
     note::{Notes, Place},
     release::{Release, ReleaseAddon},
     resolve::forbidden,
@@ -66,11 +66,12 @@ pub(super) fn plan(
     cluster: &Cluster,
     release: &Release,
     names: &ClusterNames,
+    lock: &Lock,
     input: &Input,
     notes: &mut Notes,
 ) -> Option<Vec<AddonPlan>> {
     let before = notes.errors();
-    let planner = Planner { cluster, release, names, input };
+    let planner = Planner { cluster, release, names, lock, input };
     planner.check_known(notes);
     let mut addons = Vec::new();
     for frozen in &release.addons {
@@ -88,6 +89,7 @@ struct Planner<'a> {
     cluster: &'a Cluster,
     release: &'a Release,
     names: &'a ClusterNames,
+    lock: &'a Lock,
     input: &'a Input,
 }
 
@@ -146,7 +148,12 @@ impl Planner<'_> {
         let helm = match (&frozen.addon.chart, &version) {
             (Some(chart), Some(version)) => Some(HelmPlan {
                 name: self.names.helm_release(name),
-                chart: ChartSource::new(chart, version, &self.cluster.management),
+                chart: ChartSource::new(
+                    chart,
+                    version,
+                    locked::pin(frozen, version, self.lock),
+                    &self.cluster.management,
+                ),
                 depends_on: self.helm_dependencies(frozen),
                 wait: !bootstrap,
                 protected,

@@ -1,9 +1,9 @@
 //! Sources of charts: one per addon version and management cluster, shared by all of its clusters.
 
 use semver::Version;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
-use crate::model::{Chart, ManagementCluster, hex, shortened};
+use crate::model::{Chart, Digest, ManagementCluster, hex, shortened};
 
 /// A version of a chart, where a management cluster takes it from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,6 +14,17 @@ pub struct ChartSource {
     pub chart: String,
     /// Its version.
     pub version: Version,
+    /// What the registry must give, where that is known.
+    pub digest: Option<Pin>,
+}
+
+/// The digest of a chart in a registry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pin {
+    /// The digest of its manifest.
+    pub digest: Digest,
+    /// Whether something else was published under the same version since.
+    pub replaced: bool,
 }
 
 /// What a `HelmRelease` names.
@@ -26,10 +37,13 @@ pub enum ChartReference {
 }
 
 impl ChartSource {
-    /// The chart of an addon as a management cluster takes it.
-    pub fn new(chart: &Chart, version: &Version, management: &ManagementCluster) -> Self {
+    /// The chart of an addon as a management cluster takes it. What a mirror has is not held to a digest: whoever copied
+    /// the chart may have written its manifest anew.
+    pub fn new(chart: &Chart, version: &Version, pin: Option<Pin>, management: &ManagementCluster) -> Self {
         let repository = management.mirrored(&chart.repository);
+        let own = repository == chart.repository && repository.starts_with("oci://");
         Self {
+            digest: pin.filter(|_| own),
             repository: repository.trim_end_matches('/').to_owned(),
             chart: chart.name.clone(),
             version: version.clone(),
@@ -49,10 +63,10 @@ impl ChartSource {
     pub fn name(&self) -> String {
         let version = self.version.to_string().replace('+', "-").to_ascii_lowercase();
         let chart = self.chart.replace(['/', '_'], "-").to_ascii_lowercase();
-        shortened(&format!(
-            "{chart}-{version}-{}",
-            short_hash(&format!("{} {}", self.repository, self.chart))
-        ))
+        // Releases of before and after an accepted change may be in use at once: two sources then, not one.
+        let replaced = self.digest.iter().filter(|pin| pin.replaced).map(|pin| format!(" {}", pin.digest));
+        let whole = format!("{} {}{}", self.repository, self.chart, replaced.collect::<String>());
+        shortened(&format!("{chart}-{version}-{}", short_hash(&whole)))
     }
 
     /// The name of the `HelmRepository` that a classic repository needs.

@@ -6,6 +6,7 @@
 mod addons;
 mod borrowed;
 mod charts;
+mod locked;
 mod names;
 mod variables;
 
@@ -15,7 +16,7 @@ use std::{
 };
 
 pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
-pub use charts::{ChartReference, ChartSource};
+pub use charts::{ChartReference, ChartSource, Pin};
 pub use names::{ClusterNames, namespace_name, release_name};
 pub use variables::complete;
 
@@ -133,7 +134,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         .par_iter()
         .map(|cluster| {
             let mut own = Notes::new();
-            (plan_cluster(cluster, fleet, releases, input, &mut own), own)
+            (plan_cluster(cluster, model, releases, input, &mut own), own)
         })
         .collect();
     let mut clusters = Vec::new();
@@ -153,6 +154,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         index.add(cluster);
     }
     check_mirrors(fleet, &index.management, input, notes);
+    locked::check(&clusters, &model.lock, input, notes);
     let spare = releases.heads().filter(|head| !index.heads.contains_key(&head.name)).cloned().collect();
     notes.halt(Plan {
         untagged: untagged(&clusters, input),
@@ -255,7 +257,7 @@ fn namespaces(
 /// Plans one cluster; nothing where it is at fault.
 pub fn plan_cluster(
     cluster: &Cluster,
-    fleet: &Fleet,
+    model: &Model,
     releases: &Releases,
     input: &Input,
     notes: &mut Notes,
@@ -265,13 +267,13 @@ pub fn plan_cluster(
     let variables = variables::plan(cluster, &release, input, notes);
     let names = ClusterNames::new(cluster);
     let borrowed = borrowed::with_borrowed(cluster, &release, releases, input, notes);
-    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &names, input, notes));
+    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &names, &model.lock, input, notes));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {
         phase: Phase::of(&cluster),
         cluster,
-        fleet: fleet.name.clone(),
+        fleet: model.fleet.name.clone(),
         release,
         variables: variables?,
         addons: addons?,

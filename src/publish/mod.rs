@@ -4,4 +4,4 @@ mod message;
 mod release;
 
 pub use message::message;
-pub use release::{releases_added, releases_removed};
+pub use release::{Pulled, releases_added, releases_pulled, releases_removed};

@@ -27,6 +27,36 @@ pub fn releases_removed(names: &[String]) -> String {
     text
 }
 
+/// A release that was taken from elsewhere.
+#[derive(Clone, Debug)]
+pub struct Pulled {
+    /// Its name.
+    pub name: String,
+    /// Where it came from, with the digest or the tag.
+    pub source: String,
+    /// The digest of its folder.
+    pub digest: String,
+    /// What else is known of where it was: a commit, a key.
+    pub remark: Option<String>,
+}
+
+/// The message of a commit that adds releases from elsewhere.
+pub fn releases_pulled(releases: &[Pulled]) -> String {
+    let names: Vec<_> = releases.iter().map(|one| one.name.as_str()).collect();
+    let mut text = format!("{}\n\n", subject("pull", &names));
+    // Writing to a string cannot fail.
+    for Pulled { name, source, remark, .. } in releases {
+        let remark = remark.as_ref().map(|remark| format!(", {remark}")).unwrap_or_default();
+        writeln!(text, "- {name} from {source}{remark}").ok();
+    }
+    text.push('\n');
+    for Pulled { name, source, digest, .. } in releases {
+        writeln!(text, "Stackloom-Release: {name}\nStackloom-Source: {source}\nStackloom-Digest: {digest}")
+            .ok();
+    }
+    text
+}
+
 fn subject(what: &str, names: &[&str]) -> String {
     let subject = format!("{what}: {}", names.join(", "));
     if subject.chars().count() <= SUBJECT { subject } else { format!("{what}: {} releases", names.len()) }
@@ -49,6 +79,17 @@ mod tests {
         assert_eq!(
             releases_added(&one),
             "release: docker-scs-1-35-v2\n\n- docker-scs-1-35-v2: addons change\n\nStackloom-Release: docker-scs-1-35-v2\n"
+        );
+        let pulled = Pulled {
+            name: "docker-scs-1-35-v2".to_owned(),
+            source: "oci://r.example.org/s@sha256:a".to_owned(),
+            digest: "sha256:b".to_owned(),
+            remark: Some("signed with cosign.pub".to_owned()),
+        };
+        assert_eq!(
+            releases_pulled(&[pulled]),
+            "pull: docker-scs-1-35-v2\n\n- docker-scs-1-35-v2 from oci://r.example.org/s@sha256:a, signed with cosign.pub\n\n\
+             Stackloom-Release: docker-scs-1-35-v2\nStackloom-Source: oci://r.example.org/s@sha256:a\nStackloom-Digest: sha256:b\n"
         );
         let many: Vec<_> = (0..30).map(|number| format!("openstack-scs-1-35-v{number}")).collect();
         assert!(releases_removed(&many).starts_with("release prune: 30 releases\n"));

@@ -8,7 +8,9 @@ use std::{
 use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
-    model::{Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef},
+    model::{
+        Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef, ReleaseSource,
+    },
 };
 
 /// A release, for people who choose one.
@@ -24,6 +26,8 @@ pub struct Listed {
     pub clusters: Vec<String>,
     /// Whether it is the newest of its stack, minor and channel.
     pub newest: bool,
+    /// Where it was taken from; none for one that was cut here.
+    pub source: Option<String>,
 }
 
 /// Every release of a fleet.
@@ -37,6 +41,8 @@ pub struct Catalogue {
     pub branches: BTreeSet<String>,
     /// Where management clusters keep their classes: their names, and those namespaces.
     pub class_namespaces: BTreeMap<String, String>,
+    /// Where other repositories publish releases.
+    pub sources: Vec<ReleaseSource>,
 }
 
 /// Lists the numbered releases, and the head releases that clusters use.
@@ -61,6 +67,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
                 end_of_life,
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
                 newest: newest.is_none_or(|newest| newest.name == release.name),
+                source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),
                 release: release.clone(),
             }
         })
@@ -82,6 +89,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
         refused: releases.refused.keys().cloned().collect(),
         branches: managements.iter().filter_map(branch).collect(),
         class_namespaces: managements.iter().map(namespace).collect(),
+        sources: model.fleet.release_sources.clone(),
     }
 }
 

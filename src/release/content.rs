@@ -84,7 +84,7 @@ fn canonical(folder: &str, templates: &[StackTemplate]) -> Vec<String> {
 }
 
 fn addon(release_addon: &ReleaseAddon) -> String {
-    let ReleaseAddon { addon, version, values_objects: _, values, manifests } = release_addon;
+    let ReleaseAddon { addon, version, values_objects: _, values, manifests, locked: _ } = release_addon;
     let mut parts = vec![super::write::addon_text(addon, version.as_ref())];
     parts.extend(canonical("values", &values.iter().cloned().collect::<Vec<_>>()));
     parts.extend(canonical("manifests", manifests));

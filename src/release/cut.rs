@@ -1,11 +1,15 @@
 //! Cutting: which stacks and minors have another content than their last release of a channel, and what their next one
 //! is: its version, those of its components, what changed and what that means.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
-    Component, Components, Difference, History, Impact, Rebases, Release, Releases, differences, freeze,
-    impact, notes_text,
+    Component, Components, Difference, History, Impact, Rebases, Release, Releases,
+    difference::locked_differences,
+    differences, freeze, impact, notes_text,
     number::{self, Step},
     read,
     write::write_numbered,
@@ -45,6 +49,8 @@ pub struct Considered {
     pub kubernetes: KubernetesVersion,
     /// The last release of the channel.
     pub last: Option<String>,
+    /// What that one is.
+    pub standing: Option<Arc<Release>>,
     /// The next one; none if nothing changed.
     pub cut: Option<Cut>,
 }
@@ -103,14 +109,16 @@ pub fn cut(
         }
         let last = releases.newest(&key.0, key.1, request.channel);
         let cut = match last {
-            Some(last) if last.content == head.content => None,
+            Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
             _ => match one(resolved, head, last, sources, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
             },
         };
         let (stack, kubernetes) = (head.stack.clone(), head.kubernetes.clone());
-        all.push(Considered { stack, kubernetes, last: last.map(|last| last.name.clone()), cut });
+        let last = last.map(|last| last.name.clone());
+        let standing = last.as_ref().and_then(|name| releases.named.get(name)).cloned();
+        all.push(Considered { stack, kubernetes, last, standing, cut });
     }
     all
 }
@@ -214,6 +222,7 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
         Some(last) => {
             *component == Component::ClusterClass
                 || last.content.of(*component) != head.content.of(*component)
+                || *component == Component::ClusterAddon && !locked_differences(last, head).is_empty()
         }
     };
     Component::ALL.into_iter().filter(changed).collect()

@@ -131,6 +131,30 @@ pub fn differences(old: &Release, new: &Release) -> Vec<Difference> {
         };
         compare("", before.get(key), after.get(key), &mut add);
     }
+    found.extend(locked_differences(old, new));
+    found
+}
+
+/// Charts that were published anew under a version that both releases have. A digest that only one of them knows is no
+/// difference: someone looked, and nothing changed.
+pub(super) fn locked_differences(old: &Release, new: &Release) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for one in &new.addons {
+        let Some(before) = old.addon(one.addon.name.as_str()) else { continue };
+        for (version, locked) in one.locked.iter().filter(|_| before.addon.chart == one.addon.chart) {
+            let Some(before) = before.locked.get(version).filter(|before| before.digest != locked.digest)
+            else {
+                continue;
+            };
+            found.push(Difference {
+                component: Component::ClusterAddon,
+                object: format!("addon {}", one.addon.name),
+                field: format!("digest of {version}"),
+                before: Some(Node::from(before.digest.as_str())),
+                after: Some(Node::from(locked.digest.as_str())),
+            });
+        }
+    }
     found
 }
 

@@ -1,11 +1,18 @@
 //! Freezing: a resolved stack becomes a head release.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Components, History, Release, ReleaseAddon, class, content};
+use semver::Version;
+
+use super::{Components, History, Release, ReleaseAddon, class, content, images::images_of};
 use crate::{
     definition::Channel,
-    model::{ImageSource, KubernetesVersion, Minor, NodeImage, StackId},
+    model::{
+        Addon, ChartVersion, ImageSource, KubernetesVersion, Lock, LockedChart, Minor, NodeImage, StackId,
+    },
     note::{Notes, Place},
     resolve::ResolvedStack,
     template::{Context, LANGUAGE, Recorder},
@@ -19,6 +26,7 @@ const STAND_IN: &str = "v0";
 /// Freezes a stack as it stands: renders its class, keeps its other templates, names it by its content.
 pub(super) fn freeze(
     resolved: &ResolvedStack<'_>,
+    lock: &Lock,
     input: &Input,
     recorder: Option<&Recorder>,
     notes: &mut Notes,
@@ -33,6 +41,7 @@ pub(super) fn freeze(
             values_objects: objects.unwrap_or_default(),
             values: values.clone(),
             manifests: manifests.clone(),
+            locked: locked(addon, lock),
         })
     });
     let addons = addons.collect();
@@ -51,6 +60,7 @@ pub(super) fn freeze(
         compatibility: stack.compatibility.clone(),
         content: content::Content::default(),
         language: LANGUAGE,
+        image_digests: BTreeMap::new(),
         components: Components::default(),
         history: None,
     };
@@ -67,7 +77,22 @@ pub(super) fn freeze(
     release.objects = render_class(resolved, &release, input, recorder, notes)?;
     check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
+    let named = images_of(&release).known;
+    let locked = lock.images.iter().filter(|(name, _)| named.contains(*name));
+    release.image_digests = locked.map(|(name, digest)| (name.clone(), digest.clone())).collect();
     Some(release)
+}
+
+/// What the lock says of an addon's chart.
+fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<Version, LockedChart> {
+    let Some(chart) = &addon.chart else { return BTreeMap::new() };
+    let of = |version: &Version| {
+        let key = ChartVersion { chart: chart.clone(), version: version.clone() };
+        // What it was before is no business of this release.
+        let locked = lock.charts.get(&key)?.clone();
+        Some((version.clone(), LockedChart { replaces: BTreeSet::new(), ..locked }))
+    };
+    addon.matrix.iter().filter_map(|row| of(&row.version)).collect()
 }
 
 /// The same content under a version of its own.

@@ -4,19 +4,25 @@
 //! A head release (channel `hash`) is made from the stack as it stands and named by its content; a numbered one is read
 //! from the tree. `read(write(r)) == r`. The hash is taken with a stand-in for the release's own name.
 
+mod artifact;
+mod assets;
 mod catalogue;
 mod class;
 mod content;
 mod cut;
 mod difference;
 mod freeze;
+mod images;
 mod impact;
+mod manifest;
 mod nameless;
+mod newer;
 mod notes_text;
 mod number;
 mod read;
 mod rebases;
 mod record;
+mod take;
 mod template_node;
 mod write;
 
@@ -27,31 +33,37 @@ use std::{
 
 use semver::Version;
 
+pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
+pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
+pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
+pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
+pub use newer::{Newer, newer};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
 
 use crate::{
-    definition::{Channel, StackTemplate, closest},
+    definition::{Channel, StackTemplate, closest, read_lock},
     model::{
-        Addon, Cluster, CompatibilityRule, KubernetesVersion, Minor, NodeImage, ReleaseRef, StackId,
-        Subdomain,
+        Addon, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
+        NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
     template::{Recorder, Text, Visible},
-    world::{Input, numbered_releases},
+    world::{Input, LOCK, numbered_releases},
     yaml::{Mapping, Node, Origin, Source},
 };
 
 pub use read::read;
 pub use rebases::{Rebase, Rebases};
-pub use write::{Body, Page, pages, write};
+pub use take::{Arrival, Taken, published, take};
+pub use write::{Body, Page, digests_of, pages, write};
 
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +96,8 @@ pub struct Release {
     pub content: Content,
     /// The level of the template language.
     pub language: u32,
+    /// What the lock says of images that its own objects and templates name. No content, as is all that is locked.
+    pub image_digests: BTreeMap<String, Digest>,
     /// The versions of its components.
     pub components: Components,
     /// How it came about; head releases have none.
@@ -125,6 +139,8 @@ pub struct ReleaseAddon {
     pub values: Option<StackTemplate>,
     /// Its manifests.
     pub manifests: Vec<StackTemplate>,
+    /// What the lock says of its chart, by version.
+    pub locked: BTreeMap<Version, LockedChart>,
 }
 
 impl Release {
@@ -204,6 +220,18 @@ impl Releases {
         }
     }
 
+    /// The stacks as they stand.
+    pub fn heads(&self) -> impl Iterator<Item = &Release> {
+        self.heads.values().map(|release| &**release)
+    }
+
+    /// Whether a numbered release was cut when a chart had this digest.
+    pub fn records(&self, key: &ChartVersion, digest: &Digest) -> bool {
+        let addons = self.named.values().flat_map(|release| &release.addons);
+        let of_chart = addons.filter(|one| one.addon.chart.as_ref() == Some(&key.chart));
+        of_chart.filter_map(|one| one.locked.get(&key.version)).any(|locked| locked.digest == *digest)
+    }
+
     /// Whether there is a folder of this name, sound or not.
     fn has(&self, name: &str) -> bool {
         self.named.contains_key(name) || self.refused.contains_key(name)
@@ -250,7 +278,8 @@ impl Releases {
         };
         note.hint(format!(
             "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
-        ));
+        ))
+        .hint("if another repository publishes it: `stackloom pull` takes it from there");
         None
     }
 }
@@ -258,11 +287,12 @@ impl Releases {
 /// What the tags of the numbered releases say: their notes. A release that is refused has none.
 pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, String> {
     let mut messages = BTreeMap::new();
+    let lock = locked(input);
     for name in numbered_releases(&input.sources) {
         let files = files_of(&name, input);
         let text = files.get("NOTES.md").map(|source| tag_message(&source.text));
         let mut own = Notes::new();
-        if verified(&name, input, &mut own).is_some() {
+        if verified(&name, input, &lock, &mut own).is_some() {
             messages.insert(name.clone(), text.unwrap_or(name));
         }
         notes.append(own);
@@ -270,9 +300,16 @@ pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, Stri
     messages
 }
 
-/// Reads a numbered release, and holds it against its own digests and what git recorded of it.
-fn verified(name: &str, input: &Input, notes: &mut Notes) -> Option<Release> {
+/// What is locked. Where the lock is at fault, that is told when definitions are read, and nothing is made.
+fn locked(input: &Input) -> Lock {
+    let read = |source: &Source| read_lock(source, &mut Notes::new());
+    input.sources.at(LOCK).and_then(read).unwrap_or_default()
+}
+
+/// Reads a numbered release, and holds it against its own digests, what git recorded of it and what the lock says.
+fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
     record::check(name, input, notes);
+    take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
     let told: BTreeSet<String> =
         notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
@@ -322,13 +359,14 @@ pub fn releases_recorded(
 ) -> Result<Releases, Halted> {
     let mut releases = Releases::default();
     for (key, resolved) in &resolution.stacks {
-        if let Some(release) = freeze::freeze(resolved, input, recorder, notes) {
+        if let Some(release) = freeze::freeze(resolved, resolution.lock, input, recorder, notes) {
             releases.heads.insert(key.clone(), Arc::new(release));
         }
     }
+    take::check_missing(input, resolution.lock, notes);
     for name in numbered_releases(&input.sources) {
         let mut own = Notes::new();
-        match verified(&name, input, &mut own) {
+        match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => drop(releases.named.insert(name, Arc::new(release))),
             None => drop(releases.refused.insert(name, own)),
         }

@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{
     definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
-    model::Addon,
+    model::{Addon, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
-    yaml::{self, Node, Source, Sources},
+    yaml::{self, Node, Origin, Source, Sources},
 };
 
 /// Reads a release from its files, by their paths inside its folder.
@@ -58,8 +58,12 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     let objects = reader.objects(notes);
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
-    let addons =
-        parts.addons.iter().map(|(addon, version)| reader.addon(addon, version.clone(), source, notes));
+    let addons = parts.addons.iter().map(|(addon, version)| {
+        let frozen = spec.addons.as_ref().and_then(|addons| addons.get(addon.name.as_str()));
+        let locked = frozen.and_then(|frozen| frozen.locked.as_deref()).unwrap_or_default();
+        let locked = locked.iter().filter_map(|one| locked_version(one, source, notes)).collect();
+        reader.addon(addon, version.clone(), locked, source, notes)
+    });
     let addons = addons.collect();
     let mut release = Release {
         name: written.value.metadata.name.clone(),
@@ -76,6 +80,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         compatibility: parts.compatibility,
         content: recorded(&spec.content),
         language: level,
+        image_digests: digests(spec.image_digests.as_deref()),
         components: components(files, notes).unwrap_or_default(),
         history: spec.history.as_ref().map(|one| history(one, source, notes)),
     };
@@ -109,6 +114,34 @@ fn recorded(hashes: &written::ContentHashes) -> Content {
         node_image: hashes.node_image.clone(),
         whole: hashes.whole.clone(),
     }
+}
+
+/// What was locked of a version of a chart when the release was cut.
+fn locked_version(
+    written: &written::LockedVersion,
+    source: &Source,
+    notes: &mut Notes,
+) -> Option<(Version, LockedChart)> {
+    let version = Version::parse(&written.version).ok();
+    let digest = Digest::new(&written.digest);
+    let (Some(version), Some(digest)) = (version, digest) else {
+        notes
+            .error(
+                "release-changed",
+                source.word(0),
+                format!("`{}` is no version with a digest that was ever locked", written.version),
+            )
+            .hint("put the release back as it was cut");
+        return None;
+    };
+    let images = digests(written.images.as_deref());
+    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, origin: Origin::NOWHERE }))
+}
+
+/// Images and their digests; the schema holds them to be such.
+fn digests(written: Option<&[written::LockedImage]>) -> BTreeMap<String, Digest> {
+    let one = |image: &written::LockedImage| Some((image.image.clone(), Digest::new(&image.digest)?));
+    written.unwrap_or_default().iter().filter_map(one).collect()
 }
 
 /// What `metadata.yaml` says of the components.
@@ -245,6 +278,7 @@ impl Reader<'_> {
         &self,
         addon: &Addon,
         version: Option<Version>,
+        locked: BTreeMap<Version, LockedChart>,
         source: &Source,
         notes: &mut Notes,
     ) -> Arc<ReleaseAddon> {
@@ -255,6 +289,7 @@ impl Reader<'_> {
             values_objects: super::values_objects(addon, source, self.level, notes),
             values: self.templates(&format!("{folder}/values.yaml"), Visible::Addon, notes).pop(),
             manifests: self.templates(&format!("{folder}/manifests/"), Visible::Addon, notes),
+            locked,
         })
     }
 

@@ -5,6 +5,12 @@ use crate::{
     world::{Drift, Input, Record},
 };
 
+/// Whether a release is not as git recorded it.
+pub(super) fn is_drifted(name: &str, input: &Input) -> bool {
+    let recorded = input.recorded.get(name);
+    recorded.is_some_and(|recorded| recorded.drift.as_ref().is_none_or(|drift| !drift.is_empty()))
+}
+
 /// Says what is not as it was recorded, file by file, and how to put it back.
 pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     let Some(recorded) = input.recorded.get(name) else { return };

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use semver::Version;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::{History, Release};
 use crate::{
     definition::Channel,
-    model::{Addon, CompatibilityRule, ImageSource, NodeImage, Stage, ValuesFrom, ValuesSource, hex},
+    model::{
+        Addon, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage, ValuesFrom,
+        ValuesSource, hex,
+    },
     template::Template,
     tree::HEADER,
     yaml::{Mapping, Node, emit},
@@ -140,11 +143,16 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
     spec.set("content", content);
     let mut addons = Mapping::new();
     for addon in &release.addons {
-        addons.set(addon.addon.name.as_str(), addon_node(&addon.addon, addon.version.as_ref()));
+        let mut node = addon_node(&addon.addon, addon.version.as_ref());
+        if let Some(node) = node.as_mapping_mut() {
+            node.set_filled("locked", addon.locked.iter().map(locked).collect::<Vec<_>>());
+        }
+        addons.set(addon.addon.name.as_str(), node);
     }
     spec.set_filled("addons", addons);
     spec.set_filled("images", release.images.iter().map(image).collect::<Vec<_>>());
     spec.set_filled("compatibility", release.compatibility.iter().map(rule).collect::<Vec<_>>());
+    spec.set_filled("imageDigests", digests_of(&release.image_digests));
     let mut requires = Mapping::new();
     requires.set("kinds", kinds(release));
     spec.set("requires", requires);
@@ -164,6 +172,26 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
     root.set("metadata", named);
     root.set("spec", spec);
     root.into()
+}
+
+/// What the lock says of a version of a chart; it is no content, so it is no part of what is hashed.
+fn locked((version, locked): (&Version, &LockedChart)) -> Node {
+    let mut mapping = Mapping::new();
+    mapping.set("version", version.to_string());
+    mapping.set("digest", Node::from(locked.digest.as_str()).with_origin(locked.origin));
+    mapping.set_filled("images", digests_of(&locked.images));
+    mapping.into()
+}
+
+/// Images with their digests, in order of their names.
+pub fn digests_of(images: &BTreeMap<String, Digest>) -> Vec<Node> {
+    let image = |(image, digest): (&String, &Digest)| {
+        let mut mapping = Mapping::new();
+        mapping.set("image", image.as_str());
+        mapping.set("digest", digest.as_str());
+        Node::from(mapping)
+    };
+    images.iter().map(image).collect()
 }
 
 fn history(history: &History) -> Node {

@@ -6,7 +6,7 @@ use semver::Version;
 
 use crate::{
     definition::{Model, StackTemplate},
-    model::{Addon, CompatibilityRule, KubernetesVersion, Minor, Stack, StackId},
+    model::{Addon, CompatibilityRule, KubernetesVersion, Lock, Minor, Stack, StackId},
     note::{Halted, Notes, Place},
 };
 
@@ -15,6 +15,8 @@ use crate::{
 pub struct Resolution<'a> {
     /// By stack and minor.
     pub stacks: BTreeMap<(StackId, Minor), ResolvedStack<'a>>,
+    /// What comes from elsewhere, and which bytes it was.
+    pub lock: &'a Lock,
 }
 
 /// A stack for one minor, with the version of each addon.
@@ -33,7 +35,7 @@ pub fn resolve<'a>(model: &'a Model, notes: &mut Notes) -> Result<Resolution<'a>
         let versions = stack.addons.iter().map(|(addon, ..)| choose(addon, stack, notes)).collect();
         stacks.insert(key.clone(), ResolvedStack { stack, versions });
     }
-    notes.halt(Resolution { stacks })
+    notes.halt(Resolution { stacks, lock: &model.lock })
 }
 
 /// The newest version whose range holds the stack's Kubernetes version, and that no rule forbids.

@@ -7,10 +7,13 @@ use crate::{
     yaml::Sources,
 };
 
+/// What was found where charts, images and releases come from.
+pub const LOCK: &str = "stackloom.lock";
+
 /// Everything that `generate` reads.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// `stackloom.yaml`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
+    /// `stackloom.yaml`, `stackloom.lock`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
     /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
@@ -125,7 +128,10 @@ pub fn is_input(path: &str) -> bool {
     if let Some(inside) = path.strip_prefix("generated/releases/") {
         return inside.split_once('/').is_some_and(|(release, _)| !is_head_release(release));
     }
-    path == "stackloom.yaml" || path.starts_with("stacks/") || (path.starts_with("clusters/") && yaml)
+    path == "stackloom.yaml"
+        || path == LOCK
+        || path.starts_with("stacks/")
+        || (path.starts_with("clusters/") && yaml)
 }
 
 /// The names of the numbered releases among the sources, in order.

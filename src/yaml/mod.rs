@@ -10,6 +10,7 @@ mod node;
 mod path;
 mod plain;
 mod raw;
+mod scan;
 mod source;
 
 pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
@@ -20,6 +21,7 @@ pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};
 pub(crate) use raw::{key_text, read_masked};
+pub use scan::{Part, scan};
 pub use source::{FileId, Origin, Source, Sources};
 
 use crate::note::Notes;

@@ -345,8 +345,11 @@ fn the_release_that_is_killed() {
         Ok(())
     };
     let run = ReleaseRun::begin(&Workspace::open(root.as_ref()).unwrap()).unwrap().on_step(end);
-    run.commit(&made_up(), &[], "release: two\n").unwrap();
+    run.with_lock(LOCK.to_owned()).unwrap().commit(&made_up(), &[], "release: two\n").unwrap();
 }
+
+/// A lock that goes into the same commit.
+const LOCK: &str = "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n";
 
 #[test]
 fn a_killed_run_is_finished_by_the_next() {
@@ -372,8 +375,9 @@ fn a_killed_run_is_finished_by_the_next() {
         assert_eq!(tags(&sandbox), expected, "{stop}");
         if moved {
             assert_eq!(releases(&sandbox), expected, "{stop}");
+            assert_eq!(sandbox.read("stackloom.lock").as_deref(), Some(LOCK), "{stop}");
         } else {
-            assert!(!sandbox.has("generated"), "{stop}");
+            assert!(!sandbox.has("generated") && !sandbox.has("stackloom.lock"), "{stop}");
         }
         assert!(!sandbox.has(".git/stackloom-release") && !sandbox.has(".git/index.lock"));
         if status.success() {

@@ -9,7 +9,7 @@ use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
         AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster,
-        Minor, Mirror, Subdomain,
+        Minor, Mirror, ReleaseSource, Subdomain,
     },
     note::{Notes, Place},
     world::Input,
@@ -22,6 +22,7 @@ const CLUSTER_API: [&str; 4] = ["1.11", "1.12", "1.13", "1.14"];
 pub(super) struct Lowered {
     pub name: Option<Label>,
     pub management_clusters: Vec<Arc<ManagementCluster>>,
+    pub release_sources: Vec<ReleaseSource>,
     /// Whether something of it is at fault, so that a name that is not there may well be meant to be.
     pub broken: bool,
 }
@@ -30,13 +31,18 @@ impl Lowered {
     /// The fleet, if all of it is sound.
     pub(super) fn whole(self) -> Option<Fleet> {
         let management_clusters = (!self.broken).then_some(self.management_clusters)?;
-        Some(Fleet { name: self.name?, management_clusters })
+        Some(Fleet { name: self.name?, management_clusters, release_sources: self.release_sources })
     }
 }
 
 pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, notes: &mut Notes) -> Lowered {
     let Some(written) = &context.definitions.fleet else {
-        return Lowered { name: None, management_clusters: Vec::new(), broken: true };
+        return Lowered {
+            name: None,
+            management_clusters: Vec::new(),
+            release_sources: Vec::new(),
+            broken: true,
+        };
     };
     check_program(written, program, notes);
     let name_place = place_at(written, &["metadata", "name"]);
@@ -59,7 +65,8 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
             None => broken = true,
         }
     }
-    Lowered { name, management_clusters: clusters, broken }
+    let release_sources = super::sources::lower(written, notes);
+    Lowered { name, management_clusters: clusters, release_sources, broken }
 }
 
 fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &mut Notes) {

@@ -5,10 +5,12 @@ mod addon;
 mod allowance;
 mod cluster;
 mod fleet;
+mod lock;
 mod pools;
 mod raw;
 mod said;
 mod removal;
+mod sources;
 mod stack;
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -18,11 +20,11 @@ use super::{
     parse::{Definitions, Written},
 };
 use crate::{
-    model::{Allowance, Cluster, Fleet, Label, Minor, NameFault, Stack, StackId, VersionRange},
+    model::{Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
-    yaml::{Node, Origin, Sources},
+    yaml::{Node, Origin, Source, Sources},
 };
 
 /// A template of a stack, with its path inside the stack.
@@ -43,6 +45,8 @@ pub struct Model {
     pub stacks: BTreeMap<(StackId, Minor), Stack<StackTemplate>>,
     /// All clusters, by management cluster, namespace and name.
     pub clusters: Vec<Cluster>,
+    /// What comes from elsewhere, and which bytes it was.
+    pub lock: Lock,
 }
 
 impl Model {
@@ -63,14 +67,34 @@ pub fn lower(
     let fleet = fleet::lower(&context, input, program, notes);
     let stacks = stack::lower_all(&context, notes);
     let clusters = cluster::lower_all(&context, &fleet, input, notes);
+    let lock = lock::lower(definitions.lock.as_ref(), notes);
     match fleet.whole() {
-        Some(fleet) => notes.halt(Model { fleet, stacks, clusters }),
+        Some(fleet) => notes.halt(Model { fleet, stacks, clusters, lock }),
         None => Err(notes.halted()),
     }
 }
 
 /// Reads the addons, rules and images that a `release.yaml` froze, with the same checks as a stack's.
 pub use stack::{FrozenParts, lower_frozen};
+
+/// Reads and lowers `stackloom.lock` alone; none where it is at fault.
+pub fn read_lock(source: &Source, notes: &mut Notes) -> Option<Lock> {
+    let mut own = Notes::new();
+    let written = super::parse::read(source, super::Kind::Lock, &mut own);
+    let lock = lock::lower(written.as_ref(), &mut own);
+    let sound = own.errors() == 0;
+    notes.append(own);
+    sound.then_some(lock)
+}
+
+/// The address at which the engine reads the fleet, for others to see where it is; none where there is none, or where it
+/// carries a credential.
+pub fn published_source(definitions: &Definitions) -> Option<String> {
+    let spec = &definitions.fleet.as_ref()?.value.spec;
+    let own = spec.management_clusters.iter().filter_map(|one| one.source.as_ref());
+    let url = spec.source.iter().chain(own).find_map(|source| source.url.clone())?;
+    (!holds_credential(&url)).then_some(url)
+}
 
 /// What lowering looks things up in.
 struct Lowering<'a> {

@@ -24,13 +24,14 @@ use crate::{
 
 pub use check::CheckSink;
 pub use scaffold::{
-    exists, folder_in_repository, folder_name, named, read_file, remove, replace, write, write_all,
+    exists, folder_in_repository, folder_name, named, put, read_file, remove, replace, write, write_all,
+    write_bytes,
 };
 pub use sink::DiskSink;
 pub use stage::Step;
 
 pub(super) use check::begun;
-pub(super) use release::{place_release, remove_release};
+pub(super) use release::{place_file, place_release, remove_release};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 
 /// The folder of a fleet.

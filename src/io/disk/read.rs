@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::reason;
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Input, companion_folder, holds_object, is_head_release, is_input, is_yaml},
+    world::{Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml},
     yaml::Sources,
 };
 
@@ -32,7 +32,8 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
     let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
     let mut found = Found { root, files: Vec::new(), companions, beside, notes };
-    found.fleet();
+    found.at_root(FLEET);
+    found.at_root(LOCK);
     found.folder("stacks");
     found.folder("clusters");
     found.releases();
@@ -65,18 +66,18 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn fleet(&mut self) {
-        let file = self.root.join(FLEET);
+    fn at_root(&mut self, name: &str) {
+        let file = self.root.join(name);
         match fs::symlink_metadata(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => self.unreadable(FLEET, &reason(&error)),
-            Ok(found) if found.is_symlink() && self.leads_out(FLEET, &file) => {}
+            Err(error) => self.unreadable(name, &reason(&error)),
+            Ok(found) if found.is_symlink() && self.leads_out(name, &file) => {}
             Ok(_) if file.is_dir() => {
                 self.notes
-                    .error("special-file", Place::file(FLEET), format!("`{FLEET}` is a folder"))
-                    .hint("move it away: the fleet is described by a file of this name");
+                    .error("special-file", Place::file(name), format!("`{name}` is a folder"))
+                    .hint("move it away: a fleet has a file of this name");
             }
-            Ok(_) => self.file(FLEET.to_owned(), &file),
+            Ok(_) => self.file(name.to_owned(), &file),
         }
     }
 

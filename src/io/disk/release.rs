@@ -28,6 +28,17 @@ pub(in crate::io) fn place_release(
     fs::rename(&staged, &target).map_err(failed)
 }
 
+/// Puts a file in its place, in one step for whoever looks.
+pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let staged = path.with_file_name(format!(".{name}.stackloom-staged"));
+    let done = fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, path));
+    if done.is_err() {
+        fs::remove_file(&staged).ok();
+    }
+    done.map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
+}
+
 /// Takes the folder of a release out of the tree, in one step for whoever looks.
 pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault> {
     let target = root.join("generated/releases").join(name);

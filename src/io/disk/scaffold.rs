@@ -15,12 +15,18 @@ pub fn exists(path: &Path) -> Result<bool, Fault> {
 
 /// Writes a file, and the folders that lead to it; a file of that name is replaced.
 pub fn write(path: &Path, text: &str) -> Result<(), Fault> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// The same, of bytes.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| {
             Fault::because(format!("cannot make the folder `{}`", folder.display()), error)
         })?;
     }
-    fs::write(path, text).map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
+    fs::write(path, bytes)
+        .map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
 /// What a file holds; none if there is none.
@@ -41,6 +47,21 @@ pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     let written = fs::write(&staged, text)
         .and_then(|()| fs::set_permissions(&staged, fs::metadata(&target)?.permissions()))
         .and_then(|()| fs::rename(&staged, &target));
+    if written.is_err() {
+        fs::remove_file(&staged).ok();
+    }
+    written.map_err(failed)
+}
+
+/// Writes a file in one step, whether it is there or not.
+pub fn put(path: &Path, text: &str) -> Result<(), Fault> {
+    if exists(path)? {
+        return replace(path, text);
+    }
+    let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let staged = path.with_file_name(format!(".{name}.stackloom-staged"));
+    let written = fs::write(&staged, text).and_then(|()| fs::rename(&staged, path));
     if written.is_err() {
         fs::remove_file(&staged).ok();
     }

@@ -157,6 +157,7 @@ impl CommitSink {
             files: &open.meant,
             fresh: &fresh,
             leave: &|path| is_in_numbered_release(path) || disk.is_kept(path),
+            beside: None,
         };
         open.index.update(&meant, self.workspace.root())?;
         self.disk.tell(Step::Index)?;

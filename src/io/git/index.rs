@@ -31,6 +31,8 @@ pub(super) struct Meant<'a> {
     pub(super) fresh: &'a BTreeSet<TreePath>,
     /// What is not this run's business.
     pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
+    /// A file of the fleet beside the tree, by its path, that was written too.
+    pub(super) beside: Option<(&'a str, Oid)>,
 }
 
 impl LockedIndex {
@@ -61,7 +63,7 @@ impl LockedIndex {
         let mut index = self.open(&self.copy)?;
         let (stale, good) = self.sort_out(&index, meant);
         let missing: Vec<_> = meant.files.iter().filter(|(path, _)| !good.contains(*path)).collect();
-        if stale.is_empty() && missing.is_empty() {
+        if stale.is_empty() && missing.is_empty() && meant.beside.is_none() {
             self.clean();
             return Ok(());
         }
@@ -70,7 +72,13 @@ impl LockedIndex {
             index.remove(Path::new(&path), stage).map_err(failed)?;
         }
         for (path, id) in missing {
-            index.add(&self.entry(path, *id, root)?).map_err(failed)?;
+            index.add(&self.entry(path.as_str(), *id, root)?).map_err(failed)?;
+        }
+        if let Some((path, id)) = meant.beside {
+            let whole = format!("{}{path}", self.prefix);
+            // In a conflict it has up to three entries; what is committed now settles it.
+            index.remove_path(Path::new(&whole)).map_err(failed)?;
+            index.add(&self.entry(path, id, root)?).map_err(failed)?;
         }
         index.write().map_err(failed)?;
         fs::rename(&self.copy, &self.path).map_err(|error| Fault::because("cannot replace the index", error))
@@ -135,8 +143,8 @@ impl LockedIndex {
         TreePath::parse(std::str::from_utf8(path).ok()?.strip_prefix(&self.prefix)?)
     }
 
-    fn entry(&self, path: &TreePath, id: Oid, root: &Path) -> Result<IndexEntry, Fault> {
-        let metadata = fs::symlink_metadata(root.join(path.as_str()))
+    fn entry(&self, path: &str, id: Oid, root: &Path) -> Result<IndexEntry, Fault> {
+        let metadata = fs::symlink_metadata(root.join(path))
             .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
         let mut entry = known(&metadata);
         entry.path = format!("{}{path}", self.prefix).into_bytes();

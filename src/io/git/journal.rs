@@ -19,6 +19,8 @@ pub(super) struct Journal {
     pub(super) removed: Vec<String>,
     /// Tags, each with its object.
     pub(super) tags: Vec<(String, Oid)>,
+    /// Whether the commit has another `stackloom.lock`.
+    pub(super) lock: bool,
 }
 
 impl Journal {
@@ -38,6 +40,7 @@ impl Journal {
                 ["commit", id] => journal.commit = Some(Oid::from_str(id).ok()?),
                 ["add", name] => journal.added.push(name.to_owned()),
                 ["remove", name] => journal.removed.push(name.to_owned()),
+                ["lock"] => journal.lock = true,
                 ["tag", name, id] => journal.tags.push((name.to_owned(), Oid::from_str(id).ok()?)),
                 _ => return None,
             }
@@ -52,6 +55,7 @@ impl Journal {
         text.extend(self.added.iter().map(|name| format!("add {name}\n")));
         text.extend(self.removed.iter().map(|name| format!("remove {name}\n")));
         text.extend(self.tags.iter().map(|(name, id)| format!("tag {name} {id}\n")));
+        text.push_str(if self.lock { "lock\n" } else { "" });
         text.push_str("end\n");
         let path = Self::path(repository);
         fs::File::create(&path)

@@ -1,8 +1,10 @@
-//! The repository around a fleet. Everything is libgit2; no `git` process is started.
+//! The repository around a fleet. Everything in it is libgit2; the `git` process is for what other repositories have
+//! ([`fetch_release`]).
 //!
 //! Hooks are not run: what they would check is the business of whoever commits sources.
 
 mod commit;
+mod fetch;
 mod index;
 mod lock;
 mod objects;
@@ -26,7 +28,9 @@ use super::disk::Workspace;
 use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
+pub use fetch::{Fetched, fetch_release, list_tags};
 pub use release::{NewRelease, ReleaseRun, Released};
+pub use released::TaggedCommit;
 pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.

@@ -4,7 +4,10 @@
 //! did), objects, what is about to be done ([`Journal`]), the branch, the tags, the work tree, the index. Until the
 //! branch moves nothing can be seen; what a killed run leaves undone after that, the next run does first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use git2::{ErrorCode, ObjectType, Oid, StatusOptions};
 
@@ -15,12 +18,13 @@ use super::{
     journal::Journal,
     objects::Objects,
     tag::{self, Tagged},
-    trees::{Entry, FILE, Listing, RELEASES},
+    trees::{Entry, FILE, Listing, RELEASES, with_file},
 };
 use crate::{
-    io::disk::{Step, Workspace, place_release, remove_release},
+    io::disk::{Step, Workspace, place_file, place_release, read_file, remove_release},
     note::Fault,
     tree::TreePath,
+    world::LOCK,
 };
 
 /// A release to add.
@@ -52,6 +56,8 @@ pub struct ReleaseRun {
     repository: Repository,
     index: LockedIndex,
     tip: Tip,
+    /// The text of another `stackloom.lock`, which goes into the same commit.
+    lock: Option<String>,
     on_step: Option<OnStep>,
 }
 
@@ -69,7 +75,8 @@ impl ReleaseRun {
         repository.identity()?;
         let index = LockedIndex::take(&repository)?;
         let tip = repository.tip()?;
-        let mut run = Self { workspace: workspace.clone(), repository, index, tip, on_step: None };
+        let mut run =
+            Self { workspace: workspace.clone(), repository, index, tip, lock: None, on_step: None };
         run.recover()?;
         Ok(run)
     }
@@ -79,6 +86,19 @@ impl ReleaseRun {
     pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
         self.on_step = Some(Box::new(tell));
         self
+    }
+
+    /// Has the commit hold another `stackloom.lock` as well. One that is not as HEAD has it is a fault: what someone
+    /// wrote there and did not commit would be committed with it, or lost.
+    pub fn with_lock(mut self, text: String) -> Result<Self, Fault> {
+        if let Some(path) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
+            return Err(Fault::new(format!(
+                "`{path}` is not as HEAD has it, and the release is to be written into it"
+            ))
+            .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`"));
+        }
+        self.lock = Some(text);
+        Ok(self)
     }
 
     /// The repository.
@@ -101,7 +121,14 @@ impl ReleaseRun {
             .hint("commit its removal first"));
         }
         let mut objects = Objects::new(&self.repository);
-        let tree = self.tree(&head, added, removed, &mut objects)?;
+        let mut tree = self.tree(&head, added, removed, &mut objects)?;
+        if let Some(text) = self.lock.take() {
+            let id = hash(&text)?;
+            objects.add(ObjectType::Blob, id, LOCK, text.into_bytes())?;
+            tree = with_file(&self.repository, tree, LOCK, id, &mut objects)?;
+            objects.flush()?;
+        }
+        let lock = self.lock_of(Some(tree))? != self.lock_of(head.root)?;
         let id = commit(&self.repository, &self.tip, &objects, tree, message)?;
         let mut tags = Vec::new();
         for release in added {
@@ -111,7 +138,7 @@ impl ReleaseRun {
         }
         self.tell(Step::Objects)?;
         let names = added.iter().map(|one| one.name.clone()).collect();
-        let journal = Journal { commit: Some(id), added: names, removed: removed.to_vec(), tags };
+        let journal = Journal { commit: Some(id), added: names, removed: removed.to_vec(), tags, lock };
         journal.write(&self.repository)?;
         self.tell(Step::Staged)?;
         let subject = message.lines().next().unwrap_or_default();
@@ -148,8 +175,7 @@ impl ReleaseRun {
             }
             for (path, text) in &release.files {
                 let path = file(&release.name, path);
-                let id = Oid::hash_object(ObjectType::Blob, text.as_bytes())
-                    .map_err(|error| Fault::because("cannot hash a file", error))?;
+                let id = hash(text)?;
                 objects.add(ObjectType::Blob, id, path.as_str(), text.clone().into_bytes())?;
                 entries.insert(path, Entry { id, mode: FILE });
             }
@@ -179,13 +205,48 @@ impl ReleaseRun {
             remove_release(&root, name)?;
             self.tell(Step::File)?;
         }
+        let lock = if journal.lock { self.place_lock(journal.commit, &root)? } else { None };
         self.tell(Step::WorkTree)?;
         let fresh: BTreeSet<TreePath> = files.keys().cloned().collect();
         let touched: Vec<TreePath> =
             journal.added.iter().chain(&journal.removed).map(|name| folder(name)).collect();
         let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
-        self.index.update(&Meant { files: &files, fresh: &fresh, leave: &leave }, &root)?;
+        let beside = lock.map(|id| (LOCK, id));
+        self.index.update(&Meant { files: &files, fresh: &fresh, leave: &leave, beside }, &root)?;
         self.tell(Step::Index)
+    }
+
+    /// Has the lock of the work tree as a commit has it, if it is as the commit before has it. One that is another by
+    /// now is someone's work. Its blob, if the work tree has it.
+    fn place_lock(&self, commit: Option<Oid>, root: &Path) -> Result<Option<Oid>, Fault> {
+        let failed = |error| Fault::because(format!("cannot read `{LOCK}` of the commit"), error);
+        let Some(id) = commit else { return Ok(None) };
+        let commit = self.repository.inner.find_commit(id).map_err(failed)?;
+        let before = commit.parent(0).ok().map(|parent| parent.tree_id());
+        let (Some(meant), before) = (self.lock_of(Some(commit.tree_id()))?, self.lock_of(before)?) else {
+            return Ok(None);
+        };
+        let path = root.join(LOCK);
+        let found = read_file(&path)?.map(|bytes| hash_bytes(&bytes)).transpose()?;
+        if found == before {
+            let blob = self.repository.inner.find_blob(meant).map_err(failed)?;
+            place_file(&path, blob.content())?;
+        } else if found != Some(meant) {
+            return Ok(None);
+        }
+        Ok(Some(meant))
+    }
+
+    /// The blob that a tree of the repository has as the fleet's lock.
+    fn lock_of(&self, tree: Option<Oid>) -> Result<Option<Oid>, Fault> {
+        let failed = |error| Fault::because(format!("cannot look for `{LOCK}` in a commit"), error);
+        let Some(tree) = tree else { return Ok(None) };
+        let tree = self.repository.inner.find_tree(tree).map_err(failed)?;
+        match tree.get_path(format!("{}{LOCK}", self.repository.prefix).as_ref()) {
+            Ok(entry) => Ok((entry.kind() == Some(ObjectType::Blob)).then(|| entry.id())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
     }
 
     /// The files of a release in a commit, by their paths in its folder, and their ids by their paths in the tree.
@@ -221,6 +282,10 @@ impl ReleaseRun {
             let mut same = true;
             for name in journal.added.iter().chain(&journal.removed) {
                 same &= self.repository.folder_of(head, name)? == self.repository.folder_of(commit, name)?;
+            }
+            if journal.lock {
+                let tree = |id| self.repository.inner.find_commit(id).ok().map(|commit| commit.tree_id());
+                same &= self.lock_of(tree(head))? == self.lock_of(tree(commit))?;
             }
             if has && same {
                 self.follow(&journal)?;
@@ -351,6 +416,14 @@ impl Repository {
             found = parent;
         }
     }
+}
+
+fn hash(text: &str) -> Result<Oid, Fault> {
+    hash_bytes(text.as_bytes())
+}
+
+fn hash_bytes(bytes: &[u8]) -> Result<Oid, Fault> {
+    Oid::hash_object(ObjectType::Blob, bytes).map_err(|error| Fault::because("cannot hash a file", error))
 }
 
 fn folder(name: &str) -> TreePath {

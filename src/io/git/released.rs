@@ -8,6 +8,8 @@ use super::{
     Repository,
     release::blobs_of,
     tag::{self, Tagged},
+    trees::RELEASES,
+    usage::instant,
 };
 use crate::{
     note::Fault,
@@ -15,7 +17,35 @@ use crate::{
     yaml::Sources,
 };
 
+/// Where the tag of a release points.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaggedCommit {
+    /// The commit.
+    pub commit: String,
+    /// When it was made, as RFC 3339 has it, in UTC.
+    pub made: String,
+}
+
 impl Repository {
+    /// The commit that a tag names.
+    pub fn tagged_commit(&self, name: &str) -> Result<TaggedCommit, Fault> {
+        let failed = |error| Fault::because(format!("cannot read the tag `{name}`"), error);
+        let reference = self.inner.find_reference(&format!("refs/tags/{name}")).map_err(failed)?;
+        let commit = reference.peel_to_commit().map_err(failed)?;
+        Ok(TaggedCommit { commit: commit.id().to_string(), made: instant(commit.time().seconds()) })
+    }
+
+    /// Whether there is a tag of a release's name here that names another content than these files.
+    pub fn is_tagged_elsewhere(&self, name: &str, files: &BTreeMap<String, String>) -> Result<bool, Fault> {
+        let mut sources = Sources::default();
+        for (path, text) in files {
+            sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
+        }
+        let recorded = self.recorded(&sources)?.remove(name);
+        let is_same = |recorded: Recorded| recorded.drift.is_some_and(|drift| drift.is_empty());
+        Ok(recorded.is_some_and(|recorded| recorded.by == Record::Tag && !is_same(recorded)))
+    }
+
     /// Holds the files of each numbered release against its tag, else against HEAD; a release that neither has is left
     /// out.
     pub(in crate::io) fn recorded(&self, sources: &Sources) -> Result<BTreeMap<String, Recorded>, Fault> {

@@ -107,7 +107,8 @@ impl Listing {
     ) -> Result<Option<Oid>, Fault> {
         let flat: Vec<(&str, Entry)> = entries.iter().map(|(path, entry)| (path.as_str(), *entry)).collect();
         let top = TreePath::root().as_str().len() + 1;
-        let generated = if flat.is_empty() { None } else { Some(self.tree(&flat, top, objects)?) };
+        let id = if flat.is_empty() { None } else { Some(self.tree(&flat, top, objects)?) };
+        let generated = id.map(|id| Entry { id, mode: FOLDER });
         let path = format!("{}generated", repository.prefix);
         let parts: Vec<&str> = path.split('/').collect();
         match graft(&repository.inner, self.root, &parts, generated, objects)? {
@@ -116,7 +117,7 @@ impl Listing {
                 objects.add(ObjectType::Tree, id, "", bytes)?;
                 Ok(Some(id))
             }
-            tree => Ok(tree),
+            tree => Ok(tree.map(|tree| tree.id)),
         }
     }
 
@@ -145,14 +146,28 @@ impl Listing {
     }
 }
 
-/// Puts a tree in the place of another, deep in a third. A folder that this leaves empty goes.
+/// A tree, which must be in the database, with one file of the fleet as given.
+pub(super) fn with_file(
+    repository: &Repository,
+    tree: Oid,
+    path: &str,
+    id: Oid,
+    objects: &mut Objects,
+) -> Result<Oid, Fault> {
+    let path = format!("{}{path}", repository.prefix);
+    let parts: Vec<&str> = path.split('/').collect();
+    let file = Entry { id, mode: FILE };
+    Ok(graft(&repository.inner, Some(tree), &parts, Some(file), objects)?.map_or(tree, |tree| tree.id))
+}
+
+/// Puts something in the place of what a path names, deep in a tree. A folder that this leaves empty goes.
 fn graft(
     repository: &git2::Repository,
     tree: Option<Oid>,
     path: &[&str],
-    new: Option<Oid>,
+    new: Option<Entry>,
     objects: &mut Objects,
-) -> Result<Option<Oid>, Fault> {
+) -> Result<Option<Entry>, Fault> {
     let [name, below @ ..] = path else { return Ok(new) };
     let mut rows = Vec::new();
     let mut inner = None;
@@ -174,8 +189,8 @@ fn graft(
             }
         }
     }
-    if let Some(id) = graft(repository, inner, below, new, objects)? {
-        rows.push((name.as_bytes().to_vec(), Entry { id, mode: FOLDER }));
+    if let Some(entry) = graft(repository, inner, below, new, objects)? {
+        rows.push((name.as_bytes().to_vec(), entry));
     }
     if rows.is_empty() {
         return Ok(None);
@@ -184,7 +199,7 @@ fn graft(
     if Some(id) != tree {
         objects.add(ObjectType::Tree, id, name, bytes)?;
     }
-    Ok(Some(id))
+    Ok(Some(Entry { id, mode: FOLDER }))
 }
 
 /// A tree as git stores it: rows in order of their names, where a folder's name ends with a slash.

@@ -171,6 +171,12 @@ impl Repository {
     }
 }
 
+/// A second since 1970, as RFC 3339 has it, in UTC.
+pub(super) fn instant(seconds: i64) -> String {
+    let of_day = seconds.rem_euclid(86_400);
+    format!("{}T{:02}:{:02}:{:02}Z", day(seconds), of_day / 3_600, of_day / 60 % 60, of_day % 60)
+}
+
 /// The day of a second since 1970, by the calendar that begins its years in March.
 fn day(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400) + 719_468;
@@ -198,6 +204,8 @@ mod tests {
         ] {
             assert_eq!(day(seconds), expected);
         }
+        assert_eq!(instant(1_795_276_046), "2026-11-21T15:47:26Z");
+        assert_eq!(instant(-1), "1969-12-31T23:59:59Z");
     }
 
     #[test]

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{note::Fault, world::is_head_release};
+use crate::{
+    note::Fault,
+    world::{LOCK, is_head_release},
+};
 
 /// How many links may follow one another; Linux takes as many.
 const HOPS: usize = 40;
@@ -27,7 +30,9 @@ impl<'a> Folders<'a> {
     pub(super) fn walk(root: &'a Path, set: &'a mut Set<'a>) -> Result<BTreeSet<PathBuf>, Fault> {
         let mut folders = Self { root, set, found: BTreeSet::new() };
         folders.watch(root)?;
-        folders.entry(&root.join("stackloom.yaml"))?;
+        for file in ["stackloom.yaml", LOCK] {
+            folders.entry(&root.join(file))?;
+        }
         for top in ["stacks", "clusters"] {
             folders.entry(&root.join(top))?;
         }

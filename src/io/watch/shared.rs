@@ -109,7 +109,9 @@ impl Shared {
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         match parts.as_slice() {
-            [] | ["stackloom.yaml" | "stacks" | "clusters" | "generated"] | ["generated", "releases"] => true,
+            []
+            | ["stackloom.yaml" | "stackloom.lock" | "stacks" | "clusters" | "generated"]
+            | ["generated", "releases"] => true,
             ["generated", "releases", release, ..] => !is_head_release(release),
             ["generated", ..] => false,
             // Editors keep hidden files beside those that they save.

@@ -120,6 +120,8 @@ fn oci_repository(chart: &ChartSource) -> Node {
     let mut reference = Mapping::new();
     // A tag of a registry holds no plus sign; Helm writes an underscore there.
     reference.set("tag", chart.version.to_string().replace('+', "_"));
+    // Of the two, the digest counts; the tag is for those who read.
+    reference.set_some("digest", chart.digest.as_ref().map(|pin| pin.digest.as_str()));
     let mut spec = Mapping::new();
     spec.set("interval", REPOSITORY_INTERVAL);
     spec.set("url", format!("{}/{}", chart.repository, chart.chart));

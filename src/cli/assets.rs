@@ -1,0 +1,63 @@
+//! `stackloom release --assets`: the files that the cluster stack operator takes a release from.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::printer::counted;
+use crate::{
+    io::{disk, net},
+    note::{Fault, Notes},
+    release::{self, Considered, Release},
+};
+
+/// The assets of releases, in memory: a folder name and its files.
+pub(super) type Prepared = Vec<(String, BTreeMap<String, Vec<u8>>)>;
+
+/// The releases that assets are asked for: the next ones, and the last ones of what did not change.
+fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
+    considered.iter().filter_map(|one| match &one.cut {
+        Some(cut) => Some(&cut.release),
+        None => one.standing.as_deref(),
+    })
+}
+
+/// Looks whether the operator can be told what the releases say; asks nobody.
+pub(super) fn check(considered: &[Considered], notes: &mut Notes) {
+    releases(considered).for_each(|release| release::check_assets(release, notes));
+}
+
+/// Gets the charts, and makes the assets. Nothing is written.
+pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Prepared, Fault> {
+    let mut prepared = Vec::new();
+    for release in releases(considered) {
+        let mut charts = BTreeMap::new();
+        for (addon, key) in release::charts_of_assets(release) {
+            let recorded = release.addon(&addon).and_then(|one| one.locked.get(&key.version));
+            let archive = net::chart_archive(&key, recorded.map(|locked| &locked.digest))?;
+            let files = release::unpack_chart(&archive).map_err(|why| {
+                Fault::new(format!("the archive of {key} is no chart: {why}"))
+                    .hint("look at what is published there")
+            })?;
+            charts.insert(addon, files);
+        }
+        if let Some(files) = release::assets(release, &charts, notes) {
+            prepared.push((release::assets_folder(release), files));
+        }
+    }
+    Ok(prepared)
+}
+
+/// Writes assets below a folder, one folder for each release. What is written, in words.
+pub(super) fn write(root: &Path, prepared: &Prepared) -> Result<Vec<String>, Fault> {
+    let mut told = Vec::new();
+    for (name, files) in prepared {
+        let folder: PathBuf = root.join(name);
+        for (file, bytes) in files {
+            disk::write_bytes(&folder.join(file), bytes)?;
+        }
+        told.push(format!("{} in {}", counted(files.len(), "asset"), folder.display()));
+    }
+    Ok(told)
+}

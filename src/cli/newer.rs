@@ -1,0 +1,119 @@
+//! `stackloom releases --check`: what the sources of releases have that is newer than what is here.
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Exit, Printer,
+    printer::{counted, whole},
+};
+use crate::{
+    io::{git, oci::Registry},
+    model::{ReleaseAddress, ReleaseRepository, ReleaseSource},
+    note::{Fault, Notes},
+    release::{Catalogue, Newer, newer},
+};
+
+/// A newer release, and how it is had.
+struct Found {
+    newer: Newer,
+    address: ReleaseAddress,
+}
+
+/// Looks at every source. One that does not answer hides none of the others.
+pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Exit {
+    let mut exit = Exit::Done;
+    let mut sources = Vec::new();
+    for source in &catalogue.sources {
+        let url = source.repository.to_string();
+        match look(source, catalogue) {
+            Ok(found) => {
+                tell(&url, &found, printer);
+                if !found.is_empty() && exit == Exit::Done {
+                    exit = Exit::Changes;
+                }
+                sources
+                    .push(json!({ "url": url, "releases": found.iter().map(describe).collect::<Vec<_>>() }));
+            }
+            Err(fault) => {
+                exit = Exit::World;
+                sources.push(json!({ "url": url, "fault": whole(&fault), "hints": fault.hints() }));
+                if !printer.is_json() {
+                    printer.result(&format!("{url}: not known"));
+                    printer.fault(&fault);
+                }
+            }
+        }
+    }
+    if catalogue.sources.is_empty() {
+        printer.result("no source of releases: `spec.releases.sources` in stackloom.yaml lists them");
+    }
+    printer.document(exit, notes, json!({ "sources": sources }));
+    exit
+}
+
+fn look(source: &ReleaseSource, catalogue: &Catalogue) -> Result<Vec<Found>, Fault> {
+    let found = match &source.repository {
+        ReleaseRepository::Git(url) => {
+            let found = newer(&git::list_tags(url)?, &source.stacks, catalogue);
+            let address = |one: &Newer| ReleaseAddress::Git { url: url.clone(), tag: one.name.clone() };
+            found.into_iter().map(|newer| Found { address: address(&newer), newer }).collect()
+        }
+        ReleaseRepository::Oci(repository) => {
+            let registry = Registry::open(repository)?;
+            let mut found = Vec::new();
+            for newer in newer(&registry.tags()?, &source.stacks, catalogue) {
+                // One that was removed since is not there.
+                let Some(digest) = registry.digest_of(&newer.name)? else { continue };
+                let address = ReleaseAddress::Oci {
+                    repository: repository.clone(),
+                    tag: Some(newer.name.clone()),
+                    digest: Some(digest),
+                };
+                found.push(Found { newer, address });
+            }
+            found
+        }
+    };
+    Ok(found)
+}
+
+fn tell(url: &str, found: &[Found], printer: &Printer) {
+    match found.len() {
+        0 => printer.result(&format!("{url}: nothing newer")),
+        count => printer.result(&format!("{url}: {}", counted(count, "newer release"))),
+    }
+    for Found { newer, address } in found {
+        let than = match &newer.here {
+            Some(here) => format!("newer than {here}"),
+            None => format!("none of {} {} is here", newer.stack, newer.minor),
+        };
+        let for_whom = match newer.clusters.as_slice() {
+            [] => "no cluster uses an older one".to_owned(),
+            [cluster] => format!("for {cluster}"),
+            clusters => format!("for {}: {}", counted(clusters.len(), "cluster"), short(clusters)),
+        };
+        printer.result(&format!("  {}: {than}; {for_whom}", newer.name));
+        printer.result(&format!("    stackloom pull {address}"));
+    }
+}
+
+/// A few of many names.
+fn short(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let some = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{some}, and {} more", names.len() - SHOWN) } else { some }
+}
+
+fn describe(found: &Found) -> Json {
+    let Found { newer, address } = found;
+    json!({
+        "name": newer.name,
+        "stack": newer.stack.to_string(),
+        "kubernetes": newer.minor.to_string(),
+        "channel": super::releases::channel(newer.channel),
+        "here": newer.here,
+        "clusters": newer.clusters,
+        "source": address.to_string(),
+        "command": format!("stackloom pull {address}"),
+    })
+}

@@ -1,0 +1,370 @@
+//! `stackloom pull`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::{Done, Exit, Global, Printer, input_or_world, push::held};
+use crate::{
+    definition::{self, Model},
+    generate,
+    io::{
+        cosign,
+        disk::Workspace,
+        git::{NewRelease, ReleaseRun, Repository, fetch_release},
+        oci::Registry,
+    },
+    lock,
+    model::{Digest, Lock, LockedRelease, OciRepository, ReleaseAddress, ReleaseRepository},
+    note::{Fault, Notes},
+    publish::{self, Pulled},
+    release::{Arrival, Taken},
+    world::World as _,
+};
+
+/// Take releases from a registry or from another git repository
+///
+/// A release is written to generated/releases/<name>/ and its digest to stackloom.lock, both in one commit. Before that it
+/// is held against everything that a release of this repository is held against: the digest in its address, the digests
+/// of its files and of its content, its name. A release that is here with another content, or that the lock holds with
+/// another digest, is refused. From then on every run holds the folder against the lock.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom pull oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull git+https://git.example.org/platform/stacks.git#openstack-scs-1-35-v7\n  stackloom pull --key cosign.pub oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull oci://registry.example.org/platform/releases:openstack-scs-1-35-v7   say which digest that is\n\nGit is also had by git+ssh:// and git+file://. `stackloom releases --check` lists what there is, with these commands."
+)]
+pub(super) struct Args {
+    /// The address: oci://<registry>/<path>@sha256:<digest>, or git+https://<repository>#<release>
+    #[arg(value_name = "SOURCE", required = true, value_parser = ReleaseAddress::parse)]
+    sources: Vec<ReleaseAddress>,
+    /// The public key, a file of this repository, that artifacts must be signed with; `cosign` verifies it
+    #[arg(long, value_name = "FILE")]
+    key: Option<String>,
+    /// Write nothing; say what would be taken
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What was fetched, and what is known of where it was.
+struct Fetched {
+    arrival: Arrival,
+    from: ReleaseAddress,
+    signature: Signature,
+    commit: Option<String>,
+}
+
+/// What an artifact must be signed with.
+#[derive(Clone, Debug)]
+struct Signature {
+    keys: BTreeSet<String>,
+    with_log: bool,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let Some(model) = model(&world, &mut notes)? else { return Ok(ended(Exit::Input, &notes, printer)) };
+    let mut fetched = Vec::new();
+    for source in &args.sources {
+        printer.talk(&format!("fetching {source}"));
+        let signature = signature(args, source, &model);
+        fetched.extend(fetch(source, signature, &world, &mut notes)?);
+    }
+    if notes.errors() > 0 {
+        return Ok(ended(Exit::Input, &notes, printer));
+    }
+    // Locked only now: whoever commits meanwhile need not wait for the network.
+    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
+    let arrivals: Vec<_> = fetched.iter().map(|one| one.arrival.clone()).collect();
+    let (taken, lock) = match generate::take(&world, &arrivals, &mut notes) {
+        Ok(taken) => taken,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            return Ok(ended(exit, &notes, printer));
+        }
+    };
+    let found;
+    let repository = match &run {
+        Some(run) => run.repository(),
+        None => {
+            found = Repository::discover(&world)?;
+            &found
+        }
+    };
+    for (one, taken) in fetched.iter().zip(&taken) {
+        check_here(one, taken, repository, &lock, &world, &mut notes)?;
+    }
+    if notes.errors() > 0 {
+        return Ok(ended(Exit::Input, &notes, printer));
+    }
+    let commit = commit(&fetched, &taken, lock, run)?;
+    printer.notes(&notes);
+    tell(args, &fetched, &taken, commit.as_deref(), printer);
+    let list: Vec<_> = taken.iter().zip(&fetched).map(|(taken, one)| describe(taken, one)).collect();
+    printer.document(Exit::Done, &notes, json!({ "releases": list, "commit": commit }));
+    Ok(Exit::Done)
+}
+
+fn describe(taken: &Taken, one: &Fetched) -> serde_json::Value {
+    let digest = match taken {
+        Taken::There(_) => None,
+        Taken::New { digest, .. } => Some(digest),
+    };
+    json!({
+        "name": taken.name(),
+        "source": one.arrival.source,
+        "digest": digest,
+        "new": digest.is_some(),
+        "keys": one.signature.keys,
+    })
+}
+
+fn ended(exit: Exit, notes: &Notes, printer: &Printer) -> Exit {
+    printer.notes(notes);
+    printer.talk("nothing was taken");
+    printer.document(exit, notes, json!({}));
+    exit
+}
+
+/// The fleet as it is meant: it may ask for keys, so one that is at fault is none to go on with.
+fn model(world: &Workspace, notes: &mut Notes) -> Result<Option<Model>, Fault> {
+    let input = world.read(notes)?;
+    let definitions = definition::parse(&input, notes);
+    Ok(definition::lower(&definitions, &input, &generate::program_version(), notes).ok())
+}
+
+/// What a source must be signed with.
+fn signature(args: &Args, source: &ReleaseAddress, model: &Model) -> Signature {
+    let repository = source.repository();
+    let configured = model.fleet.release_sources.iter().find(|one| one.repository == repository);
+    let key = configured.and_then(|one| one.key.clone());
+    let with_log = configured.is_none_or(|one| one.transparency_log);
+    Signature { keys: key.into_iter().chain(args.key.clone()).collect(), with_log }
+}
+
+fn fetch(
+    source: &ReleaseAddress,
+    signature: Signature,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Option<Fetched>, Fault> {
+    match source {
+        ReleaseAddress::Git { url, tag } => {
+            if let Some(key) = signature.keys.first() {
+                notes
+                    .error(
+                        "wrong-key",
+                        None,
+                        format!("`{key}` is for artifacts of a registry, and `{source}` is none"),
+                    )
+                    .hint("take the release from a registry, or leave the key out");
+                return Ok(None);
+            }
+            let fetched = fetch_release(url, tag)?;
+            let Some(files) = texts(fetched.files, source, notes) else { return Ok(None) };
+            let arrival = Arrival { source: source.to_string(), files };
+            Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: Some(fetched.commit) }))
+        }
+        ReleaseAddress::Oci { repository, tag, digest: None } => {
+            note_without_digest(repository, tag.as_deref(), notes)?;
+            Ok(None)
+        }
+        ReleaseAddress::Oci { repository, digest: Some(digest), .. } => {
+            for key in &signature.keys {
+                cosign::verify(world.root(), key, signature.with_log, repository, digest)?;
+            }
+            let pinned = ReleaseAddress::Oci {
+                repository: repository.clone(),
+                tag: None,
+                digest: Some(digest.clone()),
+            };
+            match held(&Registry::open(repository)?, digest)? {
+                Ok(files) => {
+                    let arrival = Arrival { source: pinned.to_string(), files };
+                    Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: None }))
+                }
+                Err(told) => {
+                    notes
+                        .error("no-release", None, format!("`{pinned}` is no release: {told}"))
+                        .hint("`stackloom release push` publishes one; look whether the digest is the one that was told");
+                    Ok(None)
+                }
+            }
+        }
+    }
+}
+
+fn texts(
+    files: BTreeMap<String, Vec<u8>>,
+    source: &ReleaseAddress,
+    notes: &mut Notes,
+) -> Option<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    for (path, bytes) in files {
+        let hidden = path.split('/').any(|part| part.starts_with('.'));
+        match String::from_utf8(bytes) {
+            Ok(text) if !hidden => drop(found.insert(path, text)),
+            _ => {
+                notes
+                    .error(
+                        "no-release",
+                        None,
+                        format!("`{source}` has the file `{path}`, which no release has"),
+                    )
+                    .hint("a release is made by `stackloom release`, and by nothing else");
+                return None;
+            }
+        }
+    }
+    Some(found)
+}
+
+/// A tag can be moved: it says nothing of what is behind it.
+fn note_without_digest(
+    repository: &OciRepository,
+    tag: Option<&str>,
+    notes: &mut Notes,
+) -> Result<(), Fault> {
+    let Some(tag) = tag else {
+        notes
+            .error("no-digest", None, format!("`{repository}` names no release"))
+            .hint("write the digest that the publisher told: `@sha256:…`")
+            .hint("`stackloom releases --check` lists what the sources in stackloom.yaml have");
+        return Ok(());
+    };
+    let Some(digest) = Registry::open(repository)?.digest_of(tag)? else {
+        notes
+            .error("unknown-release", None, format!("`{repository}` has no tag `{tag}`"))
+            .hint("a release's tag is its name, such as openstack-scs-1-35-v7");
+        return Ok(());
+    };
+    notes
+        .error(
+            "no-digest",
+            None,
+            format!("`{repository}:{tag}` is a tag, which can be moved; a digest is needed"),
+        )
+        .hint(format!("it is `{digest}` now; if that is what the publisher told:"))
+        .hint(format!("stackloom pull {repository}:{tag}@{digest}"));
+    Ok(())
+}
+
+/// Holds what was taken against its address, against a tag of the same name here, and against the key that the lock
+/// names for it.
+fn check_here(
+    one: &Fetched,
+    taken: &Taken,
+    repository: &Repository,
+    lock: &Lock,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<(), Fault> {
+    let name = taken.name();
+    let told = match &one.from {
+        ReleaseAddress::Git { tag, .. } => Some(tag),
+        ReleaseAddress::Oci { tag, .. } => tag.as_ref(),
+    };
+    if told.is_some_and(|tag| tag != name) {
+        notes
+            .error("wrong-name", None, format!("`{}` holds the release `{name}`", one.from))
+            .hint("a tag is called as its release: ask whoever publishes it");
+    }
+    if repository.is_tagged_elsewhere(name, &one.arrival.files)? {
+        notes
+            .error(
+                "release-tag",
+                None,
+                format!("there is a tag `{name}` here, and it names another content than `{}`", one.from),
+            )
+            .hint(format!("a name never means two things: look at it with `git show {name}`"));
+    }
+    let locked = lock.releases.get(name).and_then(|locked| locked.key.as_ref());
+    match (locked.filter(|key| !one.signature.keys.contains(*key)), &one.from) {
+        (Some(key), ReleaseAddress::Oci { repository, digest: Some(digest), .. }) => {
+            cosign::verify(world.root(), key, one.signature.with_log, repository, digest)
+        }
+        (Some(key), _) => {
+            notes
+                .error(
+                    "wrong-key",
+                    None,
+                    format!(
+                        "the lock asks for a signature of `{key}` on `{name}`, and `{}` can have none",
+                        one.from
+                    ),
+                )
+                .hint("take the release from the registry that the lock names");
+            Ok(())
+        }
+        (None, _) => Ok(()),
+    }
+}
+
+fn commit(
+    fetched: &[Fetched],
+    taken: &[Taken],
+    mut lock: Lock,
+    run: Option<ReleaseRun>,
+) -> Result<Option<String>, Fault> {
+    let (mut added, mut pulled) = (Vec::new(), Vec::new());
+    for (one, taken) in fetched.iter().zip(taken) {
+        let Taken::New { release, digest } = taken else { continue };
+        let name = release.name.clone();
+        let before = lock.releases.get(&name).and_then(|locked| locked.key.clone());
+        let key = before.or_else(|| one.signature.keys.first().cloned());
+        let signed = key.as_ref().map(|key| format!("signed with {key}"));
+        let source = one.arrival.source.clone();
+        let digest_of = Digest::new(digest).ok_or_else(|| {
+            Fault::new(format!("`{digest}` is no digest"))
+                .hint("this is a bug of stackloom; please report it")
+        })?;
+        let origin = crate::yaml::Origin::NOWHERE;
+        lock.releases
+            .insert(name.clone(), LockedRelease { source: source.clone(), digest: digest_of, key, origin });
+        let remark = signed.or_else(|| one.commit.as_ref().map(|commit| format!("commit {commit}")));
+        pulled.push(Pulled { name: name.clone(), source, digest: digest.clone(), remark });
+        added.push(NewRelease { name, files: one.arrival.files.clone(), tag: None });
+    }
+    match run {
+        Some(run) if !added.is_empty() => {
+            let run = run.with_lock(lock::write(&lock))?;
+            Ok(run.commit(&added, &[], &publish::releases_pulled(&pulled))?.commit)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>, printer: &Printer) {
+    let mut new = None;
+    for (taken, one) in taken.iter().zip(fetched) {
+        match taken {
+            Taken::There(name) => printer.result(&format!("{name} is here already, with the same content")),
+            Taken::New { release, digest } => {
+                let keys: Vec<_> = one.signature.keys.iter().map(String::as_str).collect();
+                let signed = if keys.is_empty() {
+                    String::new()
+                } else {
+                    format!(", signed with {}", keys.join(", "))
+                };
+                printer.result(&format!("{} from {}{signed}", release.name, one.arrival.source));
+                printer.result(&format!("  Kubernetes {}, folder {digest}", release.kubernetes));
+                if one.signature.keys.is_empty() && matches!(one.from.repository(), ReleaseRepository::Git(_))
+                {
+                    let commit = one.commit.as_deref().unwrap_or_default();
+                    printer.result(&format!("  the tag is the commit {commit}"));
+                }
+                new = Some(&release.name);
+            }
+        }
+    }
+    match (new, commit) {
+        (None, _) => printer.result("nothing to take"),
+        (Some(_), None) if args.dry_run => printer.talk("this was a dry run: nothing was written"),
+        (Some(name), commit) => {
+            let commit = commit.unwrap_or_default();
+            printer.result(&format!("committed as {}", &commit[..commit.len().min(12)]));
+            printer.talk(&format!(
+                "next: `release: {name}` in a cluster's definition, then `stackloom generate`"
+            ));
+        }
+    }
+}

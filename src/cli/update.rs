@@ -1,0 +1,234 @@
+//! `stackloom update`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use rayon::prelude::*;
+use semver::Version;
+use serde_json::{Value as Json, json};
+
+use super::{
+    Done, Exit, Global, Printer, input_or_world,
+    printer::{counted, whole},
+    progress::Progress,
+};
+use crate::{
+    generate,
+    io::{
+        disk::{self, Workspace},
+        net::{self, Answer, ChartQuestion},
+    },
+    lock::{self, Merged, Wanted},
+    model::{Chart, ChartVersion, Lock, StackId},
+    note::{Fault, Notes},
+    world::LOCK,
+};
+
+/// Look up charts and images where they come from, and lock what they are
+///
+/// The one command that asks the network for what stacks use: the digest of every version of every chart that an addon
+/// lists, of the images that those charts say they use (`artifacthub.io/images`), and of the images that the stacks' own
+/// manifests and class objects name. All of it is written to stackloom.lock. What was published anew under a version that is locked is
+/// refused. Newer versions are told; which ones are listed is for people to say. Logins come from docker, podman and helm.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom update                             look up everything, write stackloom.lock\n  stackloom update openstack/scs               ask for one stack only\n  stackloom update --dry-run                   say what would change\n  stackloom update --accept cilium             take what was published anew, after a look at it\n  stackloom update --dry-run --format json | jq '.newer[]'"
+)]
+pub(super) struct Args {
+    /// The stack; all stacks where nothing is said
+    #[arg(value_name = "PROVIDER/STACK", value_parser = super::release::stack)]
+    stack: Option<StackId>,
+    /// Write nothing; say what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// A chart or an image that was published anew under the same version, and is meant to be
+    #[arg(long, value_name = "NAME")]
+    accept: Vec<String>,
+}
+
+/// Questions at a time: most of the wait is for others.
+const AT_A_TIME: usize = 8;
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = Workspace::open(&global.directory)?;
+    let mut notes = Notes::new();
+    let (input, model, releases) = match generate::understand(&world, &mut notes) {
+        Ok(understood) => understood,
+        Err(failure) => {
+            printer.notes(&notes);
+            let exit = input_or_world(failure)?;
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    let wanted = lock::wanted(&releases, None);
+    let asked = lock::wanted(&releases, args.stack.as_ref());
+    let unknown = args.stack.as_ref().filter(|stack| releases.heads().all(|one| one.stack != **stack));
+    if let Some(stack) = unknown {
+        notes
+            .error("unknown-stack", None, format!("there is no stack `{stack}`"))
+            .hint("stacks are the folders `stacks/<provider>/<stack>/`");
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, json!({}));
+        return Ok(Exit::Input);
+    }
+    let answer = ask(&asked, &model.lock, printer)?;
+    let accept = args.accept.iter().cloned().collect();
+    let merged =
+        lock::merge(&model.lock, &wanted, &answer.found, &accept, &releases, &input.sources, &mut notes);
+    let newer = lock::newer(&asked, &answer.found);
+    let path = world.root().join(LOCK);
+    let text = lock::write(&merged.lock);
+    let before = disk::read_file(&path)?;
+    let is_new = match &before {
+        Some(bytes) => *bytes != text.as_bytes(),
+        None => !merged.lock.is_empty(),
+    };
+    if is_new && !args.dry_run {
+        disk::put(&path, &text)?;
+    }
+    let exit = match (notes.errors(), answer.faults.len()) {
+        (0, 0) => Exit::Done,
+        (0, _) => Exit::World,
+        _ => Exit::Input,
+    };
+    printer.notes(&notes);
+    if !printer.is_json() {
+        answer.faults.iter().for_each(|fault| printer.fault(fault));
+    }
+    tell(args, &merged, &newer, &asked, is_new, printer);
+    printer.document(
+        exit,
+        &notes,
+        document(&merged, &newer, &asked, &answer.faults, is_new && !args.dry_run),
+    );
+    Ok(exit)
+}
+
+/// Asks all repositories, some at a time, and then for the images that their charts name.
+fn ask(wanted: &Wanted, old: &Lock, printer: &Printer) -> Result<Answer, Fault> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(AT_A_TIME)
+        .build()
+        .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+    let questions = questions(&wanted.charts, old);
+    let charts = Progress::new(printer, "repositories");
+    let mut answer = all(&pool, &questions, &charts, net::charts);
+    let named = wanted.images.keys().cloned().chain(answer.found.images_of_charts(old));
+    let named: Vec<String> = named.collect::<BTreeSet<_>>().into_iter().collect();
+    let images = Progress::new(printer, "images");
+    answer.extend(all(&pool, &named, &images, |name| net::image(name)));
+    Ok(answer)
+}
+
+/// Asks every question; answers come in the order of the questions.
+fn all<T: Sync>(
+    pool: &rayon::ThreadPool,
+    questions: &[T],
+    progress: &Progress,
+    ask: impl Fn(&T) -> Answer + Sync,
+) -> Answer {
+    let done = AtomicUsize::new(0);
+    let answers: Vec<Answer> = pool.install(|| {
+        let one = |question: &T| {
+            let answer = ask(question);
+            progress.at(done.fetch_add(1, Ordering::Relaxed) + 1, questions.len());
+            answer
+        };
+        questions.par_iter().with_max_len(1).map(one).collect()
+    });
+    progress.end();
+    let mut whole = Answer::default();
+    for answer in answers {
+        whole.extend(answer);
+    }
+    whole
+}
+
+/// One question for each classic repository, and one for each chart of a registry.
+fn questions(charts: &BTreeMap<ChartVersion, BTreeSet<String>>, old: &Lock) -> Vec<ChartQuestion> {
+    let mut questions: BTreeMap<(String, String), ChartQuestion> = BTreeMap::new();
+    for key in charts.keys() {
+        let Chart { repository, name } = key.chart.clone();
+        let apart = if repository.starts_with("oci://") { name.clone() } else { String::new() };
+        let question = questions
+            .entry((repository.clone(), apart))
+            .or_insert_with(|| ChartQuestion { repository, charts: BTreeMap::new() });
+        let locked = old.charts.get(key).map(|locked| locked.digest.clone());
+        question.charts.entry(name).or_default().insert(key.version.clone(), locked);
+    }
+    questions.into_values().collect()
+}
+
+fn tell(
+    args: &Args,
+    merged: &Merged,
+    newer: &BTreeMap<Chart, Vec<Version>>,
+    wanted: &Wanted,
+    is_new: bool,
+    printer: &Printer,
+) {
+    for change in &merged.changes {
+        let what = &change.what;
+        printer.result(&match (&change.before, &change.after) {
+            (None, Some(after)) => format!("+ {what}: {after}"),
+            (Some(before), Some(after)) => format!("~ {what}: {before} → {after}"),
+            (before, None) => {
+                format!("- {what}: {}", before.as_ref().map(ToString::to_string).unwrap_or_default())
+            }
+        });
+    }
+    for (chart, versions) in newer {
+        let all: Vec<_> = versions.iter().map(ToString::to_string).collect();
+        printer.result(&format!("newer: {} {} (no addon lists it)", chart.name, all.join(", ")));
+    }
+    for image in &wanted.unknown {
+        printer.talk(&format!("not looked up: `{image}`, which is an image only when a cluster is made"));
+    }
+    let Lock { charts, images, .. } = &merged.lock;
+    let nested = charts.values().flat_map(|chart| chart.images.keys()).collect::<BTreeSet<_>>().len();
+    let holds = format!("{} and {}", counted(charts.len(), "chart"), counted(images.len() + nested, "image"));
+    printer.result(&match (is_new, args.dry_run) {
+        (true, true) => format!("{LOCK} would hold {holds}"),
+        (true, false) => format!("{LOCK} written: it holds {holds}"),
+        (false, _) => format!("nothing new: {LOCK} holds {holds}"),
+    });
+    if args.dry_run {
+        printer.talk("this was a dry run: nothing was written");
+    }
+}
+
+fn document(
+    merged: &Merged,
+    newer: &BTreeMap<Chart, Vec<Version>>,
+    wanted: &Wanted,
+    faults: &[Fault],
+    written: bool,
+) -> Json {
+    let digest = |digest: &Option<crate::model::Digest>| digest.as_ref().map(ToString::to_string);
+    let changes: Vec<Json> = merged
+        .changes
+        .iter()
+        .map(|change| {
+            json!({ "what": change.what, "before": digest(&change.before), "after": digest(&change.after) })
+        })
+        .collect();
+    let newer: Vec<Json> = newer
+        .iter()
+        .map(|(chart, versions)| {
+            let versions: Vec<_> = versions.iter().map(ToString::to_string).collect();
+            json!({ "repository": chart.repository, "chart": chart.name, "versions": versions })
+        })
+        .collect();
+    let faults: Vec<Json> =
+        faults.iter().map(|fault| json!({ "message": whole(fault), "hints": fault.hints() })).collect();
+    json!({
+        "changes": changes,
+        "newer": newer,
+        "notLookedUp": wanted.unknown,
+        "faults": faults,
+        "written": written,
+    })
+}

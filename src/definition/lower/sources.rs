@@ -1,0 +1,97 @@
+//! Lowering where other repositories publish releases.
+
+use std::collections::BTreeSet;
+
+use super::{holds_credential, lock::is_outside, place_at};
+use crate::{
+    definition::{self as written, parse::Written},
+    model::{ReleaseRepository, ReleaseSource, StackId},
+    note::{Notes, Place},
+};
+
+/// The sources of releases, as far as they are sound.
+pub(super) fn lower(written: &Written<written::Fleet>, notes: &mut Notes) -> Vec<ReleaseSource> {
+    let releases = written.value.spec.releases.as_ref();
+    let sources = releases.and_then(|releases| releases.sources.as_deref()).unwrap_or_default();
+    let mut found: Vec<ReleaseSource> = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        let Some(lowered) = one(written, source, &at.to_string(), notes) else { continue };
+        if found.iter().any(|other| other.repository == lowered.repository) {
+            notes
+                .error(
+                    "duplicate",
+                    place_at(written, &["spec", "releases", "sources", &at.to_string(), "url"]),
+                    format!("`{}` is a source twice", lowered.repository),
+                )
+                .hint("keep one of them, with all of its `stacks`");
+        } else {
+            found.push(lowered);
+        }
+    }
+    found
+}
+
+fn one(
+    written: &Written<written::Fleet>,
+    source: &written::ReleaseSource,
+    at: &str,
+    notes: &mut Notes,
+) -> Option<ReleaseSource> {
+    let place = |key: &str| place_at(written, &["spec", "releases", "sources", at, key]);
+    let before = notes.errors();
+    let address = source.url.strip_prefix("git+").unwrap_or(&source.url);
+    if holds_credential(address) {
+        let place = Place { source: String::new(), ..place("url") };
+        notes
+            .error("secret", place, "the address holds a credential")
+            .hint("take it out: `docker login` has those of registries, and git's own configuration its own");
+        return None;
+    }
+    let repository = ReleaseRepository::parse(&source.url)
+        .map_err(|told| {
+            notes.error("wrong-source", place("url"), told).hint(
+                "a source is a whole repository: `oci://<registry>/<path>` or `git+https://<repository>`",
+            );
+        })
+        .ok();
+    if let Some(key) = source.key.as_deref() {
+        if is_outside(key) {
+            notes
+                .error("wrong-key", place("key"), format!("`{key}` is no path of a file in this fleet"))
+                .hint(
+                    "put the public key into the repository, and write its path from the root of the fleet",
+                );
+        } else if matches!(repository, Some(ReleaseRepository::Git(_))) {
+            notes
+                .error(
+                    "wrong-key",
+                    place("key"),
+                    "a key is for artifacts of a registry, and this is a git repository",
+                )
+                .hint("take `key` out; what is taken from git is held to the digest that the lock records");
+        }
+    }
+    if source.key.is_none() && source.transparency_log.is_some() {
+        notes
+            .error(
+                "wrong-key",
+                place("transparencyLog"),
+                "`transparencyLog` is about signatures, and there is no `key`",
+            )
+            .hint("add the `key` that artifacts are signed with, or take this out");
+    }
+    let mut stacks = BTreeSet::new();
+    for stack in source.stacks.iter().flatten() {
+        match StackId::parse(stack) {
+            Some(stack) => drop(stacks.insert(stack)),
+            None => {
+                notes
+                    .error("wrong-name", place("stacks"), format!("`{stack}` is no stack"))
+                    .hint("a stack is written <provider>/<stack>, such as openstack/scs");
+            }
+        }
+    }
+    let repository = repository?;
+    let (key, transparency_log) = (source.key.clone(), source.transparency_log.unwrap_or(true));
+    (notes.errors() == before).then_some(ReleaseSource { repository, key, transparency_log, stacks })
+}

@@ -1,0 +1,302 @@
+//! Charts: in classic repositories, which have an index and archives, and in registries, which have tags and manifests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reqwest::Url;
+use semver::Version;
+
+use super::{
+    Answer,
+    helm::{self, Login},
+    http::{Http, shown},
+    images::known,
+};
+use crate::{
+    io::oci::Registry,
+    lock::{self, FoundChart, IMAGES, IndexEntry},
+    model::{Chart, ChartVersion, Digest, OciRepository},
+    note::Fault,
+    release::{Layer, sha256},
+};
+
+/// The longest index; the largest public ones have some 30 MB.
+const INDEX_LIMIT: usize = 128 * 1024 * 1024;
+
+/// The longest archive of a chart; Helm's own limit for what it unpacks is 100 MB.
+const CHART_LIMIT: usize = 64 * 1024 * 1024;
+
+/// The longest description of a chart.
+const DESCRIPTION_LIMIT: usize = 4 * 1024 * 1024;
+
+/// What is asked of a repository: versions of charts, each with the digest that is known.
+#[derive(Clone, Debug, Default)]
+pub struct ChartQuestion {
+    /// The repository's address.
+    pub repository: String,
+    /// By chart and version.
+    pub charts: BTreeMap<String, BTreeMap<Version, Option<Digest>>>,
+}
+
+/// What a repository says of its charts. What is known already is not downloaded again.
+pub fn charts(question: &ChartQuestion) -> Answer {
+    let mut answer = Answer::default();
+    if question.repository.starts_with("oci://") {
+        for (name, versions) in &question.charts {
+            let chart = Chart { repository: question.repository.clone(), name: name.clone() };
+            if let Err(fault) = in_registry(&chart, versions, &mut answer) {
+                answer.faults.push(fault);
+            }
+        }
+    } else if let Err(fault) = in_repository(question, &mut answer) {
+        answer.faults.push(fault);
+    }
+    answer
+}
+
+/// A classic repository that was opened.
+struct Repository<'a> {
+    http: &'a Http,
+    /// Its address, with a slash at its end.
+    base: Url,
+    login: Option<Login>,
+}
+
+/// The digest that an index says.
+fn said(entry: &IndexEntry, key: &ChartVersion) -> Result<Option<Digest>, Fault> {
+    let text = entry.digest.as_deref().filter(|text| !text.is_empty());
+    let text = text.map(|text| format!("sha256:{}", text.trim_start_matches("sha256:")));
+    text.map(|text| known(&text, &key.to_string())).transpose()
+}
+
+fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fault> {
+    let address = &question.repository;
+    let http = Http::open()?;
+    let repository = Repository::open(address, &http)?;
+    let names: BTreeSet<&str> = question.charts.keys().map(String::as_str).collect();
+    let index = repository.index(&names)?;
+    for (name, versions) in &question.charts {
+        let chart = Chart { repository: address.clone(), name: name.clone() };
+        let entries = index.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let entries: Vec<_> = entries.iter().filter_map(|one| Some((exact(&one.version)?, one))).collect();
+        let available = entries.iter().map(|(version, _)| version.clone()).collect();
+        answer.found.available.insert(chart.clone(), available);
+        for (version, locked) in versions {
+            let key = ChartVersion { chart: chart.clone(), version: version.clone() };
+            let Some((_, entry)) = entries.iter().find(|(one, _)| one == version) else {
+                answer.found.missing.insert(key);
+                continue;
+            };
+            match repository.chart(&key, entry, locked.as_ref()) {
+                Ok(found) => drop(answer.found.charts.insert(key, found)),
+                Err(fault) => answer.faults.push(fault),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A version as written in an index or a tag.
+fn exact(text: &str) -> Option<Version> {
+    Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
+}
+
+impl<'a> Repository<'a> {
+    fn open(address: &str, http: &'a Http) -> Result<Self, Fault> {
+        let base = Url::parse(&format!("{address}/")).map_err(|error| {
+            Fault::because(format!("`{address}` is no address"), error).hint("look at `chart.repository`")
+        })?;
+        Ok(Self { http, login: helm::login(address)?, base })
+    }
+
+    fn index<'n>(&self, names: &BTreeSet<&'n str>) -> Result<BTreeMap<&'n str, Vec<IndexEntry>>, Fault> {
+        let url = self.join("index.yaml")?;
+        let bytes = self.http.get(&url, INDEX_LIMIT, self.login.as_ref())?;
+        let wrong = |why: &str| {
+            Fault::new(format!("`{}` is no index of a repository of charts: {why}", shown(&url))).hint(
+                "look whether the address is that of a Helm repository; a registry is written `oci://…`",
+            )
+        };
+        let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is no text"))?;
+        lock::index(text, names).map_err(|why| wrong(&why))
+    }
+
+    fn chart(
+        &self,
+        key: &ChartVersion,
+        entry: &IndexEntry,
+        locked: Option<&Digest>,
+    ) -> Result<FoundChart, Fault> {
+        let digest = match said(entry, key)? {
+            Some(said) if Some(&said) == locked => said,
+            said => self.download(key, entry, said.as_ref())?.0,
+        };
+        let images = match &entry.images {
+            Some(text) => named_images(text, key)?,
+            None => BTreeSet::new(),
+        };
+        Ok(FoundChart { digest, images: Some(images) })
+    }
+
+    /// The archive, which must be what the index says, if it says anything.
+    fn download(
+        &self,
+        key: &ChartVersion,
+        entry: &IndexEntry,
+        said: Option<&Digest>,
+    ) -> Result<(Digest, Vec<u8>), Fault> {
+        let Some(address) = entry.urls.first() else {
+            return Err(Fault::new(format!("the index says no address for {key}"))
+                .hint("ask those who publish it to make the index anew"));
+        };
+        let url = self.join(address)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(Fault::new(format!("the archive of {key} lies in a registry")).hint(
+                "write `chart.repository` as the index has it, without the name of the chart: `oci://…`",
+            ));
+        }
+        // A login is for the host that it was given for.
+        let own = url.origin() == self.base.origin();
+        let bytes = self.http.get(&url, CHART_LIMIT, self.login.as_ref().filter(|_| own))?;
+        let found = known(&sha256(&bytes), &key.to_string())?;
+        match said {
+            Some(said) if *said != found => {
+                Err(Fault::new(format!("the archive of {key} is `{found}`, and its index says `{said}`"))
+                    .hint("the repository, or something on the way to it, changed it: nothing was taken"))
+            }
+            _ => Ok((found, bytes)),
+        }
+    }
+
+    fn join(&self, address: &str) -> Result<Url, Fault> {
+        self.base.join(address).map_err(|error| {
+            Fault::because(format!("`{address}` of `{}` is no address", shown(&self.base)), error)
+                .hint("ask those who publish it to make the index anew")
+        })
+    }
+}
+
+fn named_images(text: &str, key: &ChartVersion) -> Result<BTreeSet<String>, Fault> {
+    lock::annotated_images(text).map_err(|why| {
+        Fault::new(format!("the annotation `{IMAGES}` of {key} cannot be read: {why}"))
+            .hint("ask those who publish it")
+    })
+}
+
+fn in_registry(
+    chart: &Chart,
+    versions: &BTreeMap<Version, Option<Digest>>,
+    answer: &mut Answer,
+) -> Result<(), Fault> {
+    let repository = oci_repository(chart)?;
+    let registry = Registry::open(&repository)?;
+    let tags = registry.tags()?;
+    let available = tags.iter().filter_map(|tag| Version::parse(&tag.replacen('_', "+", 1)).ok());
+    answer.found.available.insert(chart.clone(), available.collect());
+    for (version, locked) in versions {
+        let key = ChartVersion { chart: chart.clone(), version: version.clone() };
+        match in_manifest(&registry, &key, &tag(version), locked.as_ref()) {
+            Ok(Some(found)) => drop(answer.found.charts.insert(key, found)),
+            Ok(None) => drop(answer.found.missing.insert(key)),
+            Err(fault) => answer.faults.push(fault),
+        }
+    }
+    Ok(())
+}
+
+fn in_manifest(
+    registry: &Registry,
+    key: &ChartVersion,
+    tag: &str,
+    locked: Option<&Digest>,
+) -> Result<Option<FoundChart>, Fault> {
+    let Some(text) = registry.digest_of(tag)? else { return Ok(None) };
+    let digest = known(&text, &key.to_string())?;
+    if locked == Some(&digest) {
+        return Ok(Some(FoundChart { digest, images: None }));
+    }
+    let wrong = || {
+        Fault::new(format!("`{digest}` is no manifest of a chart")).hint("look at what is published there")
+    };
+    let manifest = registry.manifest(digest.as_str())?;
+    let manifest: serde_json::Value = serde_json::from_slice(&manifest).map_err(|_| wrong())?;
+    let layer = described(&manifest["config"], DESCRIPTION_LIMIT).ok_or_else(wrong)?;
+    let description = registry.layer(digest.as_str(), &layer)?;
+    let description: serde_json::Value = serde_json::from_slice(&description).map_err(|_| wrong())?;
+    let images = match description["annotations"][IMAGES].as_str() {
+        Some(text) => named_images(text, key)?,
+        None => BTreeSet::new(),
+    };
+    Ok(Some(FoundChart { digest, images: Some(images) }))
+}
+
+/// The layer of a chart that holds its archive.
+const ARCHIVE: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
+/// The archive of a chart, which must be what was locked, if anything was.
+pub fn chart_archive(key: &ChartVersion, locked: Option<&Digest>) -> Result<Vec<u8>, Fault> {
+    let (found, bytes) = if key.chart.repository.starts_with("oci://") {
+        archive_in_registry(key, locked)?
+    } else {
+        archive_in_repository(key)?
+    };
+    match locked {
+        Some(locked) if *locked != found => {
+            Err(Fault::new(format!("{key} is `{found}`, and the release was made when it was `{locked}`"))
+                .hint("something else was published under the same version: ask those who did"))
+        }
+        _ => Ok(bytes),
+    }
+}
+
+fn missing(key: &ChartVersion) -> Fault {
+    Fault::new(format!("there is no {key}")).hint("look at the repository, and at the versions of the addon")
+}
+
+fn archive_in_repository(key: &ChartVersion) -> Result<(Digest, Vec<u8>), Fault> {
+    let http = Http::open()?;
+    let repository = Repository::open(&key.chart.repository, &http)?;
+    let index = repository.index(&BTreeSet::from([key.chart.name.as_str()]))?;
+    let mut entries = index.values().flatten();
+    let entry = entries.find(|entry| exact(&entry.version).as_ref() == Some(&key.version));
+    let entry = entry.ok_or_else(|| missing(key))?;
+    repository.download(key, entry, said(entry, key)?.as_ref())
+}
+
+fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(Digest, Vec<u8>), Fault> {
+    let repository = oci_repository(&key.chart)?;
+    let registry = Registry::open(&repository)?;
+    let digest = match locked {
+        Some(digest) => digest.clone(),
+        None => {
+            let text = registry.digest_of(&tag(&key.version))?.ok_or_else(|| missing(key))?;
+            known(&text, &key.to_string())?
+        }
+    };
+    let wrong = || {
+        Fault::new(format!("`{digest}` is no manifest of a chart")).hint("look at what is published there")
+    };
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&registry.manifest(digest.as_str())?).map_err(|_| wrong())?;
+    let layers = manifest["layers"].as_array().into_iter().flatten();
+    let layer = layers.into_iter().find(|layer| layer["mediaType"] == ARCHIVE).ok_or_else(wrong)?;
+    let layer = described(layer, CHART_LIMIT).ok_or_else(wrong)?;
+    let bytes = registry.layer(digest.as_str(), &layer)?;
+    Ok((digest, bytes))
+}
+
+/// Something that a manifest describes, if it is not too long.
+fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
+    let size = usize::try_from(descriptor["size"].as_u64()?).ok().filter(|size| *size <= limit)?;
+    Some(Layer { digest: descriptor["digest"].as_str()?.to_owned(), size })
+}
+
+/// The tag of a version: it holds no plus sign, and Helm writes an underscore there.
+fn tag(version: &Version) -> String {
+    version.to_string().replace('+', "_")
+}
+
+fn oci_repository(chart: &Chart) -> Result<OciRepository, Fault> {
+    let address = format!("{}/{}", chart.repository, chart.name);
+    OciRepository::parse(&address)
+        .map_err(|why| Fault::new(why).hint("look at `chart.repository` and `chart.name`"))
+}

@@ -1,0 +1,309 @@
+//! Releases in registries: their artifacts are written and read, their tags listed.
+//!
+//! Everything that comes back is held against a digest; what it means is not known here. A registry on this machine is
+//! spoken to without encryption, every other one with it.
+
+mod login;
+
+use std::{
+    future::Future,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use oci_client::{
+    Client, Reference, RegistryOperation,
+    client::{ClientConfig, ClientProtocol},
+    errors::{OciDistributionError as Error, OciErrorCode},
+    secrets::RegistryAuth,
+};
+use tokio::{
+    io::AsyncWrite,
+    runtime::{Builder, Runtime},
+};
+
+use crate::{
+    model::OciRepository,
+    note::Fault,
+    release::{Artifact, Layer, MANIFEST_TYPE, sha256},
+};
+
+/// How long a question may take.
+const ANSWER: Duration = Duration::from_mins(1);
+
+/// How long an archive may take.
+const TRANSFER: Duration = Duration::from_mins(10);
+
+/// How long a connection may take, and a pause in an answer.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Tags in one answer.
+const TAGS_AT_A_TIME: usize = 1000;
+
+/// Tags that are looked at; what has more is no repository of releases.
+const TAG_LIMIT: usize = 100_000;
+
+/// A repository of a registry, and what the user may do there.
+pub struct Registry {
+    repository: OciRepository,
+    runtime: Runtime,
+    client: Client,
+    login: RegistryAuth,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("repository", &self.repository).finish_non_exhaustive()
+    }
+}
+
+/// What was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pushed {
+    /// It is new there.
+    New,
+    /// It was there.
+    There,
+}
+
+impl Registry {
+    /// Prepares to speak to a registry; nothing is sent yet.
+    pub fn open(repository: &OciRepository) -> Result<Self, Fault> {
+        // An error means that there is one already.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+        let protocol = if repository.is_local() { ClientProtocol::Http } else { ClientProtocol::Https };
+        let config = ClientConfig {
+            protocol,
+            connect_timeout: Some(SILENCE),
+            read_timeout: Some(SILENCE),
+            user_agent: concat!("stackloom/", env!("CARGO_PKG_VERSION")),
+            ..ClientConfig::default()
+        };
+        let client = Client::try_from(config)
+            .map_err(|error| Fault::because("cannot prepare for the network", error))?;
+        let login = login::of(repository)?;
+        Ok(Self { repository: repository.clone(), runtime, client, login })
+    }
+
+    /// The digest of what a tag names; none if there is no such tag.
+    pub fn digest_of(&self, tag: &str) -> Result<Option<String>, Fault> {
+        let reference = self.tagged(tag);
+        match self.ask(ANSWER, self.client.fetch_manifest_digest(&reference, &self.login)) {
+            Ok(digest) => Ok(Some(digest)),
+            Err(error) if is_missing(&error) => Ok(None),
+            Err(error) => Err(self.fault(&format!("cannot ask for the tag `{tag}`"), error)),
+        }
+    }
+
+    /// All tags of the repository.
+    pub fn tags(&self) -> Result<Vec<String>, Fault> {
+        let reference = self.tagged("latest");
+        let mut tags: Vec<String> = Vec::new();
+        loop {
+            let last = tags.last().map(String::as_str);
+            let asked = self.client.list_tags(&reference, &self.login, Some(TAGS_AT_A_TIME), last);
+            let answer =
+                self.ask(ANSWER, asked).map_err(|error| self.fault("cannot list the tags", error))?;
+            let more = answer.tags.len() >= TAGS_AT_A_TIME;
+            let before = tags.len();
+            // A registry that does not know how to go on begins again.
+            tags.extend(answer.tags.into_iter().filter(|tag| last_is_before(last, tag)).collect::<Vec<_>>());
+            if !more || tags.len() == before {
+                return Ok(tags);
+            }
+            if tags.len() > TAG_LIMIT {
+                return Err(Fault::new(format!("`{}` has more than {TAG_LIMIT} tags", self.repository))
+                    .hint("give releases a repository of their own"));
+            }
+        }
+    }
+
+    /// Has a tag name an artifact. Whoever calls has looked at what it names before: a registry overwrites without a word.
+    pub fn push(&self, tag: &str, artifact: &Artifact) -> Result<Pushed, Fault> {
+        if self.digest_of(tag)?.as_deref() == Some(&artifact.digest) {
+            return Ok(Pushed::There);
+        }
+        let reference = self.tagged(tag);
+        let failed = |error| self.fault(&format!("cannot push `{tag}`"), error);
+        let work = async {
+            self.client.auth(&reference, &self.login, RegistryOperation::Push).await?;
+            for blob in [&artifact.layer, &artifact.config] {
+                self.client.push_blob(&reference, blob.clone(), &sha256(blob)).await?;
+            }
+            let kind = MANIFEST_TYPE.parse().expect("a media type is a header's value");
+            self.client.push_manifest_raw(&reference, artifact.manifest.clone(), kind).await
+        };
+        self.ask(TRANSFER, work).map_err(failed)?;
+        match self.digest_of(tag)? {
+            Some(digest) if digest == artifact.digest => Ok(Pushed::New),
+            found => Err(Fault::new(format!(
+                "`{}:{tag}` was pushed as `{}`, and the registry now names `{}`",
+                self.repository,
+                artifact.digest,
+                found.unwrap_or_else(|| "nothing".to_owned())
+            ))
+            .hint("someone else may have pushed at the same time: look at it, and run this again")),
+        }
+    }
+
+    /// The manifest of a digest.
+    pub fn manifest(&self, digest: &str) -> Result<Vec<u8>, Fault> {
+        let reference = self.pinned(digest);
+        let asked = self.client.pull_manifest_raw(&reference, &self.login, &[MANIFEST_TYPE]);
+        let (bytes, _) =
+            self.ask(ANSWER, asked).map_err(|error| self.fault(&format!("cannot pull `{digest}`"), error))?;
+        self.hold("the manifest", digest, &bytes)?;
+        Ok(bytes.to_vec())
+    }
+
+    /// The bytes of a layer.
+    pub fn layer(&self, manifest: &str, layer: &Layer) -> Result<Vec<u8>, Fault> {
+        let reference = self.pinned(manifest);
+        let mut taken = Limited { bytes: Vec::new(), limit: layer.size };
+        let asked = self.client.pull_blob(&reference, layer.digest.as_str(), &mut taken);
+        match self.ask(TRANSFER, asked) {
+            Ok(()) => {}
+            Err(Error::DigestError(_)) => return Err(self.other_bytes("the layer", &layer.digest)),
+            Err(error) => return Err(self.fault(&format!("cannot pull the layer `{}`", layer.digest), error)),
+        }
+        self.hold("the layer", &layer.digest, &taken.bytes)?;
+        Ok(taken.bytes)
+    }
+
+    /// Refuses bytes that are not those of a digest.
+    fn hold(&self, what: &str, digest: &str, bytes: &[u8]) -> Result<(), Fault> {
+        if sha256(bytes) == digest { Ok(()) } else { Err(self.other_bytes(what, digest)) }
+    }
+
+    fn other_bytes(&self, what: &str, digest: &str) -> Fault {
+        Fault::new(format!(
+            "`{}` gave other bytes for {what} `{digest}` than those of this digest",
+            self.repository
+        ))
+        .hint("the registry, or something on the way to it, changed them: nothing was taken")
+    }
+
+    fn tagged(&self, tag: &str) -> Reference {
+        let OciRepository { registry, path } = &self.repository;
+        Reference::with_tag(registry.clone(), path.clone(), tag.to_owned())
+    }
+
+    fn pinned(&self, digest: &str) -> Reference {
+        let OciRepository { registry, path } = &self.repository;
+        Reference::with_digest(registry.clone(), path.clone(), digest.to_owned())
+    }
+
+    fn ask<T>(&self, limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let done = self.runtime.block_on(async { tokio::time::timeout(limit, work).await });
+        done.unwrap_or_else(|_| {
+            let seconds = limit.as_secs();
+            Err(Error::IoError(std::io::Error::new(
+                std::io::ErrorKind::TimedOut,
+                format!("there was no whole answer within {seconds} seconds"),
+            )))
+        })
+    }
+
+    /// What went wrong, in words for people who know registries and not this program.
+    fn fault(&self, what: &str, error: Error) -> Fault {
+        let (repository, registry) = (&self.repository, &self.repository.registry);
+        let denied = matches!(error, Error::UnauthorizedError { .. } | Error::AuthenticationFailure(_))
+            || has_code(&error, &[OciErrorCode::Unauthorized, OciErrorCode::Denied]);
+        let hint = if denied {
+            format!("log in as someone who may: `docker login {registry}`")
+        } else if is_missing(&error) {
+            "look whether the address and the digest are right".to_owned()
+        } else if matches!(error, Error::DigestError(_)) {
+            return Fault::because(
+                format!("{what} of `{repository}`: it gave other bytes than those of this digest"),
+                error,
+            )
+            .hint("the registry, or something on the way to it, changed them: nothing was taken");
+        } else {
+            format!("look whether `{registry}` can be reached from here, and whether it is a registry")
+        };
+        Fault::because(format!("{what} of `{repository}`"), Why(error)).hint(hint)
+    }
+}
+
+/// An error with all of its causes: those of the network say what it was in the last one alone.
+#[derive(Debug)]
+struct Why(Error);
+
+impl std::fmt::Display for Why {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Error::RegistryError { envelope, .. } = &self.0 {
+            let told: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
+            return write!(f, "the registry says: {}", told.join("; "));
+        }
+        let mut text = self.0.to_string();
+        let mut source = std::error::Error::source(&self.0);
+        while let Some(cause) = source {
+            let cause_text = cause.to_string();
+            if !text.contains(&cause_text) {
+                text = format!("{text}: {cause_text}");
+            }
+            source = cause.source();
+        }
+        f.write_str(text.trim())
+    }
+}
+
+impl std::error::Error for Why {}
+
+fn last_is_before(last: Option<&str>, tag: &str) -> bool {
+    last.is_none_or(|last| last != tag)
+}
+
+fn has_code(error: &Error, codes: &[OciErrorCode]) -> bool {
+    match error {
+        Error::RegistryError { envelope, .. } => envelope
+            .errors
+            .iter()
+            .any(|one| codes.iter().any(|code| format!("{code:?}") == format!("{:?}", one.code))),
+        _ => false,
+    }
+}
+
+fn is_missing(error: &Error) -> bool {
+    let not_found =
+        matches!(error, Error::ImageManifestNotFoundError(_) | Error::ServerError { code: 404, .. });
+    not_found
+        || has_code(
+            error,
+            &[OciErrorCode::ManifestUnknown, OciErrorCode::NameUnknown, OciErrorCode::NotFound],
+        )
+}
+
+/// Takes as many bytes as were announced.
+struct Limited {
+    bytes: Vec<u8>,
+    limit: usize,
+}
+
+impl AsyncWrite for Limited {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        if self.bytes.len() + bytes.len() > self.limit {
+            return Poll::Ready(Err(std::io::Error::other("it is longer than its manifest says")));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

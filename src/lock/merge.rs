@@ -1,0 +1,350 @@
+//! What was found, put into the lock: what is new comes in, what no stack needs goes, and what was changed under an
+//! unchanged name is refused unless someone says that it is meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use semver::Version;
+
+use super::Wanted;
+use crate::{
+    model::{Chart, ChartVersion, Digest, Lock, LockedChart},
+    note::{Notes, Place},
+    release::Releases,
+    world::LOCK,
+    yaml::{Origin, Sources},
+};
+
+/// What was found where charts and images come from.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Charts.
+    pub charts: BTreeMap<ChartVersion, FoundChart>,
+    /// Versions that their repository does not have.
+    pub missing: BTreeSet<ChartVersion>,
+    /// All versions that a chart has.
+    pub available: BTreeMap<Chart, BTreeSet<Version>>,
+    /// Images; none where their repository does not have them.
+    pub images: BTreeMap<String, Option<Digest>>,
+}
+
+/// What was found of a chart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundChart {
+    /// Of its archive, or of its manifest in a registry.
+    pub digest: Digest,
+    /// The images that it says it uses; none where the lock knows already.
+    pub images: Option<BTreeSet<String>>,
+}
+
+impl Found {
+    /// Takes over what was found elsewhere.
+    pub fn extend(&mut self, other: Self) {
+        let Self { charts, missing, available, images } = other;
+        self.charts.extend(charts);
+        self.missing.extend(missing);
+        self.available.extend(available);
+        self.images.extend(images);
+    }
+
+    /// The images that the charts use, as far as they say so.
+    pub fn images_of_charts(&self, old: &Lock) -> BTreeSet<String> {
+        let named = |(key, chart): (&ChartVersion, &FoundChart)| match &chart.images {
+            Some(images) => images.clone(),
+            None => old.charts.get(key).map(|old| old.images.keys().cloned().collect()).unwrap_or_default(),
+        };
+        self.charts.iter().flat_map(named).collect()
+    }
+}
+
+/// What became of an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The chart or image.
+    pub what: String,
+    /// What it was; none if it is new.
+    pub before: Option<Digest>,
+    /// What it is; none if no stack needs it any more.
+    pub after: Option<Digest>,
+}
+
+/// A lock, and how it differs from the one before.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The new lock.
+    pub lock: Lock,
+    /// What changed.
+    pub changes: Vec<Change>,
+}
+
+/// Puts what was found into a lock. `accept` names charts and images that may have changed.
+pub fn merge(
+    old: &Lock,
+    wanted: &Wanted,
+    found: &Found,
+    accept: &BTreeSet<String>,
+    releases: &Releases,
+    sources: &Sources,
+    notes: &mut Notes,
+) -> Merged {
+    let mut merger =
+        Merger { old, found, accept, used: BTreeSet::new(), sources, notes, changes: Vec::new() };
+    let mut lock = Lock { releases: old.releases.clone(), ..Lock::default() };
+    for (key, files) in &wanted.charts {
+        merger.missing(key, files);
+        if let Some(mut chart) = merger.chart(key) {
+            chart.replaces.retain(|digest| *digest != chart.digest && releases.records(key, digest));
+            lock.charts.insert(key.clone(), chart);
+        }
+    }
+    for image in wanted.images.keys() {
+        lock.images.extend(merger.image(image, old.images.get(image)).map(|digest| (image.clone(), digest)));
+    }
+    let mut changes = std::mem::take(&mut merger.changes);
+    for unused in accept.difference(&merger.used) {
+        notes
+            .warning("nothing-to-accept", None, format!("`{unused}` is nothing that changed"))
+            .hint("give the name of a chart, or of an image as the message has it");
+    }
+    changes.extend(gone(old, &lock));
+    Merged { lock, changes }
+}
+
+/// Entries that no stack needs any more.
+fn gone(old: &Lock, new: &Lock) -> Vec<Change> {
+    let charts = old.charts.iter().filter(|(key, _)| !new.charts.contains_key(*key));
+    let charts = charts.map(|(key, chart)| (key.to_string(), chart.digest.clone()));
+    let images = old.images.iter().filter(|(name, _)| !new.images.contains_key(*name));
+    let images = images.map(|(name, digest)| (name.clone(), digest.clone()));
+    let change = |(what, before)| Change { what, before: Some(before), after: None };
+    charts.chain(images).map(change).collect()
+}
+
+struct Merger<'a> {
+    old: &'a Lock,
+    found: &'a Found,
+    accept: &'a BTreeSet<String>,
+    used: BTreeSet<String>,
+    sources: &'a Sources,
+    notes: &'a mut Notes,
+    changes: Vec<Change>,
+}
+
+impl Merger<'_> {
+    fn chart(&mut self, key: &ChartVersion) -> Option<LockedChart> {
+        let old = self.old.charts.get(key);
+        let Some(found) = self.found.charts.get(key) else { return old.cloned() };
+        let mut chart = LockedChart {
+            digest: found.digest.clone(),
+            replaces: old.map(|old| old.replaces.clone()).unwrap_or_default(),
+            images: BTreeMap::new(),
+            origin: old.map_or(Origin::NOWHERE, |old| old.origin),
+        };
+        match old {
+            Some(old) if old.digest != found.digest => {
+                if !self.accepted(&key.chart.name) {
+                    self.refuse(
+                        &key.to_string(),
+                        &key.chart.name,
+                        Some(old.origin),
+                        &old.digest,
+                        &found.digest,
+                    );
+                    return Some(old.clone());
+                }
+                chart.replaces.insert(old.digest.clone());
+                self.changed(key.to_string(), Some(&old.digest), &found.digest);
+            }
+            Some(_) => {}
+            None => self.changed(key.to_string(), None, &found.digest),
+        }
+        let known = || old.map(|old| old.images.keys().cloned().collect()).unwrap_or_default();
+        for image in found.images.clone().unwrap_or_else(known) {
+            let before = old.and_then(|old| old.images.get(&image));
+            let digest = self.image(&image, before);
+            chart.images.extend(digest.map(|digest| (image, digest)));
+        }
+        Some(chart)
+    }
+
+    fn image(&mut self, name: &str, old: Option<&Digest>) -> Option<Digest> {
+        match (old, self.found.images.get(name)) {
+            (old, None) => old.cloned(),
+            (old, Some(None)) => {
+                self.no_image(name);
+                old.cloned()
+            }
+            (Some(old), Some(Some(new))) if old != new => {
+                if self.accepted(name) {
+                    self.changed(name.to_owned(), Some(old), new);
+                    return Some(new.clone());
+                }
+                self.refuse(name, name, None, old, new);
+                Some(old.clone())
+            }
+            (None, Some(Some(new))) => {
+                self.changed(name.to_owned(), None, new);
+                Some(new.clone())
+            }
+            (Some(old), Some(Some(_))) => Some(old.clone()),
+        }
+    }
+
+    fn accepted(&mut self, name: &str) -> bool {
+        let accepted = self.accept.contains(name);
+        if accepted {
+            self.used.insert(name.to_owned());
+        }
+        accepted
+    }
+
+    /// An image may be that of several charts; it is told once.
+    fn changed(&mut self, what: String, before: Option<&Digest>, after: &Digest) {
+        let change = Change { what, before: before.cloned(), after: Some(after.clone()) };
+        if !self.changes.contains(&change) {
+            self.changes.push(change);
+        }
+    }
+
+    fn refuse(&mut self, what: &str, name: &str, origin: Option<Origin>, old: &Digest, new: &Digest) {
+        let place = origin.and_then(|origin| self.sources.place(origin));
+        let message =
+            format!("{what} is not what it was: it was `{old}` when it was locked, and is `{new}` now");
+        self.notes
+            .error("digest-changed", place.unwrap_or_else(|| Place::file(LOCK)), message)
+            .hint("something else was published under the same version: ask those who did, and look at it")
+            .hint(format!("if it is meant: `stackloom update --accept {name}`"));
+    }
+
+    fn missing(&mut self, key: &ChartVersion, files: &BTreeSet<String>) {
+        if !self.found.missing.contains(key) {
+            return;
+        }
+        let ChartVersion { chart, version } = key;
+        let known = self.found.available.get(chart).into_iter().flatten().rev().take(5);
+        let known: Vec<_> = known.map(ToString::to_string).collect();
+        for file in files {
+            let message = format!("`{}` has no version {version} of `{}`", chart.repository, chart.name);
+            let note = self.notes.error("no-chart", Place::file(file), message);
+            match known.as_slice() {
+                [] => note.hint("look at the repository and the name of the chart"),
+                _ => note.hint(format!("its newest versions are {}", known.join(", "))),
+            };
+        }
+    }
+
+    fn no_image(&mut self, name: &str) {
+        self.notes
+            .warning("no-image", None, format!("the image `{name}` is not where its name says"))
+            .hint("a node that does not have it cannot start it: look at its name");
+    }
+}
+
+/// Versions that are newer than all that the stacks list, by chart. Previews count where a preview is listed.
+pub fn newer(wanted: &Wanted, found: &Found) -> BTreeMap<Chart, Vec<Version>> {
+    let mut newest: BTreeMap<&Chart, &Version> = BTreeMap::new();
+    for key in wanted.charts.keys() {
+        let known = newest.entry(&key.chart).or_insert(&key.version);
+        *known = (*known).max(&key.version);
+    }
+    let mut newer = BTreeMap::new();
+    for (chart, known) in newest {
+        let is_meant = |one: &&Version| *one > known && (one.pre.is_empty() || !known.pre.is_empty());
+        let all = found.available.get(chart).into_iter().flatten();
+        let all: Vec<_> = all.filter(is_meant).cloned().collect();
+        if !all.is_empty() {
+            newer.insert(chart.clone(), all);
+        }
+    }
+    newer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(digit: char) -> Digest {
+        Digest::new(&format!("sha256:{}", digit.to_string().repeat(64))).unwrap()
+    }
+
+    fn key(version: &str) -> ChartVersion {
+        let chart = Chart { repository: "https://charts.example.org".to_owned(), name: "notes".to_owned() };
+        ChartVersion { chart, version: Version::parse(version).unwrap() }
+    }
+
+    fn wanted(versions: &[&str]) -> Wanted {
+        let one = |version: &&str| {
+            (key(version), BTreeSet::from(["stacks/test/tiny/addons/notes/addon.yaml".to_owned()]))
+        };
+        Wanted { charts: versions.iter().map(one).collect(), ..Wanted::default() }
+    }
+
+    fn found(all: &[(&str, char)]) -> Found {
+        let one = |(version, digit): &(&str, char)| {
+            let images = Some(BTreeSet::from(["registry.example.org/notes:1".to_owned()]));
+            (key(version), FoundChart { digest: digest(*digit), images })
+        };
+        let images = BTreeMap::from([("registry.example.org/notes:1".to_owned(), Some(digest('1')))]);
+        Found { charts: all.iter().map(one).collect(), images, ..Found::default() }
+    }
+
+    fn run(old: &Lock, wanted: &Wanted, found: &Found, accept: &[&str]) -> (Merged, Notes) {
+        let mut notes = Notes::new();
+        let accept = accept.iter().map(|name| (*name).to_owned()).collect();
+        let (releases, sources) = (Releases::default(), Sources::default());
+        let merged = merge(old, wanted, found, &accept, &releases, &sources, &mut notes);
+        (merged, notes)
+    }
+
+    #[test]
+    fn what_is_new_comes_in_and_what_nobody_needs_goes() {
+        let (first, notes) =
+            run(&Lock::default(), &wanted(&["1.0.0", "1.1.0"]), &found(&[("1.0.0", 'a')]), &[]);
+        assert!(notes.is_empty(), "{notes:?}");
+        assert_eq!(first.lock.charts.keys().collect::<Vec<_>>(), [&key("1.0.0")]);
+        assert_eq!(first.changes.len(), 2, "the chart, and once its image");
+        let (second, _) = run(&first.lock, &wanted(&["1.1.0"]), &Found::default(), &[]);
+        assert!(second.lock.is_empty());
+        assert_eq!(second.changes[0].after, None);
+    }
+
+    #[test]
+    fn the_same_again_changes_nothing() {
+        let (wanted, found) = (wanted(&["1.0.0"]), found(&[("1.0.0", 'a')]));
+        let (first, _) = run(&Lock::default(), &wanted, &found, &[]);
+        let (second, notes) = run(&first.lock, &wanted, &found, &[]);
+        assert_eq!((second.lock, second.changes), (first.lock.clone(), Vec::new()));
+        assert!(notes.is_empty());
+        // A repository that is away takes nothing with it.
+        let (third, _) = run(&first.lock, &wanted, &Found::default(), &[]);
+        assert_eq!(third.lock, first.lock);
+    }
+
+    #[test]
+    fn other_bytes_under_the_same_version_are_refused_until_they_are_accepted() {
+        let wanted = wanted(&["1.0.0"]);
+        let (first, _) = run(&Lock::default(), &wanted, &found(&[("1.0.0", 'a')]), &[]);
+        let other = found(&[("1.0.0", 'b')]);
+        let (refused, notes) = run(&first.lock, &wanted, &other, &[]);
+        assert_eq!(refused.lock, first.lock);
+        let note = notes.iter().next().unwrap();
+        assert_eq!(note.code, "digest-changed");
+        assert!(note.message.contains(digest('a').as_str()) && note.message.contains(digest('b').as_str()));
+        let (accepted, notes) = run(&first.lock, &wanted, &other, &["notes"]);
+        assert!(notes.is_empty(), "{notes:?}");
+        let chart = &accepted.lock.charts[&key("1.0.0")];
+        // No release was cut with the old one, so nothing needs to know of it.
+        assert_eq!((&chart.digest, chart.replaces.len()), (&digest('b'), 0));
+        let (_, notes) = run(&first.lock, &wanted, &other, &["notes", "nothing"]);
+        assert_eq!(notes.iter().map(|note| note.code).collect::<Vec<_>>(), ["nothing-to-accept"]);
+    }
+
+    #[test]
+    fn newer_is_what_no_stack_lists_yet() {
+        let mut found = Found::default();
+        let all =
+            ["0.9.0", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"].map(|text| Version::parse(text).unwrap());
+        found.available.insert(key("1.0.0").chart, all.into());
+        let newer = newer(&wanted(&["0.9.0", "1.0.0"]), &found);
+        assert_eq!(newer[&key("1.0.0").chart].len(), 2);
+    }
+}

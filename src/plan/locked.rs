@@ -1,0 +1,69 @@
+//! Which bytes a chart must be: what its release recorded, else what the lock says; and that the two agree.
+
+use std::collections::BTreeMap;
+
+use semver::Version;
+
+use super::{ClusterPlan, Pin};
+use crate::{
+    model::{ChartVersion, Digest, Lock},
+    note::{Notes, Place},
+    release::ReleaseAddon,
+    world::{Input, LOCK},
+};
+
+/// What a version of an addon's chart is held to; nothing where nobody has looked.
+pub(super) fn pin(addon: &ReleaseAddon, version: &Version, lock: &Lock) -> Option<Pin> {
+    let locked = lock.charts.get(&key(addon, version)?).map(|locked| &locked.digest);
+    let recorded = addon.locked.get(version).map(|recorded| &recorded.digest);
+    let digest = recorded.or(locked)?.clone();
+    let replaced = locked.is_some_and(|locked| *locked != digest);
+    Some(Pin { digest, replaced })
+}
+
+fn key(addon: &ReleaseAddon, version: &Version) -> Option<ChartVersion> {
+    let chart = addon.addon.chart.clone()?;
+    Some(ChartVersion { chart, version: version.clone() })
+}
+
+/// Clusters by what they are made from that the lock contradicts: release, chart, and the digest that it recorded.
+type Contradicted<'a> = BTreeMap<(&'a str, ChartVersion, &'a Digest), Vec<&'a ClusterPlan>>;
+
+/// Refuses a lock that says another digest than a release that clusters use recorded, unless it says that this one came
+/// in the place of that.
+pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, input: &Input, notes: &mut Notes) {
+    let mut found = Contradicted::new();
+    for plan in clusters {
+        for addon in &plan.addons {
+            let Some(version) = &addon.version else { continue };
+            let Some(recorded) = addon.frozen.locked.get(version) else { continue };
+            let Some(key) = key(&addon.frozen, version) else { continue };
+            let Some(locked) = lock.charts.get(&key) else { continue };
+            if locked.digest != recorded.digest && !locked.replaces.contains(&recorded.digest) {
+                let choice = plan.cluster.addons.get(addon.frozen.addon.name.as_str());
+                let borrowed = choice.and_then(|choice| choice.release.as_ref());
+                let release = borrowed.map_or(plan.release.name.as_str(), |(name, _)| name.as_str());
+                found.entry((release, key, &recorded.digest)).or_default().push(plan);
+            }
+        }
+    }
+    for ((release, key, recorded), clusters) in found {
+        let Some(locked) = lock.charts.get(&key) else { continue };
+        let place = input.sources.place(locked.origin).unwrap_or_else(|| Place::file(LOCK));
+        let names: Vec<_> = clusters.iter().map(|plan| plan.cluster.name.as_str()).collect();
+        notes
+            .error(
+                "lock-contradicts",
+                place,
+                format!(
+                    "{key} is locked as `{}`, and the release `{release}` was cut when it was `{recorded}`",
+                    locked.digest
+                ),
+            )
+            .hint(format!("the release is used by {}", names.join(", ")))
+            .hint(format!(
+                "put the lock back from git; if other bytes were published and are meant, `stackloom update --accept {}`",
+                key.chart.name
+            ));
+    }
+}

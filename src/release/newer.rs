@@ -1,0 +1,115 @@
+//! What other repositories have that is newer than what is here, and for whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Catalogue, number};
+use crate::{
+    definition::Channel,
+    model::{Minor, StackId},
+};
+
+/// A release that is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Newer {
+    /// Its name.
+    pub name: String,
+    /// Its stack.
+    pub stack: StackId,
+    /// Its Kubernetes minor.
+    pub minor: Minor,
+    /// Its channel.
+    pub channel: Channel,
+    /// The newest of its stack, minor and channel that is here.
+    pub here: Option<String>,
+    /// The clusters that use an older one of them, as `<management cluster>/<namespace>/<cluster>`.
+    pub clusters: Vec<String>,
+}
+
+/// What the name of a numbered release says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Named {
+    stack: StackId,
+    minor: Minor,
+    channel: u8,
+    version: String,
+}
+
+const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom];
+
+/// The releases among names that are newer than all of their stack, minor and channel that are here; of those whose
+/// stack and minor are not here at all, the newest of each channel. `stacks` narrows them, if it has any.
+pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &Catalogue) -> Vec<Newer> {
+    let mut groups: BTreeMap<(StackId, Minor, u8), Vec<(String, String)>> = BTreeMap::new();
+    for name in names {
+        let Some(Named { stack, minor, channel, version }) = named(name) else { continue };
+        if stacks.is_empty() || stacks.contains(&stack) {
+            groups.entry((stack, minor, channel)).or_default().push((version, name.clone()));
+        }
+    }
+    let mut found = Vec::new();
+    for ((stack, minor, channel), mut versions) in groups {
+        let channel = CHANNELS[usize::from(channel)];
+        versions.sort_by_cached_key(|(version, _)| number::order(channel, version));
+        let is_own = |release: &super::Release| {
+            release.stack == stack && release.kubernetes.minor() == minor && release.channel == channel
+        };
+        let own: Vec<_> = catalogue.listed.iter().filter(|one| is_own(&one.release)).collect();
+        let newest = own.iter().max_by_key(|one| number::order(channel, &one.release.version));
+        if newest.is_none() {
+            versions.drain(..versions.len() - 1);
+        }
+        for (version, name) in versions {
+            let order = number::order(channel, &version);
+            let is_older = |one: &&super::Listed| number::order(channel, &one.release.version) < order;
+            if newest.is_some_and(|newest| !is_older(newest)) || catalogue.refused.contains(&name) {
+                continue;
+            }
+            let clusters: BTreeSet<_> =
+                own.iter().copied().filter(is_older).flat_map(|one| &one.clusters).collect();
+            found.push(Newer {
+                name,
+                stack: stack.clone(),
+                minor,
+                channel,
+                here: newest.map(|one| one.release.name.clone()),
+                clusters: clusters.into_iter().cloned().collect(),
+            });
+        }
+    }
+    found
+}
+
+/// What a name says; none for what is no name of a numbered release.
+fn named(name: &str) -> Option<Named> {
+    let mut parts = name.splitn(5, '-');
+    let stack = StackId::new(parts.next()?, parts.next()?).ok()?;
+    let minor = Minor::parse_dashed(&format!("{}-{}", parts.next()?, parts.next()?))?;
+    let version = parts.next()?.to_owned();
+    let channel = CHANNELS.iter().position(|channel| number::check(*channel, &version).is_ok())?;
+    Some(Named { stack, minor, channel: u8::try_from(channel).ok()?, version })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_stack_minor_channel_and_version() {
+        for (name, expected) in [
+            ("openstack-scs-1-35-v7", Some(("openstack/scs", "1.35", 0, "v7"))),
+            ("openstack-scs-1-35-v1.2.3", Some(("openstack/scs", "1.35", 0, "v1.2.3"))),
+            ("docker-scs-1-35-v0-beta.2", Some(("docker/scs", "1.35", 1, "v0-beta.2"))),
+            ("docker-scs-1-35-v7-hotfix.1", Some(("docker/scs", "1.35", 2, "v7-hotfix.1"))),
+            ("docker-scs-1-35-v0-sha.a1b2c3d4", None),
+            ("v1.2.3", None),
+            ("release-2026", None),
+        ] {
+            let found = named(name)
+                .map(|one| (one.stack.to_string(), one.minor.to_string(), one.channel, one.version));
+            let expected = expected.map(|(stack, minor, channel, version): (&str, &str, u8, &str)| {
+                (stack.to_owned(), minor.to_owned(), channel, version.to_owned())
+            });
+            assert_eq!(found, expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Releases that move through a real registry on this machine. The program is `tests/conformance/cmd/registry`, and
+//! `STACKLOOM_REGISTRY` names it; without it nothing is asked, and that is said.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use serde_json::{Value as Json, json};
+use stackloom::{
+    io::oci::Registry,
+    model::OciRepository,
+    release::{Artifact, Provenance, artifact, pack, sha256},
+};
+
+use crate::{
+    release::{commit, edit, ends, fleet, said},
+    sandbox::Sandbox,
+    share::{NAME, generate_the_same, json, publisher},
+    update::Server,
+};
+
+/// The repository of releases there.
+fn repository(server: &Server) -> String {
+    format!("oci://{}/platform/releases", server.address)
+}
+
+/// A connection of our own, to put there what the program would not.
+fn open(server: &Server) -> Registry {
+    Registry::open(&OciRepository::parse(&repository(server)).unwrap()).unwrap()
+}
+
+/// Publishes the releases of a repository; the address of [`NAME`] with its digest.
+fn publish(from: &Sandbox, server: &Server) -> String {
+    let (code, document) = json(from, &["release", "push", &repository(&server)]);
+    assert_eq!(code, Some(0), "{document}");
+    let digest = document["releases"][0]["digest"].as_str().unwrap();
+    format!("{}@{digest}", repository(&server))
+}
+
+#[test]
+fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (from, to) = (publisher(), fleet());
+    let told = ends(&from, &["release", "push", "--dry-run", &repository(&server)], 0);
+    assert!(told.contains("would be pushed"), "{told}");
+    let source = publish(&from, &server);
+    let told = ends(&from, &["release", "push", &repository(&server)], 0);
+    assert!(told.contains("was there already") && !told.contains(" pushed"), "{told}");
+    let tag = format!("{}:{NAME}", repository(&server));
+    let told = ends(&to, &["pull", &tag], 1);
+    let digest = source.rsplit_once('@').unwrap().1;
+    assert!(told.contains("no-digest") && told.contains(&format!("stackloom pull {tag}@{digest}")), "{told}");
+    ends(&to, &["pull", &format!("{tag}@{digest}")], 0);
+    let lock = to.read("stackloom.lock").unwrap();
+    assert!(lock.contains(&format!("source: {source}")), "{lock}");
+    assert_eq!(to.git(&["status", "--porcelain"]), "");
+    generate_the_same(&from, &to);
+}
+
+/// The client of Flux' own code; `STACKLOOM_FLUXPULL` names the program of `tests/conformance/cmd/fluxpull`.
+#[test]
+fn flux_reads_the_artifact() {
+    let Ok(program) = std::env::var("STACKLOOM_FLUXPULL") else {
+        println!("skipped: STACKLOOM_FLUXPULL names no program of `tests/conformance/cmd/fluxpull`");
+        return;
+    };
+    let Some(server) = Server::start(&[]) else { return };
+    let from = publisher();
+    let source = publish(&from, &server);
+    let folder = from.outside().join("pulled");
+    let output =
+        Command::new(program).arg(source.strip_prefix("oci://").unwrap()).arg(&folder).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let told: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let commit = from.git(&["rev-parse", &format!("{NAME}^{{commit}}")]);
+    assert_eq!(told["source_revision"], format!("{NAME}@sha1:{}", commit.trim()));
+    assert_eq!(told["source_url"], "https://git.example.org/fleet.git");
+    let here = from.root.join("generated/releases").join(NAME);
+    let difference = Command::new("diff").arg("-r").arg(&folder).arg(&here).output().unwrap();
+    assert!(difference.status.success(), "{}", said(&difference));
+}
+
+#[test]
+fn a_tag_that_holds_another_release_is_never_overwritten() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (one, other) = (publisher(), fleet());
+    let source = publish(&one, &server);
+    edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&other, "an edit");
+    ends(&other, &["release"], 0);
+    let told = ends(&other, &["release", "push", &repository(&server), NAME], 1);
+    let digest = source.rsplit_once('@').unwrap().1;
+    assert!(
+        told.contains("release-exists") && told.contains(digest) && told.contains("other files"),
+        "{told}"
+    );
+    assert_eq!(open(&server).digest_of(NAME).unwrap().as_deref(), Some(digest));
+    // The same release, tagged on another commit: the same files under another digest stay as they are.
+    one.git(&["tag", "-d", NAME]);
+    one.write("README.md", "words\n");
+    commit(&one, "later");
+    one.git(&["tag", "-am", "again", NAME]);
+    let (code, document) = json(&one, &["release", "push", &repository(&server), NAME]);
+    assert_eq!((code, &document["releases"][0]["digest"]), (Some(0), &Json::from(digest)));
+}
+
+fn provenance() -> Provenance {
+    Provenance { created: "2026-11-21T10:00:00Z".to_owned(), source: None, revision: "x@sha1:0".to_owned() }
+}
+
+/// Puts an artifact under a tag; its address with its digest.
+fn put(server: &Server, made: &Artifact) -> String {
+    open(&server).push("made-up", made).unwrap();
+    format!("{}@{}", repository(&server), made.digest)
+}
+
+fn refused(source: &str, code: &str, words: &str) {
+    let to = fleet();
+    let told = ends(&to, &["pull", source], 1);
+    assert!(told.contains(code) && told.contains(words), "{told}");
+    assert!(!to.has("generated") && !to.has("stackloom.lock"), "{told}");
+}
+
+#[test]
+fn artifacts_that_are_no_release_are_refused_by_what_they_are() {
+    let Some(server) = Server::start(&[]) else { return };
+    let from = publisher();
+    let folder = from.root.join("generated/releases").join(NAME);
+    let files: BTreeMap<String, String> = walkdir::WalkDir::new(&folder)
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| {
+            let path = entry.path().strip_prefix(&folder).unwrap().display().to_string();
+            (path, fs::read_to_string(entry.path()).unwrap())
+        })
+        .collect();
+    let made = |change: &dyn Fn(&mut BTreeMap<String, String>)| {
+        let mut files = files.clone();
+        change(&mut files);
+        artifact(pack(&files).unwrap(), &provenance())
+    };
+    let text = |files: &mut BTreeMap<String, String>, path: &str, old: &str, new: &str| {
+        let text = files.get_mut(path).unwrap();
+        assert!(text.contains(old));
+        *text = text.replace(old, new);
+    };
+    let values = made(&|files| text(files, "addons/net/values.yaml", "replicas: 2", "replicas: 3"));
+    refused(&put(&server, &values), "release-changed", "addons/net/values.yaml");
+    let renamed = made(&|files| text(files, "release.yaml", "version: v1", "version: v2"));
+    refused(&put(&server, &renamed), "wrong-name", "release.yaml");
+    let nameless = made(&|files| drop(files.remove("release.yaml")));
+    refused(&put(&server, &nameless), "no-release", "names none");
+    let mut links = made(&|_| {});
+    links.layer = b"not an archive".to_vec();
+    let manifest = String::from_utf8(links.manifest.clone()).unwrap();
+    let mut manifest: Json = serde_json::from_str(&manifest).unwrap();
+    manifest["layers"][0]["digest"] = json!(sha256(&links.layer));
+    manifest["layers"][0]["size"] = json!(links.layer.len());
+    let remade = |manifest: &Json, layer: &[u8]| {
+        let manifest = manifest.to_string().into_bytes();
+        Artifact { digest: sha256(&manifest), manifest, layer: layer.to_vec(), ..links.clone() }
+    };
+    refused(&put(&server, &remade(&manifest, &links.layer)), "no-release", "no gzipped tarball");
+    manifest["layers"][0]["mediaType"] = json!("application/octet-stream");
+    refused(&put(&server, &remade(&manifest, &links.layer)), "no-release", "octet-stream");
+    let escapes = put(&server, &remade_with_path(&links, "../../clusters/evil.yaml"));
+    refused(&escapes, "no-release", "`../../clusters/evil.yaml`");
+}
+
+/// An artifact whose archive has one file with a path of its own making.
+fn remade_with_path(like: &Artifact, path: &str) -> Artifact {
+    let mut header = tar::Header::new_ustar();
+    header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
+    header.set_size(5);
+    header.set_cksum();
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut tar = tar::Builder::new(gzip);
+    tar.append(&header, b"a: 1\n".as_slice()).unwrap();
+    let layer = tar.into_inner().unwrap().finish().unwrap();
+    let mut manifest: Json = serde_json::from_slice(&like.manifest).unwrap();
+    manifest["layers"][0]["digest"] = json!(sha256(&layer));
+    manifest["layers"][0]["size"] = json!(layer.len());
+    let manifest = manifest.to_string().into_bytes();
+    Artifact { digest: sha256(&manifest), manifest, layer, config: like.config.clone() }
+}
+
+/// Something between the program and a registry, that changes the last byte of answers about paths with a word in them.
+struct Meddler {
+    address: String,
+    over: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Meddler {
+    fn start(server: &Server, word: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let over = Arc::new(AtomicBool::new(false));
+        let (upstream, ends) = (server.address.clone(), over.clone());
+        let thread = thread::spawn(move || {
+            for client in listener.incoming() {
+                if ends.load(Ordering::SeqCst) {
+                    break;
+                }
+                meddle(client.unwrap(), &upstream, word);
+            }
+        });
+        Self { address, over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Meddler {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        drop(TcpStream::connect(&self.address));
+        self.thread.take().map(thread::JoinHandle::join);
+    }
+}
+
+/// One question and its answer, for questions without a body.
+fn meddle(mut client: TcpStream, upstream: &str, word: &str) {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|count| count == 1) {
+        head.push(byte[0]);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let Some(question) = head.lines().next() else { return };
+    let meant = question.contains(word) && question.starts_with("GET");
+    let mut server = TcpStream::connect(upstream).unwrap();
+    let asked = head.replacen("\r\n", "\r\nConnection: close\r\n", 1);
+    server.write_all(asked.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    server.read_to_end(&mut answer).unwrap();
+    if let Some(last) = answer.last_mut().filter(|_| meant) {
+        *last ^= 1;
+    }
+    client.write_all(&answer).ok();
+}
+
+#[test]
+fn one_changed_byte_on_the_way_is_refused_and_named() {
+    let Some(server) = Server::start(&[]) else { return };
+    let source = publish(&publisher(), &server);
+    let digest = source.rsplit_once('@').unwrap().1;
+    for (word, what) in [("/manifests/", "cannot pull"), ("/blobs/", "the layer `sha256:")] {
+        let meddler = Meddler::start(&server, word);
+        let to = fleet();
+        let told = ends(&to, &["pull", &format!("oci://{}/platform/releases@{digest}", meddler.address)], 4);
+        assert!(told.contains(what) && told.contains("nothing was taken"), "{word}: {told}");
+        assert!(told.contains("other bytes"), "{word}: {told}");
+        assert!(!to.has("generated") && !to.has("stackloom.lock"));
+    }
+    let meddler = Meddler::start(&server, "/nothing/");
+    ends(&fleet(), &["pull", &format!("oci://{}/platform/releases@{digest}", meddler.address)], 0);
+}
+
+#[test]
+fn the_login_is_the_one_that_docker_has() {
+    let Some(server) = Server::start(&["-login", "me:word"]) else { return };
+    let from = publisher();
+    let folder = from.outside().join("docker");
+    fs::create_dir(&folder).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+        command.current_dir(&from.root).args(arguments).env("DOCKER_CONFIG", &folder).env("NO_COLOR", "1");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap()
+    };
+    let push = ["release", "push", &repository(&server)];
+    let output = run(&push);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(said(&output).contains(&format!("docker login {}", server.address)), "{}", said(&output));
+    // base64 of me:word
+    let config = json!({ "auths": { &server.address: { "auth": "bWU6d29yZA==" } } });
+    fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    let output = run(&push);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!said(&output).contains("word"));
+}
+
+#[test]
+fn newer_releases_of_a_registry_are_told_with_their_digests() {
+    let Some(server) = Server::start(&[]) else { return };
+    let (from, to) = (publisher(), fleet());
+    let source = publish(&from, &server);
+    ends(&to, &["pull", &source], 0);
+    let text = to.read("stackloom.yaml").unwrap();
+    to.write(
+        "stackloom.yaml",
+        format!(
+            "{text}  releases:\n    sources:\n      - url: {}\n        stacks: [test/tiny]\n",
+            repository(&server)
+        ),
+    );
+    commit(&to, "a source");
+    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&from, "an edit");
+    ends(&from, &["release", "--kubernetes", "1.35"], 0);
+    publish(&from, &server);
+    let (code, document) = json(&to, &["releases", "--check"]);
+    assert_eq!(code, Some(3), "{document}");
+    let first = &document["sources"][0]["releases"][0];
+    assert_eq!(first["name"], "test-tiny-1-35-v2");
+    let command = first["command"].as_str().unwrap();
+    let words: Vec<_> = command.split(' ').skip(1).collect();
+    ends(&to, &words, 0);
+    assert!(to.has("generated/releases/test-tiny-1-35-v2/release.yaml"));
+}
+
+/// A stand-in for cosign: it writes down how it was called, and ends as it is told. What cosign itself does is not
+/// tested here; that it is asked, and believed, is.
+#[cfg(unix)]
+#[test]
+fn a_key_is_held_against_the_signature_by_cosign() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let Some(server) = Server::start(&[]) else { return };
+    let source = publish(&publisher(), &server);
+    let to = fleet();
+    let programs = to.outside().join("bin");
+    fs::create_dir(&programs).unwrap();
+    let pull = |arguments: &[&str]| {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs.display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+        command.current_dir(&to.root).arg("pull").args(arguments).env("PATH", path).env("NO_COLOR", "1");
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        let output = command.output().unwrap();
+        (output.status.code(), said(&output))
+    };
+    let stand_in = |ending: &str| {
+        let program = programs.join("cosign");
+        fs::write(&program, format!("#!/bin/sh\necho \"$@\" >>../called\n{ending}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let (code, told) = pull(&["--key", "keys/releases.pub", &source]);
+    assert!(code == Some(4) && told.contains("there is no key `keys/releases.pub`"), "{told}");
+    let text = to.read("stackloom.yaml").unwrap();
+    let sources = format!(
+        "  releases:\n    sources:\n      - url: {}\n        key: keys/releases.pub\n",
+        repository(&server)
+    );
+    to.write("stackloom.yaml", text + &sources);
+    to.write("keys/releases.pub", "a key\n");
+    commit(&to, "a source with a key");
+    let (code, told) = pull(&[&source]);
+    assert!(code == Some(4) && told.contains("cannot run `cosign`") && told.contains("install it"), "{told}");
+    stand_in("echo 'no matching signatures' >&2; exit 1");
+    let (code, told) = pull(&[&source]);
+    assert!(code == Some(4) && told.contains("no matching signatures"), "{told}");
+    assert!(!to.has("generated") && !to.has("stackloom.lock"));
+    stand_in("exit 0");
+    let (code, told) = pull(&[&source]);
+    assert!(code == Some(0) && told.contains("signed with keys/releases.pub"), "{told}");
+    assert!(to.read("stackloom.lock").unwrap().contains("key: keys/releases.pub"));
+    to.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    let text = to.read("stackloom.yaml").unwrap();
+    to.write("stackloom.yaml", text + "        transparencyLog: false\n");
+    commit(&to, "a closed network");
+    assert_eq!(pull(&[&source]).0, Some(0));
+    let image = source.strip_prefix("oci://").unwrap();
+    let called = fs::read_to_string(to.outside().join("called")).unwrap();
+    let with_log = format!("verify --key keys/releases.pub --allow-http-registry {image}");
+    let without =
+        format!("verify --key keys/releases.pub --insecure-ignore-tlog --allow-http-registry {image}");
+    assert_eq!(called.lines().collect::<Vec<_>>(), [&with_log, &with_log, &without]);
+}

@@ -1,0 +1,351 @@
+//! Releases that move between repositories by git, and what a repository that took one holds it against.
+
+use std::fs;
+
+use serde_json::Value as Json;
+
+use crate::{
+    release::{commit, edit, ends, fleet, stackloom},
+    sandbox::Sandbox,
+};
+
+pub(crate) const NAME: &str = "test-tiny-1-35-v1";
+
+/// A repository that has cut a release of each minor.
+pub(crate) fn publisher() -> Sandbox {
+    let sandbox = fleet();
+    ends(&sandbox, &["release"], 0);
+    sandbox
+}
+
+/// Its address, with a tag.
+pub(crate) fn address(from: &Sandbox, tag: &str) -> String {
+    format!("git+file://{}#{tag}", from.root.display())
+}
+
+/// Has the cluster `blue/one` be made from the release.
+pub(crate) fn pin(sandbox: &Sandbox) {
+    let text = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write(
+        "clusters/blue/one.yaml",
+        format!("{text}  stack: null\n  kubernetes: null\n  release: {NAME}\n"),
+    );
+    commit(sandbox, "one uses v1");
+    ends(sandbox, &["generate", "--commit"], 0);
+}
+
+pub(crate) fn json(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, Json) {
+    let arguments: Vec<_> = arguments.iter().copied().chain(["--format", "json"]).collect();
+    let output = stackloom(sandbox, &arguments);
+    (output.status.code(), serde_json::from_slice(&output.stdout).unwrap())
+}
+
+/// The id of what a path has in HEAD.
+pub(crate) fn id(sandbox: &Sandbox, path: &str) -> String {
+    sandbox.git(&["rev-parse", &format!("HEAD:{path}")])
+}
+
+/// The whole tree of two repositories is the same where the same release is used.
+pub(crate) fn generate_the_same(one: &Sandbox, other: &Sandbox) {
+    pin(one);
+    pin(other);
+    for path in ["generated/management", &format!("generated/releases/{NAME}")] {
+        assert_eq!(id(one, path), id(other, path), "{path}");
+    }
+}
+
+#[test]
+fn a_release_that_came_by_git_generates_the_same_bytes() {
+    let (from, to) = (publisher(), fleet());
+    to.write("README.md", "words\n");
+    to.git(&["add", "README.md"]);
+    let source = address(&from, NAME);
+    let told = ends(&to, &["pull", "--dry-run", &source], 0);
+    assert!(told.contains("dry run") && !to.has("stackloom.lock") && !to.has("generated"), "{told}");
+    ends(&to, &["pull", &source], 0);
+    assert_eq!(to.git(&["status", "--porcelain"]), "A  README.md\n");
+    let touched = to.git(&["show", "--format=", "--name-only", "HEAD"]);
+    let is_own =
+        |path: &str| path == "stackloom.lock" || path.starts_with(&format!("generated/releases/{NAME}/"));
+    assert!(touched.lines().all(is_own) && touched.contains("stackloom.lock"), "{touched}");
+    let trailers = to.git(&["log", "-1", "--format=%(trailers:key=Stackloom-Source,valueonly)"]);
+    assert_eq!(trailers.trim(), source);
+    assert!(to.git(&["tag"]).is_empty(), "a tag is made where a release is cut");
+    to.git(&["fsck", "--strict"]);
+    assert!(ends(&to, &["pull", &source], 0).contains("is here already"));
+    let (_, listed) = json(&to, &["releases"]);
+    assert_eq!(listed["releases"][0]["source"], source);
+    generate_the_same(&from, &to);
+}
+
+/// A clone that has the release in a folder of a larger repository, and its commit, but not its own tags.
+#[test]
+fn the_fleet_may_lie_anywhere_in_its_repository() {
+    let from = Sandbox::below("platform/fleet");
+    let top = from.outside();
+    Sandbox::init(&top);
+    let flat = fleet();
+    for path in ["stackloom.yaml", "stacks", "clusters"] {
+        let status =
+            std::process::Command::new("cp").arg("-r").arg(flat.root.join(path)).arg(&from.root).status();
+        assert!(status.unwrap().success());
+    }
+    let fleet_file = from.read("stackloom.yaml").unwrap();
+    from.write(
+        "stackloom.yaml",
+        fleet_file.replace("    branch: main", "    branch: main\n    path: platform/fleet"),
+    );
+    commit(&from, "sources");
+    ends(&from, &["release"], 0);
+    let to = fleet();
+    let source = format!("git+file://{}#{NAME}", top.display());
+    ends(&to, &["pull", &source], 0);
+    assert!(to.has(&format!("generated/releases/{NAME}/release.yaml")));
+}
+
+#[test]
+fn what_is_not_to_be_had_is_told() {
+    let (from, to) = (publisher(), fleet());
+    let told = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v9")], 4);
+    assert!(told.contains("cannot fetch the tag `test-tiny-1-35-v9`"), "{told}");
+    from.git(&["tag", "test-tiny-1-35-v8"]);
+    let told = ends(&to, &["pull", &address(&from, "test-tiny-1-35-v8")], 4);
+    assert!(told.contains("has no release"), "{told}");
+    let told = ends(&to, &["pull", "git+https://me:word@git.example.org/r#x"], 2);
+    assert!(told.contains("holds no credentials"), "{told}");
+    assert!(!to.has("generated") && !to.has("stackloom.lock"));
+}
+
+/// What the tag of another repository holds after someone changed it.
+fn tampered(change: impl Fn(&Sandbox, &str)) -> (Sandbox, String) {
+    let from = publisher();
+    change(&from, &format!("generated/releases/{NAME}"));
+    from.git(&["add", "--force", "generated"]);
+    from.git(&["commit", "-qm", "tampered"]);
+    from.git(&["tag", "--force", NAME]);
+    let source = address(&from, NAME);
+    (from, source)
+}
+
+fn replace(sandbox: &Sandbox, path: &str, old: &str, new: &str) {
+    let text = sandbox.read(path).unwrap();
+    assert!(text.contains(old), "{path} has no {old}");
+    sandbox.write(path, text.replace(old, new));
+}
+
+#[test]
+fn what_was_changed_where_it_was_published_is_refused_by_file() {
+    type Change = Box<dyn Fn(&Sandbox, &str)>;
+    let changes: [(Change, &str, &str); 6] = [
+        (
+            Box::new(|from, at| {
+                replace(from, &format!("{at}/addons/net/values.yaml"), "replicas: 2", "replicas: 3")
+            }),
+            "release-changed",
+            "addons/net/values.yaml",
+        ),
+        (
+            Box::new(|from, at| replace(from, &format!("{at}/release.yaml"), "version: v1", "version: v2")),
+            "wrong-name",
+            "release.yaml",
+        ),
+        (
+            Box::new(|from, at| {
+                replace(from, &format!("{at}/release.yaml"), "whole: sha256:", "whole: sha256:0")
+            }),
+            "release-changed",
+            "release.yaml",
+        ),
+        (
+            Box::new(|from, at| from.write(&format!("{at}/more.yaml"), "a: 1\n")),
+            "release-changed",
+            "more.yaml",
+        ),
+        (Box::new(|from, at| from.write(&format!("{at}/.hidden"), "a: 1\n")), "no-release", ".hidden"),
+        (
+            Box::new(|from, at| fs::remove_file(from.root.join(at).join("NOTES.md")).unwrap()),
+            "release-changed",
+            "NOTES.md",
+        ),
+    ];
+    for (change, code, file) in changes {
+        let (_from, source) = tampered(change);
+        let to = fleet();
+        let told = ends(&to, &["pull", &source], 1);
+        assert!(told.contains(code) && told.contains(file) && told.contains("nothing was taken"), "{told}");
+        assert!(!to.has("generated") && !to.has("stackloom.lock"), "{told}");
+    }
+    #[cfg(unix)]
+    {
+        let link = |from: &Sandbox, at: &str| {
+            std::os::unix::fs::symlink("/etc/passwd", from.root.join(at).join("link.yaml")).unwrap();
+        };
+        let (_from, source) = tampered(link);
+        let told = ends(&fleet(), &["pull", &source], 4);
+        assert!(told.contains("link.yaml") && told.contains("no plain file"), "{told}");
+    }
+}
+
+/// A repository that took the release.
+fn taken() -> Sandbox {
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    pin(&to);
+    to
+}
+
+#[test]
+fn what_was_changed_here_is_refused_and_named() {
+    let notes = format!("generated/releases/{NAME}/NOTES.md");
+    let digest = |to: &Sandbox| {
+        let lock = to.read("stackloom.lock").unwrap();
+        lock.lines().find_map(|line| line.trim().strip_prefix("digest: ").map(str::to_owned)).unwrap()
+    };
+    let other = format!("sha256:{}", "0".repeat(64));
+
+    let to = taken();
+    to.write(&notes, "other words\n");
+    let told = ends(&to, &["check"], 1);
+    assert!(
+        told.contains("release-lock") && told.contains("release-changed") && told.contains("NOTES.md"),
+        "{told}"
+    );
+    assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+
+    let to = taken();
+    let found = digest(&to);
+    replace(&to, "stackloom.lock", &found, &other);
+    let told = ends(&to, &["generate"], 1);
+    assert!(told.contains("release-lock") && told.contains(&format!("its folder is `{found}`")), "{told}");
+    assert!(
+        told.contains("git checkout HEAD -- stackloom.lock") && told.contains("stackloom.lock:"),
+        "{told}"
+    );
+    commit(&to, "tampered");
+    assert!(ends(&to, &["check"], 1).contains("release-lock"), "committed or not");
+
+    let to = taken();
+    let found = digest(&to);
+    to.write(&notes, "other words\n");
+    replace(&to, "stackloom.lock", &found, &other);
+    commit(&to, "tampered with both");
+    let told = ends(&to, &["check"], 1);
+    assert!(told.contains("release-lock") && told.contains("release-changed"), "{told}");
+}
+
+#[test]
+fn a_name_never_means_two_things() {
+    let (from, to) = (publisher(), fleet());
+    edit(&to, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&to, "an edit");
+    ends(&to, &["release"], 0);
+    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(told.contains("release-exists") && told.contains("addons/net/values.yaml"), "{told}");
+    to.git(&["rm", "-rq", "generated/releases"]);
+    to.git(&["commit", "-qm", "gone"]);
+    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(told.contains("release-tag") && told.contains(NAME), "its tag is here: {told}");
+    to.git(&["tag", "-d", NAME]);
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+
+    let to = taken();
+    to.git(&["rm", "-rq", &format!("generated/releases/{NAME}")]);
+    to.git(&["commit", "-qm", "gone"]);
+    let told = ends(&to, &["check"], 1);
+    assert!(told.contains("release-missing") && told.contains("stackloom pull git+file://"), "{told}");
+    let (_other, source) = tampered(|from, at| from.write(&format!("{at}/NOTES.md"), "other words\n"));
+    let told = ends(&to, &["pull", &source], 1);
+    assert!(told.contains("release-lock") && told.contains("the lock holds"), "{told}");
+    let again = publisher();
+    ends(&to, &["pull", &address(&again, NAME)], 1);
+}
+
+#[test]
+fn a_lock_that_is_being_edited_is_not_committed() {
+    let (from, to) = (publisher(), fleet());
+    to.write("stackloom.lock", "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n");
+    let told = ends(&to, &["pull", &address(&from, NAME)], 4);
+    assert!(told.contains("`stackloom.lock` is not as HEAD has it"), "{told}");
+    assert!(!to.has("generated") && !to.has(".git/index.lock"));
+    commit(&to, "a lock");
+    ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-36-v1")], 0);
+    let lock = to.read("stackloom.lock").unwrap();
+    assert!(lock.contains(NAME) && lock.contains("test-tiny-1-36-v1"), "{lock}");
+    assert_eq!(to.git(&["rev-list", "--count", "HEAD"]).trim(), "3", "both are one commit");
+    assert_eq!(to.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn what_is_pruned_leaves_the_lock_too() {
+    let (from, to) = (publisher(), fleet());
+    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&from, "an edit");
+    ends(&from, &["release", "--kubernetes", "1.35"], 0);
+    ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-35-v2")], 0);
+    ends(&to, &["release", "prune"], 0);
+    let lock = to.read("stackloom.lock").unwrap();
+    assert!(!lock.contains(NAME) && lock.contains("test-tiny-1-35-v2"), "{lock}");
+    assert_eq!(to.git(&["status", "--porcelain"]), "");
+    ends(&to, &["check"], 0);
+}
+
+fn with_sources(sandbox: &Sandbox, sources: &str) {
+    let text = sandbox.read("stackloom.yaml").unwrap();
+    sandbox.write("stackloom.yaml", format!("{text}  releases:\n    sources:\n{sources}"));
+    commit(sandbox, "sources of releases");
+}
+
+#[test]
+fn newer_releases_are_told_with_who_would_want_them() {
+    let (from, to) = (publisher(), taken());
+    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&from, "an edit");
+    ends(&from, &["release", "--kubernetes", "1.35"], 0);
+    from.git(&["tag", "v1.2.3"]);
+    let url = format!("git+file://{}", from.root.display());
+    assert!(ends(&to, &["releases", "--check"], 0).contains("no source of releases"));
+    with_sources(&to, &format!("      - url: {url}\n      - url: git+file:///nowhere/at-all\n"));
+    let before = to.git(&["rev-parse", "HEAD"]);
+    let told = ends(&to, &["releases", "--check"], 4);
+    assert!(told.contains("test-tiny-1-35-v2: newer than test-tiny-1-35-v1; for mgmt/blue/one"), "{told}");
+    assert!(told.contains("test-tiny-1-36-v1: none of test/tiny 1.36 is here"), "{told}");
+    assert!(told.contains(&format!("stackloom pull {url}#test-tiny-1-35-v2")), "{told}");
+    assert!(
+        told.contains("/nowhere/at-all") && !told.contains("v1.2.3") && !told.contains("test-tiny-1-35-v1:"),
+        "{told}"
+    );
+    let (code, document) = json(&to, &["releases", "--check"]);
+    assert_eq!(code, Some(4));
+    let first = &document["sources"][0]["releases"][0];
+    assert_eq!((&first["name"], &first["here"]), (&Json::from("test-tiny-1-35-v2"), &Json::from(NAME)));
+    assert!(document["sources"][1]["fault"].as_str().unwrap().contains("cannot list the tags"));
+    replace(
+        &to,
+        "stackloom.yaml",
+        "      - url: git+file:///nowhere/at-all\n",
+        "        stacks: [test/other]\n",
+    );
+    assert!(ends(&to, &["releases", "--check"], 0).contains("nothing newer"));
+    replace(&to, "stackloom.yaml", "test/other", "test/tiny");
+    ends(&to, &["releases", "--check"], 3);
+    assert_eq!(to.git(&["rev-parse", "HEAD"]), before);
+}
+
+#[test]
+fn only_what_is_whole_and_tagged_is_published() {
+    let from = publisher();
+    // Nothing listens there, and nothing is asked before all is known to be sound.
+    let to = "oci://127.0.0.1:1/releases";
+    from.git(&["tag", "-d", NAME]);
+    let told = ends(&from, &["release", "push", to], 1);
+    assert!(told.contains("not-tagged") && told.contains("stackloom release tag"), "{told}");
+    ends(&from, &["release", "tag"], 0);
+    from.write(&format!("generated/releases/{NAME}/NOTES.md"), "other words\n");
+    let told = ends(&from, &["release", "push", to, NAME], 1);
+    assert!(told.contains("release-changed") && told.contains("NOTES.md"), "{told}");
+    from.git(&["checkout", "-q", "generated"]);
+    let told = ends(&from, &["release", "push", to, "test-tiny-1-35-v2"], 1);
+    assert!(told.contains("unknown-release") && told.contains(&format!("did you mean `{NAME}`")), "{told}");
+    let told = ends(&from, &["release", "push", to], 4);
+    assert!(told.contains("127.0.0.1:1"), "{told}");
+}

@@ -1,0 +1,383 @@
+//! `stackloom update` against a real registry and a real repository of charts on this machine. The program is
+//! `tests/conformance/cmd/registry`, and `STACKLOOM_REGISTRY` names it; without it nothing is asked, and that is said.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use flate2::{Compression, write::GzEncoder};
+use stackloom::{
+    io::oci::Registry,
+    model::OciRepository,
+    release::{Artifact, sha256},
+};
+
+use crate::{
+    release::{edit, fleet, said},
+    sandbox::Sandbox,
+};
+
+/// A server that ends with this value: it ends when its input does.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Server {
+    pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
+        let Ok(program) = std::env::var("STACKLOOM_REGISTRY") else {
+            let skipped = "skipped: STACKLOOM_REGISTRY names no program of `tests/conformance/cmd/registry`";
+            writeln!(std::io::stdout(), "{skipped}").unwrap();
+            return None;
+        };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        Some(Self { child, address: address.trim().to_owned() })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().ok();
+    }
+}
+
+/// An archive of a chart with nothing in it but its description.
+fn archive(description: &str) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    let mut header = tar::Header::new_ustar();
+    header.set_size(description.len() as u64);
+    header.set_mode(0o644);
+    tar.append_data(&mut header, "net/Chart.yaml", description.as_bytes()).unwrap();
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+/// Publishes versions of the chart `net` in a folder, and gives the digest of each.
+fn publish(folder: &Path, versions: &[&str], salt: &str, image: Option<&str>) -> Vec<String> {
+    let mut index = "apiVersion: v1\ngenerated: 2026-11-21T10:00:00Z\nentries:\n  net:\n".to_owned();
+    let mut digests = Vec::new();
+    for version in versions {
+        let bytes = archive(&format!("apiVersion: v2\nname: net\nversion: {version}\n# {salt}\n"));
+        let digest = sha256(&bytes);
+        fs::write(folder.join(format!("net-{version}.tgz")), bytes).unwrap();
+        let images = image.map(|image| {
+            format!("    annotations:\n      artifacthub.io/images: |\n        - name: net\n          image: {image}\n")
+        });
+        let entry = format!(
+            "  - apiVersion: v2\n    appVersion: 1.10\n    name: net\n    version: {version}\n    digest: {}\n    urls: [net-{version}.tgz]\n{}",
+            digest.trim_start_matches("sha256:"),
+            images.unwrap_or_default()
+        );
+        index.push_str(&entry);
+        digests.push(digest);
+    }
+    fs::write(folder.join("index.yaml"), index).unwrap();
+    digests
+}
+
+/// The base's fleet, with its chart from here.
+fn fleet_of(repository: &str) -> Sandbox {
+    let sandbox = fleet();
+    edit(&sandbox, "addons/net/addon.yaml", "https://charts.example.org/", repository);
+    sandbox
+}
+
+/// The program, with nobody's logins but those that the test wrote.
+fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
+    let home = sandbox.outside().join("home");
+    fs::create_dir_all(&home).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    command.current_dir(&sandbox.root).arg("update").args(arguments);
+    command.env("HOME", &home).env("DOCKER_CONFIG", home.join("docker")).env("NO_COLOR", "1");
+    for name in ["HELM_CONFIG_HOME", "HELM_REPOSITORY_CONFIG", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
+        command.env_remove(name);
+    }
+    command.output().unwrap()
+}
+
+#[track_caller]
+fn ends(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
+    let output = update(sandbox, arguments);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{}", said(&output));
+    said(&output)
+}
+
+/// Has a registry hold an image or a chart: a manifest with a description and one layer.
+fn push(address: &str, path: &str, tag: &str, description: &str) -> String {
+    let (config, layer) = (description.as_bytes().to_vec(), archive(description));
+    let manifest = format!(
+        "{{\"schemaVersion\":2,\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",\
+         \"config\":{{\"mediaType\":\"application/vnd.cncf.helm.config.v1+json\",\"digest\":\"{}\",\"size\":{}}},\
+         \"layers\":[{{\"mediaType\":\"application/vnd.cncf.helm.chart.content.v1.tar+gzip\",\"digest\":\"{}\",\"size\":{}}}]}}",
+        sha256(&config),
+        config.len(),
+        sha256(&layer),
+        layer.len()
+    )
+    .into_bytes();
+    let digest = sha256(&manifest);
+    let repository = OciRepository { registry: address.to_owned(), path: path.to_owned() };
+    let artifact = Artifact { manifest, digest: digest.clone(), config, layer };
+    Registry::open(&repository).unwrap().push(tag, &artifact).unwrap();
+    digest
+}
+
+#[test]
+fn charts_of_a_repository_are_locked_once_and_held_to_it() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    let image = push(&server.address, "apps/net", "1", "{}");
+    let named = format!("{}/apps/net:1", server.address);
+    let digests = publish(files.path(), &["1.0.0", "1.1.0", "1.2.0"], "", Some(&named));
+    let sandbox = fleet_of(&format!("http://{}/files", server.address));
+    let told = ends(&sandbox, &["--dry-run"], 0);
+    assert!(told.contains(&digests[1]) && !sandbox.has("stackloom.lock"), "{told}");
+    let told = ends(&sandbox, &[], 0);
+    assert!(told.contains("newer: net 1.2.0"), "{told}");
+    let lock = sandbox.read("stackloom.lock").unwrap();
+    for digest in [&digests[0], &digests[1], &image] {
+        assert!(lock.contains(digest), "{digest}\n{lock}");
+    }
+    assert!(!lock.contains(&digests[2]), "only what a stack lists");
+    assert!(ends(&sandbox, &[], 0).contains("nothing new"));
+    assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
+    // Something else under the same versions.
+    let other = publish(files.path(), &["1.0.0", "1.1.0", "1.2.0"], "other", Some(&named));
+    let told = ends(&sandbox, &[], 1);
+    assert!(
+        told.contains("digest-changed") && told.contains(&digests[1]) && told.contains(&other[1]),
+        "{told}"
+    );
+    assert_eq!(sandbox.read("stackloom.lock").unwrap(), lock);
+    ends(&sandbox, &["--accept", "net"], 0);
+    assert!(sandbox.read("stackloom.lock").unwrap().contains(&other[1]));
+    // What no stack lists any more goes.
+    edit(&sandbox, "addons/net/addon.yaml", "    - version: 1.0.0\n      kubernetes: \">=1.34 <1.37\"\n", "");
+    let told = ends(&sandbox, &[], 0);
+    assert!(told.contains("- net 1.0.0"), "{told}");
+    assert!(!sandbox.read("stackloom.lock").unwrap().contains(&other[0]));
+}
+
+#[test]
+fn an_archive_that_is_not_what_its_index_says_is_taken_by_nobody() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let mut bytes = fs::read(files.path().join("net-1.1.0.tgz")).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(files.path().join("net-1.1.0.tgz"), bytes).unwrap();
+    let sandbox = fleet_of(&format!("http://{}/files", server.address));
+    let told = ends(&sandbox, &[], 4);
+    assert!(told.contains("its index says"), "{told}");
+    let lock = sandbox.read("stackloom.lock").unwrap();
+    assert!(lock.contains("version: '1.0.0'") && !lock.contains("version: '1.1.0'"), "{lock}");
+}
+
+#[test]
+fn a_version_that_is_not_published_is_the_stacks_fault() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0"], "", None);
+    let sandbox = fleet_of(&format!("http://{}/files", server.address));
+    let told = ends(&sandbox, &[], 1);
+    assert!(told.contains("no-chart") && told.contains("addons/net/addon.yaml"), "{told}");
+    assert!(sandbox.has("stackloom.lock"), "the rest holds");
+}
+
+#[test]
+fn one_dead_repository_takes_nothing_from_the_others() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    let digests = publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = fleet_of(&format!("http://{}/files", server.address));
+    // A port that nobody listens on, as far as can be known.
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let addon = "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: dead\nspec:\n  chart: \
+        {repository: 'http://DEAD', name: dead}\n  versions: [{version: 1.0.0, kubernetes: '>=1.30'}]\n";
+    sandbox.write("stacks/test/tiny/addons/dead/addon.yaml", addon.replace("DEAD", &dead.to_string()));
+    let told = ends(&sandbox, &[], 4);
+    assert!(told.contains(&format!("http://{dead}/index.yaml")), "{told}");
+    assert!(sandbox.read("stackloom.lock").unwrap().contains(&digests[1]));
+    let output = update(&sandbox, &["--format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["exit"], json["faults"].as_array().unwrap().len()), (&4.into(), 1), "{json}");
+}
+
+#[test]
+fn redirects_are_followed_and_end() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = fleet_of(&format!("http://{}/hop", server.address));
+    ends(&sandbox, &[], 0);
+    let sandbox = fleet_of(&format!("http://{}/round", server.address));
+    let told = ends(&sandbox, &[], 4);
+    assert!(told.contains("sent on more than 5 times"), "{told}");
+}
+
+#[test]
+fn logins_of_helm_are_used_and_told_to_nobody() {
+    let files = tempfile::tempdir().unwrap();
+    let arguments = ["-files", files.path().to_str().unwrap(), "-login", "robot:hunter2"];
+    let Some(server) = Server::start(&arguments) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let repository = format!("http://{}/files", server.address);
+    let sandbox = fleet_of(&repository);
+    let told = ends(&sandbox, &[], 4);
+    assert!(told.contains("401") && told.contains("helm repo add"), "{told}");
+    let folder = sandbox.outside().join("home/.config/helm");
+    let folder = if cfg!(target_os = "macos") {
+        sandbox.outside().join("home/Library/Preferences/helm")
+    } else {
+        folder
+    };
+    fs::create_dir_all(&folder).unwrap();
+    let mut file = fs::File::create(folder.join("repositories.yaml")).unwrap();
+    write!(file, "repositories:\n- {{name: r, url: {repository}, username: robot, password: hunter2}}\n")
+        .unwrap();
+    let told = ends(&sandbox, &["--verbose"], 0);
+    assert!(!told.contains("hunter2") && !sandbox.read("stackloom.lock").unwrap().contains("hunter2"));
+}
+
+#[test]
+fn charts_of_a_registry_are_locked_by_their_manifests() {
+    let Some(server) = Server::start(&[]) else { return };
+    let address = &server.address;
+    let image = push(address, "apps/net", "1", "{}");
+    let description = format!(
+        "{{\"name\":\"net\",\"annotations\":{{\"artifacthub.io/images\":\"- name: net\\n  image: {address}/apps/net:1\\n\"}}}}"
+    );
+    let digests = ["1.0.0", "1.1.0", "1.2.0"].map(|version| {
+        push(address, "charts/net", version, &format!("{description} {}", " ".repeat(version.len())))
+    });
+    let sandbox = fleet_of(&format!("oci://{address}/charts"));
+    let told = ends(&sandbox, &[], 0);
+    assert!(told.contains("newer: net 1.2.0"), "{told}");
+    let lock = sandbox.read("stackloom.lock").unwrap();
+    assert!(lock.contains(&digests[1]) && lock.contains(&image), "{lock}");
+    assert!(ends(&sandbox, &[], 0).contains("nothing new"));
+    let generated = crate::release::stackloom(&sandbox, &["generate"]);
+    assert!(generated.status.success(), "{}", said(&generated));
+    let folder = sandbox.root.join("generated/management/mgmt/flux/charts");
+    let source =
+        fs::read_dir(folder).unwrap().map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
+    assert!(source.collect::<String>().contains(&format!("digest: {}", digests[1])));
+    // The same tag, moved: the manifest is another one.
+    let moved = push(address, "charts/net", "1.1.0", "{\"name\":\"net\"}");
+    let told = ends(&sandbox, &[], 1);
+    assert!(told.contains(&digests[1]) && told.contains(&moved), "{told}");
+}
+
+/// A fleet whose stack says nothing that the cluster stack operator cannot be told.
+fn plain_fleet(repository: &str) -> Sandbox {
+    let sandbox = fleet_of(repository);
+    for folder in ["namespace", "cluster"] {
+        fs::remove_dir_all(sandbox.root.join("stacks/test/tiny").join(folder)).unwrap();
+    }
+    edit(
+        &sandbox,
+        "addons/net/values.yaml",
+        "pods: ${{ cluster.network.pods }}\n",
+        "template: '{{ .kept }}'\n",
+    );
+    edit(
+        &sandbox,
+        "cluster-class/templates.yaml",
+        "      image: ${{ images[0].name }}\n",
+        "      image: ${{ images[0].name }}\n      note: '{{ ds.meta_data.local_hostname }}'\n",
+    );
+    crate::release::commit(&sandbox, "plain");
+    sandbox
+}
+
+/// The files of an archive, as text.
+fn unpacked(path: &Path) -> BTreeMap<String, String> {
+    let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
+    let entries = archive.entries().unwrap().map(|entry| {
+        let mut entry = entry.unwrap();
+        let mut text = String::new();
+        entry.read_to_string(&mut text).unwrap();
+        (entry.path().unwrap().display().to_string(), text)
+    });
+    entries.collect()
+}
+
+fn release(sandbox: &Sandbox, arguments: &[&str], code: i32) -> String {
+    crate::release::ends(
+        sandbox,
+        &[&["release", "test/tiny", "--kubernetes", "1.35"], arguments].concat(),
+        code,
+    )
+}
+
+#[test]
+fn assets_are_those_that_the_cluster_stack_operator_reads() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = plain_fleet(&format!("http://{}/files", server.address));
+    let said = release(&sandbox, &["--assets", "out"], 0);
+    assert!(said.contains("5 assets"), "{said}");
+    let out = sandbox.root.join("out/test-tiny-1-35-v1");
+    let class = unpacked(&out.join("test-tiny-1-35-cluster-class-v1.tgz"));
+    assert!(class["test-tiny-1-35-cluster-class/Chart.yaml"].contains("version: v1"));
+    let machine = &class["test-tiny-1-35-cluster-class/templates/testmachinetemplate.yaml"];
+    assert!(machine.contains("{{ \"{{\" }} ds.meta_data.local_hostname }}"), "{machine}");
+    let addons = unpacked(&out.join("test-tiny-1-35-cluster-addon-v1.tgz"));
+    assert!(addons["net/Chart.yaml"].contains("version: 1.1.0"));
+    let values = &addons["net/overwrite.yaml"];
+    assert!(values.starts_with("values: |\n  cluster: {{ .Cluster.metadata.name | quote }}\n"), "{values}");
+    assert!(values.contains("{{ \"{{\" }} .kept }}"), "{values}");
+    assert!(addons["notes/templates/000.yaml"].contains("{{ .Values.clusterName | quote }}"));
+    let stages = fs::read_to_string(out.join("clusteraddon.yaml")).unwrap();
+    assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
+    assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));
+    // Nothing changed: the same release, and the same bytes.
+    let said = release(&sandbox, &["--assets", "again"], 0);
+    assert!(said.contains("nothing to release"), "{said}");
+    for entry in fs::read_dir(&out).unwrap() {
+        let name = entry.unwrap().file_name();
+        let again = sandbox.root.join("again/test-tiny-1-35-v1").join(&name);
+        assert_eq!(fs::read(out.join(&name)).unwrap(), fs::read(again).unwrap(), "{}", name.display());
+    }
+    keep_for_helm(&out, &sandbox.root.join("generated/releases/test-tiny-1-35-v1/cluster-class"));
+}
+
+/// Hands the assets, and the class of their release, to `tests/conformance/cmd/assets`, which reads them with helm.
+fn keep_for_helm(assets: &Path, class: &Path) {
+    let Some(root) = std::env::var_os("STACKLOOM_ASSETS") else { return };
+    for (from, to) in [(assets, "test-tiny-1-35-v1"), (class, "cluster-class")] {
+        let folder = Path::new(&root).join(to);
+        fs::create_dir_all(&folder).unwrap();
+        for entry in fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn assets_that_are_not_what_was_locked_are_not_made_and_nothing_is_released() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    publish(files.path(), &["1.0.0", "1.1.0"], "", None);
+    let sandbox = plain_fleet(&format!("http://{}/files", server.address));
+    ends(&sandbox, &[], 0);
+    crate::release::commit(&sandbox, "lock");
+    publish(files.path(), &["1.0.0", "1.1.0"], "other", None);
+    let said = release(&sandbox, &["--assets", "out"], 4);
+    assert!(said.contains("the release was made when it was"), "{said}");
+    assert!(!sandbox.has("out") && !sandbox.has("generated/releases/test-tiny-1-35-v1"));
+}
