@@ -155,7 +155,8 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     }
     check_mirrors(fleet, &index.management, input, notes);
     locked::check(&clusters, &model.lock, input, notes);
-    let spare = releases.heads().filter(|head| !index.heads.contains_key(&head.name)).cloned().collect();
+    let spare =
+        releases.shared_heads().filter(|head| !index.heads.contains_key(&head.name)).cloned().collect();
     notes.halt(Plan {
         untagged: untagged(&clusters, input),
         fleet: fleet.name.clone(),

@@ -187,8 +187,8 @@ pub struct Releases {
 }
 
 impl Releases {
-    /// The head releases, by stack and minor.
-    pub fn heads(&self) -> impl Iterator<Item = &Arc<Release>> {
+    /// The head releases, by stack and minor, to be kept.
+    pub fn shared_heads(&self) -> impl Iterator<Item = &Arc<Release>> {
         self.heads.values()
     }
 
