@@ -19,8 +19,8 @@ use crate::{
     note::{Fault, Halted, Notes, Severity},
     partial::{self, Left, Scope},
     plan::{self, ClusterPlan, Plan},
-    publish,
-    release::{self, Releases},
+    publish, rebase,
+    release::{self, Release, Releases},
     render, resolve,
     tree::{Changes, Part, Sink, TreePath},
     world::{Input, LOCK, World},
@@ -146,7 +146,19 @@ fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
     let (input, plan) = prepare_all(world, notes)?;
     weave(&input, &plan, &mut Nowhere, progress, notes)?;
+    check_spare(&input, &plan, notes);
     Ok(notes.halt(plan)?)
+}
+
+/// What no cluster uses yet may be used, or released, tomorrow.
+fn check_spare(input: &Input, plan: &Plan, notes: &mut Notes) {
+    let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));
+    let classes = check::Classes::unused(spare, used, &plan.allowed);
+    let found: Vec<Notes> =
+        plan.spare.par_iter().map(|head| draw(render::Subject::Release(head), &classes, input).1).collect();
+    for found in found {
+        notes.append(found);
+    }
 }
 
 /// Everything up to the plan.
@@ -285,10 +297,16 @@ pub fn cut(
 ) -> Result<Vec<release::Considered>, Failure> {
     let (input, model, releases) = understand(world, notes)?;
     let resolution = resolve::resolve(&model, notes)?;
-    let considered = release::cut(&resolution, &releases, request, &input, notes);
-    let classes = check::Classes::default();
-    for one in considered.iter().filter_map(|one| one.cut.as_ref()) {
-        notes.append(draw(render::Subject::Release(&one.release), &classes, &input).1);
+    let foretell = |from: &Release, to: &Release| rebase::rebases(&model, &releases, &input, from, to);
+    let considered = release::cut(&resolution, &releases, request, &input, &foretell, notes);
+    let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
+    let is_cut = |head: &Release| {
+        cuts.iter().any(|cut| (&cut.stack, &cut.kubernetes) == (&head.stack, &head.kubernetes))
+    };
+    let others = releases.shared_heads().map(AsRef::as_ref).filter(|head| !is_cut(head));
+    let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed());
+    for release in cuts {
+        notes.append(draw(render::Subject::Release(release), &classes, &input).1);
     }
     Ok(notes.halt(considered)?)
 }

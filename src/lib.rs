@@ -36,6 +36,7 @@ pub mod plan;
 pub mod render;
 pub mod remove;
 pub mod check;
+pub mod rebase;
 pub mod publish;
 pub mod partial;
 pub mod generate;

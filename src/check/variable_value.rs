@@ -1,11 +1,12 @@
 //! What Cluster API's webhook says of the values of a cluster's variables.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
 use super::{Check, Finder, Rule, lints::Findings};
 use crate::{
+    model::{Allowance, StackId},
     plan::{ClusterPlan, Plan},
     release::Release,
     topology::{
@@ -44,7 +45,11 @@ struct Class {
 impl Classes {
     /// Reads the classes of a plan.
     pub fn read(plan: &Plan) -> Self {
-        let mut classes = Self { lints: Findings::of(plan), ..Self::default() };
+        let used: BTreeSet<_> = plan.heads.iter().map(|head| &head.stack).collect();
+        let others = plan.spare.iter().filter(|head| used.contains(&head.stack));
+        let lints =
+            Findings::of(plan.heads.iter().map(AsRef::as_ref), others.map(AsRef::as_ref), &plan.allowed);
+        let mut classes = Self { lints, ..Self::default() };
         for cluster in &plan.clusters {
             let name = &cluster.release.name;
             if !classes.by_release.contains_key(name)
@@ -54,6 +59,15 @@ impl Classes {
             }
         }
         classes
+    }
+
+    /// Reads the classes of releases that no cluster uses; `others` are of the same stacks, and are told elsewhere.
+    pub fn unused<'a>(
+        releases: impl Iterator<Item = &'a Release>,
+        others: impl Iterator<Item = &'a Release>,
+        allowed: &BTreeMap<StackId, Vec<Allowance>>,
+    ) -> Self {
+        Self { lints: Findings::of(releases, others, allowed), ..Self::default() }
     }
 
     /// The `ClusterClass` of a release.

@@ -287,6 +287,13 @@ fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &
                     let why: Vec<_> = why.iter().map(String::as_str).collect();
                     printer.result(&format!("  {}: {}", effect.words(), why.join("; ")));
                 }
+                for (at, line) in cut.rebases.lines().iter().enumerate() {
+                    let before = last.as_deref().unwrap_or_default();
+                    if at == 0 {
+                        printer.result(&format!("  clusters that use {before}:"));
+                    }
+                    printer.result(&format!("    {line}"));
+                }
                 for difference in &cut.differences {
                     printer.result(&format!("  {}: {difference}", difference.component.name()));
                 }
@@ -332,6 +339,11 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
                     },
                     "bumped": history.bumped.iter().map(|one| one.name()).collect::<Vec<_>>(),
                     "impact": impact,
+                    "clusters": cut.rebases.groups.iter().map(|group| json!({
+                        "means": group.means,
+                        "effects": group.effects.iter().map(|one| one.name()).collect::<Vec<_>>(),
+                        "clusters": group.clusters,
+                    })).collect::<Vec<_>>(),
                     "differences": cut.differences.iter().map(|one| json!({
                         "component": one.component.name(),
                         "object": one.object,

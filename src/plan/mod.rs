@@ -38,6 +38,8 @@ pub struct Plan {
     pub fleet: Label,
     /// The head releases that clusters use.
     pub heads: Vec<Arc<Release>>,
+    /// The head releases that no cluster uses: they are checked, and not made.
+    pub spare: Vec<Arc<Release>>,
     /// The management clusters.
     pub management: Vec<ManagementPlan>,
     /// The namespaces.
@@ -153,14 +155,17 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     }
     check_mirrors(fleet, &index.management, input, notes);
     locked::check(&clusters, &model.lock, input, notes);
+    let spare =
+        releases.shared_heads().filter(|head| !index.heads.contains_key(&head.name)).cloned().collect();
     notes.halt(Plan {
         untagged: untagged(&clusters, input),
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
+        spare,
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
-        allowed: model.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect(),
+        allowed: model.allowed(),
     })
 }
 
@@ -250,7 +255,8 @@ fn namespaces(
         .collect()
 }
 
-fn plan_cluster(
+/// Plans one cluster; nothing where it is at fault.
+pub fn plan_cluster(
     cluster: &Cluster,
     model: &Model,
     releases: &Releases,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Component, Components, Difference, History, Impact, Release, Releases,
+    Component, Components, Difference, History, Impact, Rebases, Release, Releases,
     difference::locked_differences,
     differences, freeze, impact, notes_text,
     number::{self, Step},
@@ -20,7 +20,7 @@ use crate::{
     note::Notes,
     resolve::{Resolution, ResolvedStack},
     world::Input,
-    yaml::Sources,
+    yaml,
 };
 
 /// What is to be cut.
@@ -62,10 +62,24 @@ pub struct Cut {
     pub release: Release,
     /// What changed since the last one; nothing for the first.
     pub differences: Vec<Difference>,
+    /// What it means for the clusters that use the last one.
+    pub rebases: Rebases,
     /// Its notes, as Markdown.
     pub notes: String,
     /// Its files, by their paths in its folder.
     pub files: BTreeMap<String, String>,
+}
+
+/// Tells what becomes of the clusters that use the first release when they move to the second.
+pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Rebases;
+
+/// What releases are cut from.
+#[derive(Clone, Copy)]
+struct Sources<'a> {
+    releases: &'a Releases,
+    request: &'a Request,
+    input: &'a Input,
+    foretell: Foretell<'a>,
 }
 
 /// Considers every stack and minor that is asked for.
@@ -74,8 +88,10 @@ pub fn cut(
     releases: &Releases,
     request: &Request,
     input: &Input,
+    foretell: Foretell<'_>,
     notes: &mut Notes,
 ) -> Vec<Considered> {
+    let sources = Sources { releases, request, input, foretell };
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
     };
@@ -94,7 +110,7 @@ pub fn cut(
         let last = releases.newest(&key.0, key.1, request.channel);
         let cut = match last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
-            _ => match one(resolved, head, last, releases, request, input, notes) {
+            _ => match one(resolved, head, last, sources, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
             },
@@ -111,14 +127,19 @@ fn one(
     resolved: &ResolvedStack<'_>,
     head: &Release,
     last: Option<&Release>,
-    releases: &Releases,
-    request: &Request,
-    input: &Input,
+    sources: Sources<'_>,
     notes: &mut Notes,
 ) -> Option<Cut> {
+    let Sources { releases, request, input, foretell } = sources;
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
-    let impact = last.map(|last| impact(last, head, &differences));
+    // The head is the next release by another name, and that is not known before the step is.
+    let rebases = last.map(|last| foretell(last, head)).unwrap_or_default();
+    let impact = last.map(|last| {
+        let mut impact = impact(last, head, &differences);
+        impact.join(&rebases);
+        impact
+    });
     let step = impact.as_ref().map_or(Step::Major, Impact::step);
     let is_taken = |version: &str| {
         let name = freeze::name(&head.stack, head.kubernetes.minor(), version);
@@ -134,15 +155,16 @@ fn one(
         impact: impact.map(|impact| impact.effects),
     };
     let release = freeze::cut(resolved, head, request.channel, version, components, history, input, notes)?;
-    let text = notes_text::text(&release, last, &differences);
+    let rebases = rebases.renamed(&head.name, &release.name);
+    let text = notes_text::text(&release, last, &differences, &rebases);
     let files = write_numbered(&release, &text);
     check_readable(&release, &files, notes)?;
-    Some(Cut { release, differences, notes: text, files })
+    Some(Cut { release, differences, rebases, notes: text, files })
 }
 
 /// What is written must be read back as what it is: a release that this program would refuse is never made.
 fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &mut Notes) -> Option<()> {
-    let mut sources = Sources::default();
+    let mut sources = yaml::Sources::default();
     let mut source = |path: &String, text: &String| {
         let id = sources.add(path, text.as_str());
         sources.get(id).map(|source| (path.clone(), source.clone()))

@@ -383,7 +383,7 @@ impl Comparison<'_> {
 
     /// A kubeadm control plane rolls when the machines' own configuration changes; the rest is taken in place.
     fn kubeadm_control_plane(&mut self, before: Option<&Node>, after: Option<&Node>) {
-        const IN_PLACE: [&str; 4] = ["rollout", "remediation", "machineNaming", "machineTemplate"];
+        const IN_PLACE: [&str; 3] = ["remediation", "machineNaming", "machineTemplate"];
         let inside = |node: Option<&Node>| fields(node.and_then(|node| node.at(&["template", "spec"])));
         let (old, new) = (inside(before), inside(after));
         if old == new {
@@ -396,9 +396,19 @@ impl Comparison<'_> {
             let why = format!("the control plane: {name}");
             match name.as_str() {
                 "kubeadmConfigSpec" => self.impact.add(Effect::ControlPlaneReplaced, why),
+                "rollout" => self.rollout(old.get(name), new.get(name), &why),
                 field if IN_PLACE.contains(&field) => self.impact.add(Effect::InPlace, why),
                 _ => self.impact.add(Effect::Unknown, why),
             }
+        }
+    }
+
+    /// How machines are replaced is taken in place; when they are may replace them now.
+    fn rollout(&mut self, before: Option<&Node>, after: Option<&Node>, why: &str) {
+        let (old, new) = (fields(before), fields(after));
+        for name in old.keys().chain(new.keys()).filter(|name| old.get(*name) != new.get(*name)) {
+            let effect = if name == "strategy" { Effect::InPlace } else { Effect::Unknown };
+            self.impact.add(effect, format!("{why}.{name}"));
         }
     }
 

@@ -20,6 +20,7 @@ mod newer;
 mod notes_text;
 mod number;
 mod read;
+mod rebases;
 mod record;
 mod take;
 mod template_node;
@@ -37,7 +38,7 @@ pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_asse
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
-pub use cut::{Considered, Cut, Request, cut};
+pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
@@ -60,6 +61,7 @@ use crate::{
 };
 
 pub use read::read;
+pub use rebases::{Rebase, Rebases};
 pub use take::{Arrival, Taken, published, take};
 pub use write::{Body, Page, digests_of, pages, write};
 
@@ -185,6 +187,11 @@ pub struct Releases {
 }
 
 impl Releases {
+    /// The head releases, by stack and minor, to be kept.
+    pub fn shared_heads(&self) -> impl Iterator<Item = &Arc<Release>> {
+        self.heads.values()
+    }
+
     /// The newest release of a stack, a minor and a channel.
     fn newest(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<&Release> {
         let own = |one: &&Arc<Release>| {

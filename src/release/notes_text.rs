@@ -2,14 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::{Component, Difference, Impact, Release};
+use super::{Component, Difference, Impact, Rebases, Release};
 use crate::tree::HTML_HEADER;
 
 /// How many lines of a component are told; the rest is counted.
 const TOLD: usize = 60;
 
 /// The notes of a release.
-pub(super) fn text(release: &Release, last: Option<&Release>, differences: &[Difference]) -> String {
+pub(super) fn text(
+    release: &Release,
+    last: Option<&Release>,
+    differences: &[Difference],
+    rebases: &Rebases,
+) -> String {
     let mut text = format!(
         "{HTML_HEADER} from stacks/{}; do not edit -->\n# {}: {}\n\n",
         release.stack,
@@ -19,19 +24,9 @@ pub(super) fn text(release: &Release, last: Option<&Release>, differences: &[Dif
     // Writing to a string cannot fail.
     let mut line = |line: String| writeln!(text, "{line}").ok();
     if let Some(last) = last {
-        line(format!("For a cluster that moves here from `{}`:\n", last.name));
-        match release.history.as_ref().and_then(|history| history.impact.as_ref()) {
-            Some(effects) if !effects.is_empty() => {
-                for (effect, why) in effects.iter().rev() {
-                    let why: Vec<_> = why.iter().map(String::as_str).collect();
-                    line(format!("- {}: {}", effect.words(), why.join("; ")));
-                }
-            }
-            _ => {
-                line("- nothing but names changes; no machine is replaced".to_owned());
-            }
+        for one in meaning(release, last, rebases) {
+            line(one);
         }
-        line(String::new());
     }
     line("| | version | before |".to_owned());
     line("|---|---|---|".to_owned());
@@ -54,6 +49,31 @@ pub(super) fn text(release: &Release, last: Option<&Release>, differences: &[Dif
         }
     }
     text
+}
+
+/// What the move means: for any cluster by the class, and for those of this repository as computed for each.
+fn meaning(release: &Release, last: &Release, rebases: &Rebases) -> Vec<String> {
+    let mut lines = vec![format!("For a cluster that moves here from `{}`:\n", last.name)];
+    match release.history.as_ref().and_then(|history| history.impact.as_ref()) {
+        Some(effects) if !effects.is_empty() => {
+            lines.extend(effects.iter().rev().map(|(effect, why)| {
+                let why: Vec<_> = why.iter().map(String::as_str).collect();
+                format!("- {}: {}", effect.words(), why.join("; "))
+            }));
+        }
+        _ => lines.push("- nothing but names changes; no machine is replaced".to_owned()),
+    }
+    lines.push(String::new());
+    if rebases.count() > 0 {
+        let clusters = if rebases.count() == 1 { "cluster" } else { "clusters" };
+        lines.push(format!(
+            "For the {} {clusters} that used it in this repository when this was cut:\n",
+            rebases.count()
+        ));
+        lines.extend(rebases.lines().iter().map(|line| format!("- {line}")));
+        lines.push(String::new());
+    }
+    lines
 }
 
 /// What leads the notes, and the message of the tag.

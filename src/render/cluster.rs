@@ -38,7 +38,7 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
 }
 
-fn object(plan: &ClusterPlan) -> Node {
+pub(super) fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
     match &cluster.removal {

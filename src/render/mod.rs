@@ -17,7 +17,7 @@ pub use flux::NAMESPACE as FLUX_NAMESPACE;
 use crate::{
     model::{ManagementCluster, hex},
     note::Notes,
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Plan},
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
@@ -163,6 +163,11 @@ pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
 pub fn addon_files(plan: &ClusterPlan, addon: &str) -> [TreePath; 2] {
     let folder = cluster::folder(plan).join("addons");
     [folder.join(&format!("{addon}.yaml")), folder.join(&format!("{addon}.manifests.yaml"))]
+}
+
+/// The Cluster object of a cluster; none once it is to be deleted.
+pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
+    (plan.phase != Phase::Deleted).then(|| shielded(cluster::object(plan)))
 }
 
 /// Whether git alone cannot delete the object of a generated file.

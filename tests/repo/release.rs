@@ -69,7 +69,7 @@ pub(crate) fn edit(sandbox: &Sandbox, file: &str, old: &str, new: &str) {
 }
 
 /// The versions of the stack, the addons and the images, as `metadata.yaml` has them.
-fn versions(sandbox: &Sandbox, release: &str) -> [String; 3] {
+pub(crate) fn versions(sandbox: &Sandbox, release: &str) -> [String; 3] {
     let text = sandbox.read(&format!("generated/releases/{release}/metadata.yaml")).unwrap();
     let of = |key: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(&format!("{key}: ")));

@@ -11,6 +11,8 @@ use stackloom::{
 };
 use tempfile::TempDir;
 
+use super::support;
+
 /// An empty folder.
 pub(crate) fn folder() -> TempDir {
     TempDir::with_prefix("stackloom-test-").unwrap()
@@ -35,6 +37,9 @@ pub(crate) fn copy_fleet(from: &Path, to: &Path) {
     fs::copy(from.join("stackloom.yaml"), to.join("stackloom.yaml")).unwrap();
     copy(&from.join("stacks"), &to.join("stacks"));
     copy(&from.join("clusters"), &to.join("clusters"));
+    for release in support::numbered(from) {
+        copy(&release, &to.join(release.strip_prefix(from).unwrap()));
+    }
 }
 
 /// Writes a file, and the folders that lead to it.

@@ -14,13 +14,22 @@ pub(crate) fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The sources of a fleet on disk.
+/// The sources of a fleet on disk; numbered releases are not among them.
 pub(crate) fn fleet(root: &Path) -> Files {
     let mut files = Files::default();
     read(root, &root.join("stackloom.yaml"), &mut files);
     read(root, &root.join("stacks"), &mut files);
     read(root, &root.join("clusters"), &mut files);
     files
+}
+
+/// The folders of the numbered releases of a fleet.
+pub(crate) fn numbered(root: &Path) -> Vec<PathBuf> {
+    let Ok(folders) = fs::read_dir(root.join("generated/releases")) else { return Vec::new() };
+    let mut all: Vec<_> = folders.map(|folder| folder.unwrap().path()).collect();
+    all.retain(|folder| !folder.to_str().unwrap().contains("-v0-sha."));
+    all.sort();
+    all
 }
 
 fn read(root: &Path, path: &Path, files: &mut Files) {
@@ -32,6 +41,21 @@ fn read(root: &Path, path: &Path, files: &mut Files) {
         let inside = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
         files.0.insert(inside, fs::read_to_string(path).unwrap());
     }
+}
+
+/// This repository's own fleet, with every cluster made from its stack as it stands.
+pub(crate) fn own() -> Files {
+    let mut files = fleet(&package());
+    for (_, text) in files.0.iter_mut().filter(|(path, _)| path.starts_with("clusters/")) {
+        let unpinned = |line: &str| {
+            let (stack, rest) = line.strip_prefix("  release: ")?.split_once("-scs-1-")?;
+            let (minor, _) = rest.split_once("-v")?;
+            Some(format!("  stack: {stack}/scs\n  kubernetes: \"1.{minor}\"\n  release: head\n"))
+        };
+        let lines = text.lines().map(|line| unpinned(line).unwrap_or_else(|| format!("{line}\n")));
+        *text = lines.collect();
+    }
+    files
 }
 
 /// The small fleet on the in-memory provider.

@@ -20,11 +20,12 @@ mod version_like_text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use self::class::View;
 use crate::{
     definition::closest,
     model::{Allowance, StackId},
-    plan::Plan,
     release::Release,
     yaml::Origin,
 };
@@ -83,14 +84,19 @@ pub(super) struct Wrong {
 }
 
 impl Findings {
-    /// Looks at every head release of a plan.
-    pub(super) fn of(plan: &Plan) -> Self {
+    /// Looks at the classes of releases; `others` are of the same stacks, and count where an allowance must be needed.
+    pub(super) fn of<'a>(
+        releases: impl Iterator<Item = &'a Release>,
+        others: impl Iterator<Item = &'a Release>,
+        allowances: &BTreeMap<StackId, Vec<Allowance>>,
+    ) -> Self {
         let mut findings = Self::default();
         let mut fired: BTreeMap<&StackId, BTreeSet<&'static str>> = BTreeMap::new();
         let mut first: BTreeMap<&StackId, &str> = BTreeMap::new();
-        for release in &plan.heads {
-            let mut found = find(release);
-            let allowed = plan.allowed.get(&release.stack).map_or(&[][..], Vec::as_slice);
+        let releases: Vec<_> = releases.chain(others).collect();
+        let found: Vec<_> = releases.par_iter().map(|release| find(release)).collect();
+        for (release, mut found) in releases.into_iter().zip(found) {
+            let allowed = allowances.get(&release.stack).map_or(&[][..], Vec::as_slice);
             found.retain(|one| {
                 fired.entry(&release.stack).or_default().insert(one.lint);
                 !allowed.iter().any(|allowance| *allowance.rule == *one.lint)
@@ -99,7 +105,7 @@ impl Findings {
             first.entry(&release.stack).or_insert(&release.name);
         }
         for (stack, release) in first {
-            let allowed = plan.allowed.get(stack).map_or(&[][..], Vec::as_slice);
+            let allowed = allowances.get(stack).map_or(&[][..], Vec::as_slice);
             let found = fired.remove(stack).unwrap_or_default();
             let wrong = allowed.iter().filter_map(|allowance| wrong(allowance, &found)).collect();
             findings.allowances.insert(release.to_owned(), wrong);

@@ -15,11 +15,12 @@ use crate::{
     model::Cluster,
     note::{Notes, Place},
     plan::{self, ClusterPlan},
+    rebase,
     release::Releases,
     render,
     topology::{
         fault::{By, Fault, Opaque},
-        import::{Applied, ClassFiles, Objects, Unread},
+        import::{Applied, Objects, Unread},
         predict::{
             Settings,
             forecast::{self, Forecast, Side},
@@ -28,7 +29,7 @@ use crate::{
         },
     },
     world::Input,
-    yaml::{self, Node, Origin, from_json, to_json, trail},
+    yaml::{self, Node, Origin, from_json, trail},
 };
 
 /// Show what Cluster API makes of a cluster, or what a change of it would do
@@ -188,12 +189,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn side(&self) -> Side {
-        let objects = self.plan.release.objects.iter().map(to_json).collect::<Vec<_>>();
-        let (classes, templates): (Vec<_>, Vec<_>) =
-            objects.into_iter().partition(|object| object["kind"] == "ClusterClass");
-        let objects = classes.into_iter().chain(templates).collect();
-        let class = ClassFiles { objects, missing: Vec::new() };
-        Side { cluster: to_json(&self.node), class, applied: Applied::File }
+        rebase::side(&self.plan.release, &self.node)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.

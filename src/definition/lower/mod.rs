@@ -20,7 +20,7 @@ use super::{
     parse::{Definitions, Written},
 };
 use crate::{
-    model::{Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
+    model::{Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
@@ -47,6 +47,13 @@ pub struct Model {
     pub clusters: Vec<Cluster>,
     /// What comes from elsewhere, and which bytes it was.
     pub lock: Lock,
+}
+
+impl Model {
+    /// Lints that classes of stacks may trip.
+    pub fn allowed(&self) -> BTreeMap<StackId, Vec<Allowance>> {
+        self.stacks.iter().map(|((id, _), stack)| (id.clone(), stack.allow.clone())).collect()
+    }
 }
 
 /// Lowers all definitions, also those beside faulty files; `program` is the version of this program.

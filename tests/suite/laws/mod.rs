@@ -2,6 +2,7 @@
 
 mod disk;
 mod edits;
+mod impact;
 mod releases;
 mod shuffle;
 mod size;
@@ -23,7 +24,7 @@ use super::{
 
 /// The fleets that laws are held against: the repository's own, and the small one for tests.
 fn fleets() -> [Files; 2] {
-    [support::fleet(&support::package()), support::inmemory()]
+    [support::own(), support::inmemory()]
 }
 
 /// A world whose files come in another order, so that they have other numbers.
@@ -95,6 +96,7 @@ fn generating_again_changes_nothing() {
         let files = on_disk.into_iter().filter(|(_, bytes)| bytes != b"folder");
         let files: BTreeMap<_, _> = files
             .map(|(path, bytes)| (format!("generated/{path}"), String::from_utf8(bytes).unwrap()))
+            .filter(|(path, _)| !path.starts_with("generated/releases/") || path.contains("-v0-sha."))
             .collect();
         let in_memory = tree(&Workspace::open(root.path()).unwrap());
         assert_eq!(differences(&files, &in_memory), Vec::<String>::new(), "the disk and memory");

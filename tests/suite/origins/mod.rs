@@ -75,7 +75,7 @@ fn numbered() -> Files {
 /// The repository's own fleet, two small ones, and every good case.
 fn fleets() -> Vec<(String, Files)> {
     let mut fleets = vec![
-        ("demo".to_owned(), support::fleet(&support::package())),
+        ("demo".to_owned(), support::own()),
         ("inmemory".to_owned(), support::inmemory()),
         ("looping".to_owned(), looping()),
         ("numbered".to_owned(), numbered()),
@@ -139,7 +139,7 @@ fn count() -> usize {
 
 #[test]
 fn what_changes_is_what_was_said() {
-    hold("demo", &support::fleet(&support::package()));
+    hold("demo", &support::own());
 }
 
 #[test]
