@@ -19,6 +19,7 @@ mod operand;
 mod parser;
 mod re2;
 mod re2_class;
+mod reads;
 mod regex;
 mod render;
 mod token;
@@ -34,22 +35,32 @@ mod tests;
 pub use error::{Error, ErrorKind};
 
 use budget::Context;
+use reads::Reads;
 use regex::Patterns;
 use render::Renderer;
 use value::Value;
+
+use super::memo::Key;
 
 /// A parsed template, which can be rendered any number of times.
 #[derive(Debug)]
 pub struct Template {
     trees: ast::Trees,
     patterns: Patterns,
+    reads: Option<Reads>,
 }
 
 impl Template {
     /// Parses a template; functions and variables that do not exist are errors already here.
     pub fn parse(source: &str) -> Result<Template, Error> {
         let trees = parser::parse(source).map_err(|fault| *fault)?;
-        Ok(Template { trees, patterns: Patterns::default() })
+        Ok(Template { reads: Reads::of(&trees), trees, patterns: Patterns::default() })
+    }
+
+    /// All of the data that the template looks at: data with the same key render to the same. None where the
+    /// template looks at everything, or at too much. `field` gives the fields of the data.
+    pub fn key<'d>(&self, field: impl Fn(&str) -> Option<&'d serde_json::Value>) -> Option<Key> {
+        self.reads.as_ref()?.key(field)
     }
 
     /// Renders the template with its data, as Go does after `encoding/json` read them.
