@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
+use super::patches::whole::Patched;
 use super::value::{get, group, list, text};
 use super::variables::{Definition, definitions};
 
@@ -113,7 +114,7 @@ impl Catalog {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
         };
-        Some(Template { object, group_kind })
+        Some(Template { object, group_kind, patched: Arc::default() })
     }
 }
 
@@ -124,6 +125,8 @@ pub struct Template {
     pub object: Value,
     /// `Kind.group`, as annotations spell it.
     pub group_kind: String,
+    /// What patches made of it.
+    pub patched: Arc<Patched>,
 }
 
 impl Template {

@@ -83,7 +83,7 @@ pub struct Memo<T> {
 
 #[derive(Debug)]
 struct Kept<T> {
-    results: BTreeMap<Vec<u8>, T>,
+    results: BTreeMap<Key, T>,
     bytes: usize,
 }
 
@@ -97,17 +97,27 @@ impl<T: Clone> Memo<T> {
     /// The result for a key, computed if it is new, together with its size; without a key it is computed each time.
     /// Failures are not kept.
     pub fn get<E>(&self, key: Option<Key>, compute: impl FnOnce() -> Result<(T, usize), E>) -> Result<T, E> {
-        let Some(Key(key)) = key else { return compute().map(|(made, _)| made) };
-        if let Some(known) = self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(&key) {
-            return Ok(known.clone());
+        let Some(key) = key else { return compute().map(|(made, _)| made) };
+        if let Some(known) = self.known(&key) {
+            return Ok(known);
         }
         let (made, size) = compute()?;
+        self.keep(key, made.clone(), size);
+        Ok(made)
+    }
+
+    /// The result that is kept for a key.
+    pub fn known(&self, key: &Key) -> Option<T> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned()
+    }
+
+    /// Keeps a result of a size.
+    pub fn keep(&self, key: Key, made: T, size: usize) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        let size = size + key.len() + size_of::<T>();
-        if kept.bytes + size <= MAX_BYTES && kept.results.insert(key, made.clone()).is_none() {
+        let size = size + key.0.len() + size_of::<T>();
+        if kept.bytes + size <= MAX_BYTES && kept.results.insert(key, made).is_none() {
             kept.bytes += size;
         }
-        Ok(made)
     }
 }
 

@@ -130,19 +130,22 @@ fn typed(value: &Value, schema: Option<&Value>, path: &Trail<'_>, problems: &mut
 }
 
 fn typed_list(items: &[Value], schema: &Value, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let keys: Vec<&str> =
-        list(schema, &["x-kubernetes-list-map-keys"]).iter().filter_map(Value::as_str).collect();
-    let key = |item: &Value| -> Vec<Value> {
-        keys.iter().map(|key| item.get(*key).cloned().unwrap_or_default()).collect()
+    let names = list(schema, &["x-kubernetes-list-map-keys"]);
+    let key = |item| -> Vec<&Value> {
+        names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|name| get(item, &[name]).unwrap_or(&Value::Null))
+            .collect()
+    };
+    let keys: Vec<Vec<&Value>> = match text(schema, &["x-kubernetes-list-type"]) {
+        "map" => items.iter().map(key).collect(),
+        "set" => items.iter().map(|item| vec![item]).collect(),
+        _ => Vec::new(),
     };
     for (at, item) in items.iter().enumerate() {
-        let twice = match text(schema, &["x-kubernetes-list-type"]) {
-            "map" => items.iter().take(at).any(|earlier| key(earlier) == key(item)),
-            "set" => items.iter().take(at).any(|earlier| earlier == item),
-            _ => false,
-        };
-        if twice {
-            let detail = format!("duplicate entries for key {:?}", key(item));
+        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
+            let detail = format!("duplicate entries for key {key:?}");
             problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
         }
         typed(item, schema.get("items"), &path.item(at), problems);

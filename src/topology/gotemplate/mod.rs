@@ -33,14 +33,12 @@ pub mod yaml;
 mod tests;
 
 pub use error::{Error, ErrorKind};
+pub use reads::Reads;
 
 use budget::Context;
-use reads::Reads;
 use regex::Patterns;
 use render::Renderer;
 use value::Value;
-
-use super::memo::Key;
 
 /// A parsed template, which can be rendered any number of times.
 #[derive(Debug)]
@@ -57,10 +55,10 @@ impl Template {
         Ok(Template { reads: Reads::of(&trees), trees, patterns: Patterns::default() })
     }
 
-    /// All of the data that the template looks at: data with the same key render to the same. None where the
-    /// template looks at everything, or at too much. `field` gives the fields of the data.
-    pub fn key<'d>(&self, field: impl Fn(&str) -> Option<&'d serde_json::Value>) -> Option<Key> {
-        self.reads.as_ref()?.key(field)
+    /// What of its data the template looks at: data that has the same there renders to the same. None where it takes its
+    /// data as a whole.
+    pub fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
     }
 
     /// Renders the template with its data, as Go does after `encoding/json` read them.

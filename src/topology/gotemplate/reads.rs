@@ -8,9 +8,9 @@ use super::ast::{Command, List, Node, Operand, Pipeline, Trees};
 use super::parser;
 use crate::topology::memo::Key;
 
-/// Paths from the root of the data, none of which lies within another.
-#[derive(Debug)]
-pub(super) struct Reads {
+/// Paths from the root of the data.
+#[derive(Debug, Default, Clone)]
+pub struct Reads {
     paths: Vec<Vec<Box<str>>>,
 }
 
@@ -27,13 +27,29 @@ impl Reads {
         if walk.whole {
             return None;
         }
-        walk.paths.sort();
-        walk.paths.dedup_by(|later, earlier| later.starts_with(earlier));
-        Some(Self { paths: walk.paths })
+        Some(Self { paths: walk.paths }.finished())
+    }
+
+    /// Adds one more path.
+    pub fn path<'p>(&mut self, path: impl Iterator<Item = &'p str>) {
+        self.paths.push(path.map(Into::into).collect());
+    }
+
+    /// Adds all that another one looks at.
+    pub fn add(&mut self, other: &Self) {
+        self.paths.extend(other.paths.iter().cloned());
+    }
+
+    /// The same without paths that lie within others.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        self.paths.sort();
+        self.paths.dedup_by(|later, earlier| later.starts_with(earlier));
+        self
     }
 
     /// All that stands at the paths; none where that is too much. `field` gives the fields of the data.
-    pub(super) fn key<'d>(&self, field: impl Fn(&str) -> Option<&'d Value>) -> Option<Key> {
+    pub fn key<'d>(&self, field: impl Fn(&str) -> Option<&'d Value>) -> Option<Key> {
         let mut key = Key::default();
         for path in &self.paths {
             let (first, rest) = path.split_first()?;

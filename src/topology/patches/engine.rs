@@ -8,12 +8,12 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::Patch;
-use super::item::{Becomes, Item, Operation};
+use super::item::{Item, Operation, Part, Slot};
 use super::selector::Holder;
 use super::values::{Failure, enabled, value};
 use crate::topology::builtins::{self, Variables};
-use crate::topology::class::{Blueprint, Template, WorkerClass};
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::class::Blueprint;
+use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
 use crate::topology::value::{get, list, text};
 
@@ -26,9 +26,6 @@ pub struct Version {
 
 /// Applies all patches to a desired state; gives what they leave unknown.
 pub fn apply(blueprint: &Blueprint, desired: &mut Desired, version: Version) -> Result<Vec<Opaque>, String> {
-    if blueprint.patches.is_empty() {
-        return Ok(Vec::new());
-    }
     // Variables are those of the Cluster, and are read while the other objects change.
     let cluster = std::mem::take(&mut desired.cluster);
     let unknown = apply_for(&cluster, blueprint, desired, version);
@@ -49,8 +46,8 @@ fn apply_for(
     }
     let mut unknown = Vec::new();
     for item in items {
-        let role = item.role.clone();
-        let Some(target) = desired.object_mut(&role) else { continue };
+        let (slot, role) = (item.slot, item.slot.role(desired));
+        let Some(target) = slot.of(desired) else { continue };
         let reasons = item.finish(target, version);
         unknown.extend(reasons.into_iter().map(|reason| Opaque { role: role.clone(), reason }));
     }
@@ -131,6 +128,7 @@ fn documents<'a, 'v>(
         .collect()
 }
 
+/// The templates of which it is not known what the patches make; what is known is in its place then.
 fn items<'a>(
     cluster: &'a Value,
     blueprint: &'a Blueprint,
@@ -141,64 +139,37 @@ fn items<'a>(
     let global = builtins::global(cluster, definitions);
     let own = get(topology, &["controlPlane"]).unwrap_or(&Value::Null);
     let control_plane = Rc::new(builtins::control_plane(&global, desired, own, definitions));
-    let mut items = Vec::new();
-    for (short, builtin, list_name) in KINDS {
-        let classes = if short == "md" { &blueprint.deployments } else { &blueprint.pools };
-        let workers = if short == "md" { &mut desired.deployments } else { &mut desired.pools };
-        for worker in workers {
+    let mut workers = Vec::new();
+    let lists = [("machineDeployments", &blueprint.deployments), ("machinePools", &blueprint.pools)];
+    for (list_name, classes) in lists {
+        let of_pools = list_name == "machinePools";
+        for (at, worker) in if of_pools { &desired.pools } else { &desired.deployments }.iter().enumerate() {
             let named = |topology: &&Value| text(topology, &["name"]) == worker.name;
             let Some(entry) = list(topology, &["workers", list_name]).iter().find(named) else { continue };
+            let builtin = list_name.trim_end_matches('s');
             let variables = Rc::new(builtins::worker(&global, worker, builtin, entry, definitions));
             let name = text(entry, &["class"]);
             let class = classes.get(name).ok_or_else(|| format!("failed to lookup class {name:?}"))?;
-            items.extend(worker_items(short, class, worker, &variables));
+            workers.push((of_pools, at, class, variables));
         }
     }
-    let own = |role: &str, kind, template: &'a Template, object: &mut Value, variables| {
-        Item::new(role.to_owned(), kind, template, object, variables)
+    let global = Rc::new(global);
+    let mut items = Vec::new();
+    let mut add = |slot, holder, template, variables| {
+        items.extend(Item::new(slot, holder, template, variables, (&blueprint.patches, &mut *desired)));
     };
-    if let (Some(template), Some(object)) = (&blueprint.machine, &mut desired.machine_template) {
-        let kind = (Holder::ControlPlane, Becomes::Template);
-        let variables = Rc::clone(&control_plane);
-        items.insert(0, own("control-plane.machine-template", kind, template, object, variables));
+    let infrastructure = &blueprint.infrastructure;
+    add(Slot::Infrastructure, Holder::InfrastructureCluster, infrastructure, &global);
+    add(Slot::ControlPlane, Holder::ControlPlane, &blueprint.control_plane, &control_plane);
+    if let Some(template) = &blueprint.machine {
+        add(Slot::Machines, Holder::ControlPlane, template, &control_plane);
     }
-    let kind = (Holder::ControlPlane, Becomes::Object);
-    items.insert(
-        0,
-        own("control-plane", kind, &blueprint.control_plane, &mut desired.control_plane, control_plane),
-    );
-    let kind = (Holder::InfrastructureCluster, Becomes::Object);
-    let object = &mut desired.infrastructure;
-    items.insert(0, own("infrastructure-cluster", kind, &blueprint.infrastructure, object, Rc::new(global)));
+    for (of_pools, at, class, variables) in &workers {
+        let name = text(&class.class, &["class"]);
+        let holder = if *of_pools { Holder::MachinePool(name) } else { Holder::MachineDeployment(name) };
+        let slot = |part| if *of_pools { Slot::Pool(*at, part) } else { Slot::Deployment(*at, part) };
+        add(slot(Part::Bootstrap), holder, &class.bootstrap, variables);
+        add(slot(Part::Infrastructure), holder, &class.infrastructure, variables);
+    }
     Ok(items)
-}
-
-/// Of machine deployments and machine pools: the start of their roles, the name of their builtin, and their list.
-const KINDS: [(&str, &str, &str); 2] =
-    [("md", "machineDeployment", "machineDeployments"), ("mp", "machinePool", "machinePools")];
-
-/// The two templates of a machine deployment or machine pool.
-fn worker_items<'a>(
-    short: &str,
-    class: &'a WorkerClass,
-    worker: &mut Worker,
-    variables: &Rc<Variables<'a>>,
-) -> [Item<'a>; 2] {
-    let class_name = text(&class.class, &["class"]);
-    let kind = match short {
-        "md" => (Holder::MachineDeployment(class_name), Becomes::Template),
-        _ => (Holder::MachinePool(class_name), Becomes::Object),
-    };
-    let role = |part: &str| format!("{short}.{}.{part}", worker.name);
-    let (bootstrap, infrastructure) = (role("bootstrap"), role("infrastructure"));
-    [
-        Item::new(bootstrap, kind, &class.bootstrap, &mut worker.bootstrap, Rc::clone(variables)),
-        Item::new(
-            infrastructure,
-            kind,
-            &class.infrastructure,
-            &mut worker.infrastructure,
-            Rc::clone(variables),
-        ),
-    ]
 }

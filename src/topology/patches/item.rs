@@ -4,16 +4,19 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::Patch;
 use super::engine::Version;
 use super::json_patch::{self, Path};
 use super::selector::Holder;
 use crate::topology::builtins::Variables;
 use crate::topology::class::Template;
 use crate::topology::desired::contract::{ALWAYS_PRESERVED, Contract};
+use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::memo::Key;
 use crate::topology::value::{get, set};
 
 /// What patches are for, and all that most of them change.
-const SPEC: [&str; 3] = ["spec", "template", "spec"];
+pub(super) const SPEC: [&str; 3] = ["spec", "template", "spec"];
 const METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Whether a template comes to an object or to a template of one cluster.
@@ -23,17 +26,82 @@ pub(super) enum Becomes {
     Template,
 }
 
+/// The object of a desired state that a template comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Slot {
+    Infrastructure,
+    ControlPlane,
+    Machines,
+    /// The bootstrap or infrastructure of one machine deployment.
+    Deployment(usize, Part),
+    /// The bootstrap or infrastructure of one machine pool.
+    Pool(usize, Part),
+}
+
+/// One of the two templates of workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Bootstrap,
+    Infrastructure,
+}
+
+impl Part {
+    fn of(self, worker: &mut Worker) -> &mut Value {
+        match self {
+            Self::Bootstrap => &mut worker.bootstrap,
+            Self::Infrastructure => &mut worker.infrastructure,
+        }
+    }
+}
+
+impl Slot {
+    fn becomes(self) -> Becomes {
+        match self {
+            Self::Infrastructure | Self::ControlPlane | Self::Pool(..) => Becomes::Object,
+            Self::Machines | Self::Deployment(..) => Becomes::Template,
+        }
+    }
+
+    /// The object itself.
+    pub(super) fn of(self, desired: &mut Desired) -> Option<&mut Value> {
+        match self {
+            Self::Infrastructure => Some(&mut desired.infrastructure),
+            Self::ControlPlane => Some(&mut desired.control_plane),
+            Self::Machines => desired.machine_template.as_mut(),
+            Self::Deployment(at, one) => desired.deployments.get_mut(at).map(|worker| one.of(worker)),
+            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(worker)),
+        }
+    }
+
+    /// The role of the object.
+    pub(super) fn role(self, desired: &Desired) -> String {
+        let worker = |kind: &str, worker: Option<&Worker>, part| {
+            let part = match part {
+                Part::Bootstrap => "bootstrap",
+                Part::Infrastructure => "infrastructure",
+            };
+            format!("{kind}.{}.{part}", worker.map_or("", |worker| &worker.name))
+        };
+        match self {
+            Self::Infrastructure => "infrastructure-cluster".to_owned(),
+            Self::ControlPlane => "control-plane".to_owned(),
+            Self::Machines => "control-plane.machine-template".to_owned(),
+            Self::Deployment(at, part) => worker("md", desired.deployments.get(at), part),
+            Self::Pool(at, part) => worker("mp", desired.pools.get(at), part),
+        }
+    }
+}
+
 /// A template on its way through the patches.
 pub(super) struct Item<'a> {
-    pub(super) role: String,
+    pub(super) slot: Slot,
     pub(super) holder: Holder<'a>,
-    /// The template; its spec is the one of the object that is made from it, lent until [`Item::finish`].
     pub(super) object: Value,
     pub(super) variables: Rc<Variables<'a>>,
     pub(super) opaque: Vec<String>,
     source: &'a Template,
-    becomes: Becomes,
-    lent: bool,
+    /// Under what the result is kept.
+    key: Option<Key>,
     /// Whether a patch reached for more than the spec.
     beyond: bool,
 }
@@ -42,31 +110,29 @@ pub(super) struct Item<'a> {
 pub(super) type Operation<'a> = (&'a str, &'a Path, Option<Value>);
 
 impl<'a> Item<'a> {
+    /// A template that goes through the patches; none where it is known what comes out, and then that is in its place.
     pub(super) fn new(
-        role: String,
-        (holder, becomes): (Holder<'a>, Becomes),
+        slot: Slot,
+        holder: Holder<'a>,
         source: &'a Template,
-        target: &mut Value,
-        variables: Rc<Variables<'a>>,
-    ) -> Self {
-        let mut object = without(&source.object, &SPEC);
+        variables: &Rc<Variables<'a>>,
+        (patches, desired): (&[Patch], &mut Desired),
+    ) -> Option<Self> {
+        let target = slot.of(desired)?;
+        let key = source.patched.key(patches, &source.object, holder, variables);
+        if let Some(spec) = key.as_ref().and_then(|key| source.patched.known(key)) {
+            replace(target, slot, spec);
+            return None;
+        }
+        let mut object = source.object.clone();
         for field in METADATA {
             let Some(value) = get(target, &["metadata", field]) else { continue };
             let template = ["spec", "template", "metadata", field];
-            let path = if becomes == Becomes::Object { &template[..] } else { &template[2..] };
+            let path = if slot.becomes() == Becomes::Object { &template[..] } else { &template[2..] };
             set(&mut object, path, value.clone());
         }
-        let mut lent = false;
-        if let Some(slot) = at(&mut object, &SPEC) {
-            // The controller has written into the control plane, and patches do not see that.
-            let lender = if role == CONTROL_PLANE { None } else { at(target, becomes.spec()) };
-            lent = lender.is_some();
-            *slot = match lender {
-                Some(spec) => std::mem::take(spec),
-                None => get(&source.object, &SPEC).cloned().unwrap_or_default(),
-            };
-        }
-        Self { role, holder, object, variables, opaque: Vec::new(), source, becomes, lent, beyond: false }
+        let (opaque, variables) = (Vec::new(), Rc::clone(variables));
+        Some(Self { slot, holder, object, variables, opaque, source, key, beyond: false })
     }
 
     /// Applies one document and takes over what patches may change.
@@ -91,27 +157,23 @@ impl<'a> Item<'a> {
         Ok(())
     }
 
-    /// Takes the patched template over into the object or template that is made from it.
+    /// Takes the patched template over into the object or template that is made from it; gives what is not known of it.
     pub(super) fn finish(mut self, target: &mut Value, version: Version) -> Vec<String> {
-        let preserved = self.preserved(target);
+        let always = if self.beyond { preserved(target, ALWAYS_PRESERVED) } else { Vec::new() };
         let patched = at(&mut self.object, &SPEC).map(std::mem::take);
-        match patched {
-            Some(spec) => {
-                set(target, self.becomes.spec(), spec);
+        // Without a spec in the end there is nothing to take over, and it stays what it was.
+        let spec = patched.or_else(|| get(&self.source.object, &SPEC).cloned());
+        if let Some(spec) = spec {
+            if let (Some(key), true) = (self.key.take(), self.opaque.is_empty() && !self.beyond) {
+                self.source.patched.keep(key, &spec);
             }
-            None if self.lent => {
-                let spec = get(&self.source.object, &SPEC).cloned().unwrap_or_default();
-                set(target, self.becomes.spec(), spec);
-            }
-            None => {}
+            replace(target, self.slot, spec);
         }
         // The metadata came from the target, so without a patch there is nothing to take over.
         if self.beyond && version.metadata_patches {
             self.metadata(target);
         }
-        for (path, value) in preserved {
-            set(target, path, value);
-        }
+        put(target, always);
         self.opaque
     }
 
@@ -119,7 +181,7 @@ impl<'a> Item<'a> {
         let inner = [&SPEC[..2], &["metadata", "labels"]].concat();
         let inner = [inner, [&SPEC[..2], &["metadata", "annotations"]].concat()];
         let own: [&[&str]; 2] = [&["metadata", "labels"], &["metadata", "annotations"]];
-        match self.becomes {
+        match self.slot.becomes() {
             Becomes::Template => {
                 copy_fields(&self.object, target, own.iter().map(|path| (*path, *path)));
                 copy_fields(
@@ -134,13 +196,25 @@ impl<'a> Item<'a> {
             }
         }
     }
+}
 
-    /// What no patch changes, with its place.
-    fn preserved(&self, target: &Value) -> Vec<(&'static [&'static str], Value)> {
-        let own = if self.role == CONTROL_PLANE { Contract::PRESERVED } else { &[] };
-        let always = if self.beyond { ALWAYS_PRESERVED } else { &[] };
-        let paths = own.iter().chain(always);
-        paths.filter_map(|path| Some((*path, get(target, path)?.clone()))).collect()
+/// Puts a patched spec into the object, save for what no patch changes.
+fn replace(target: &mut Value, slot: Slot, spec: Value) {
+    // The controller has written into the control plane.
+    let own = if slot == Slot::ControlPlane { preserved(target, Contract::PRESERVED) } else { Vec::new() };
+    set(target, slot.becomes().spec(), spec);
+    put(target, own);
+}
+
+type Preserved = Vec<(&'static [&'static str], Value)>;
+
+fn preserved(target: &Value, paths: &'static [&'static [&'static str]]) -> Preserved {
+    paths.iter().filter_map(|path| Some((*path, get(target, path)?.clone()))).collect()
+}
+
+fn put(target: &mut Value, preserved: Preserved) {
+    for (path, value) in preserved {
+        set(target, path, value);
     }
 }
 
@@ -154,22 +228,8 @@ impl Becomes {
     }
 }
 
-/// The role of the one object whose spec the controller writes into.
-const CONTROL_PLANE: &str = "control-plane";
-
 fn at<'v>(object: &'v mut Value, path: &[&str]) -> Option<&'v mut Value> {
     path.iter().try_fold(object, |value, key| value.get_mut(*key))
-}
-
-/// A copy with null in one place.
-fn without(value: &Value, path: &[&str]) -> Value {
-    let (Value::Object(fields), Some((first, rest))) = (value, path.split_first()) else {
-        return if path.is_empty() { Value::Null } else { value.clone() };
-    };
-    let copy = |(key, value): (&String, &Value)| {
-        (key.clone(), if key == first { without(value, rest) } else { value.clone() })
-    };
-    Value::Object(fields.iter().map(copy).collect())
 }
 
 /// Copies what is there, null included, from one object to another.

@@ -7,6 +7,7 @@ mod item;
 pub mod json_patch;
 pub mod selector;
 pub mod values;
+pub mod whole;
 
 use serde_json::Value;
 

@@ -50,7 +50,8 @@ fn remembered(
     data: &Variables<'_>,
     read: impl Fn(&str) -> Result<Value, Failure>,
 ) -> Result<Value, Failure> {
-    let key = template.template.as_ref().ok().and_then(|parsed| parsed.key(|name| data.get(name)));
+    let reads = template.template.as_ref().ok().and_then(|parsed| parsed.reads());
+    let key = reads.and_then(|reads| reads.key(|name| data.get(name)));
     template.results.get(key, || {
         let text = rendered(template, data.whole())?;
         // A value takes some times the space of its text.
