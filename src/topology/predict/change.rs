@@ -294,6 +294,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             return result;
         }
     };
+    let mut rests = false;
     for _ in 0..MAX_PASSES {
         let generated = match compute(&running, &blueprint, settings) {
             Ok(generated) => generated,
@@ -321,8 +322,13 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         result.opaque = generated.opaque;
         result.desired = Some(generated.desired);
         if start == running {
+            rests = true;
             break;
         }
+    }
+    if !rests && result.faults.is_empty() {
+        let reason = format!("after {MAX_PASSES} passes the controller still changes something");
+        result.opaque.push(Opaque { role: "cluster".to_owned(), reason });
     }
     if !result.faults.is_empty() {
         result.desired = None;
