@@ -26,5 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     assert_eq!(Ok(&defaulted), again.as_ref(), "defaulting what is defaulted changes it");
     let judged = validate_variables(&defaulted, &[], &known, Scope::Cluster, "");
     let remembered = validate_variables(&defaulted, &[], &known, Scope::Cluster, "");
-    assert_eq!((judged.errors, judged.opaque), (remembered.errors, remembered.opaque), "a second look differs");
+    assert_eq!(
+        (judged.errors, judged.opaque),
+        (remembered.errors, remembered.opaque),
+        "a second look differs"
+    );
 });

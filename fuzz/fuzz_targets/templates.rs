@@ -19,7 +19,11 @@ fuzz_target!(|bytes: &[u8]| {
         // What is not in the key is not looked at.
         let mut more = data.clone();
         more["fuzz of fuzz"] = json!([{}]);
-        assert_eq!(Some(known), key(&more), "the key has something in it that no path of the template leads to");
+        assert_eq!(
+            Some(known),
+            key(&more),
+            "the key has something in it that no path of the template leads to"
+        );
         assert_eq!(text, template.render(&more), "something counts that is not in the key");
     }
     if let Ok(text) = text {
