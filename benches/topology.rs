@@ -1,4 +1,4 @@
-//! What a cluster costs once its class is read: admission, and the desired state with all patches. The class is that of the
+//! What a cluster costs: admission, and the desired state with all patches, for the first cluster of a class and for more. The class is that of the
 //! largest worked example (OpenStack: 28 variables, 23 patches).
 #![expect(
     clippy::disallowed_methods,
@@ -12,10 +12,10 @@ mod case;
 
 use std::{hint::black_box, path::Path};
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::Value;
 use stackloom::topology::{
-    class::Catalog,
+    class::{Blueprint, Catalog},
     desired::{Input, generate},
     names::Draw,
     predict::{Settings, create},
@@ -33,30 +33,48 @@ fn topology(criterion: &mut Criterion) {
     let catalog = Catalog::new(objects.iter().cloned());
     let settings = Settings::new("1.14").unwrap();
     let admitted = create::admit(&cluster, &catalog).cluster;
-    let blueprint = create::blueprint(&admitted, &catalog).unwrap();
     let mut group = criterion.benchmark_group("topology");
     group.bench_function("class, validated", |bencher| {
         bencher.iter(|| black_box(create::apply_classes(&objects, &Catalog::default(), &[])));
     });
     group.bench_function("class, read", |bencher| {
-        bencher.iter(|| black_box(create::blueprint(&admitted, &catalog).unwrap()));
+        // A catalog keeps what it has read, so each has its own.
+        let fresh = || Catalog::new(objects.iter().cloned());
+        bencher.iter_batched(
+            fresh,
+            |catalog| black_box(create::blueprint(&admitted, &catalog).unwrap()),
+            BatchSize::LargeInput,
+        );
     });
     group.bench_function("cluster, admitted", |bencher| {
         bencher.iter(|| black_box(create::admit(&cluster, &catalog)));
     });
-    group.bench_function("cluster, desired", |bencher| {
-        bencher.iter(|| {
-            black_box(
-                generate(&Input {
-                    blueprint: &blueprint,
-                    cluster: &admitted,
-                    current: None,
-                    draw: Draw(1),
-                    version: settings.patches(),
-                })
-                .unwrap(),
-            )
-        });
+    let desired = |cluster: &Value, blueprint: &Blueprint| {
+        let version = settings.patches();
+        generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version }).unwrap()
+    };
+    group.bench_function("cluster, desired, the first of its class", |bencher| {
+        let fresh = || create::blueprint(&admitted, &Catalog::new(objects.iter().cloned())).unwrap();
+        bencher.iter_batched(
+            fresh,
+            |blueprint| black_box(desired(&admitted, &blueprint)),
+            BatchSize::LargeInput,
+        );
+    });
+    group.bench_function("cluster, desired, one more with another name", |bencher| {
+        let blueprint = create::blueprint(&admitted, &catalog).unwrap();
+        let mut number = 0;
+        let mut other = || {
+            number += 1;
+            let mut cluster = admitted.clone();
+            cluster["metadata"]["name"] = Value::from(format!("cluster-{number}"));
+            cluster
+        };
+        bencher.iter_batched(
+            &mut other,
+            |cluster| black_box(desired(&cluster, &blueprint)),
+            BatchSize::SmallInput,
+        );
     });
     group.finish();
 }

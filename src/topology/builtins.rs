@@ -2,6 +2,10 @@
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/variables/variables.go`.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 use serde_json::{Map, Value, json};
 
 use super::desired::contract::Contract;
@@ -12,10 +16,56 @@ use super::variables::Definition;
 /// Stands for the uid of a Cluster that is not there yet.
 pub const UNKNOWN_UID: &str = "11111111-2222-3333-4444-555555555555";
 
+/// The variables of one template: those of the Cluster, overrides, and `builtin`.
+#[derive(Debug)]
+pub struct Variables<'a> {
+    shared: Rc<Named<'a>>,
+    own: Named<'a>,
+    builtin: Value,
+    whole: OnceCell<Value>,
+}
+
+type Named<'a> = BTreeMap<&'a str, &'a Value>;
+
+impl<'a> Variables<'a> {
+    /// The variable of a name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        match name {
+            "builtin" => Some(&self.builtin),
+            name => self.own.get(name).or_else(|| self.shared.get(name)).copied(),
+        }
+    }
+
+    /// All of them as the data of a template; put together when it is asked for.
+    pub fn whole(&self) -> &Value {
+        self.whole.get_or_init(|| {
+            let named = self.shared.iter().chain(&self.own);
+            let mut all: Map<_, _> =
+                named.map(|(name, value)| ((*name).to_owned(), (*value).clone())).collect();
+            all.insert("builtin".to_owned(), self.builtin.clone());
+            Value::Object(all)
+        })
+    }
+
+    /// The same with the overrides of a topology, and more in `builtin`.
+    fn with(&self, topology: &'a Value, more: Value, definitions: &[Definition]) -> Self {
+        let own = named(list(topology, &["variables", "overrides"]), definitions);
+        let mut builtin = self.builtin.clone();
+        if let (Value::Object(all), Value::Object(more)) = (&mut builtin, more) {
+            all.extend(more);
+        }
+        Self { shared: Rc::clone(&self.shared), own, builtin, whole: OnceCell::new() }
+    }
+}
+
+fn named<'a>(values: &'a [Value], definitions: &[Definition]) -> Named<'a> {
+    let known = |name| name != "builtin" && super::variables::find(definitions, name).is_some();
+    let pair = |variable| (super::variables::name(variable), variable.get("value").unwrap_or(&Value::Null));
+    values.iter().map(pair).filter(|(name, _)| known(name)).collect()
+}
+
 /// Variables of every template: the Cluster's own, and `builtin.cluster`.
-pub fn global(cluster: &Value, definitions: &[Definition]) -> Map<String, Value> {
-    let mut variables = Map::new();
-    add(&mut variables, list(cluster, &["spec", "topology", "variables"]), definitions);
+pub fn global<'a>(cluster: &'a Value, definitions: &[Definition]) -> Variables<'a> {
     let topology = ["spec", "topology"];
     let class = text(cluster, &["spec", "topology", "classRef", "name"]);
     let own_namespace = text(cluster, &["metadata", "namespace"]);
@@ -53,19 +103,17 @@ pub fn global(cluster: &Value, definitions: &[Definition]) -> Map<String, Value>
             set(&mut builtin, &["cluster", "network", name], value);
         }
     }
-    variables.insert("builtin".to_owned(), builtin);
-    variables
+    let shared = Rc::new(named(list(cluster, &["spec", "topology", "variables"]), definitions));
+    Variables { shared, own: BTreeMap::new(), builtin, whole: OnceCell::new() }
 }
 
 /// Variables of the control plane's templates.
-pub fn control_plane(
-    global: &Map<String, Value>,
+pub fn control_plane<'a>(
+    global: &Variables<'a>,
     desired: &Desired,
-    topology: &Value,
+    topology: &'a Value,
     definitions: &[Definition],
-) -> Map<String, Value> {
-    let mut variables = global.clone();
-    add(&mut variables, list(topology, &["variables", "overrides"]), definitions);
+) -> Variables<'a> {
     let object = &desired.control_plane;
     let mut builtin = json!({ "controlPlane": {
         "name": text(object, &["metadata", "name"]),
@@ -82,21 +130,18 @@ pub fn control_plane(
         let reference = ["controlPlane", "machineTemplate", "infrastructureRef", "name"];
         set(&mut builtin, &reference, json!(name));
     }
-    extend(&mut variables, builtin);
-    variables
+    global.with(topology, builtin, definitions)
 }
 
 /// Variables of the templates of one machine deployment or machine pool; `kind` is the name
 /// of the builtin.
-pub fn worker(
-    global: &Map<String, Value>,
+pub fn worker<'a>(
+    global: &Variables<'a>,
     worker: &Worker,
     kind: &str,
-    topology: &Value,
+    topology: &'a Value,
     definitions: &[Definition],
-) -> Map<String, Value> {
-    let mut variables = global.clone();
-    add(&mut variables, list(topology, &["variables", "overrides"]), definitions);
+) -> Variables<'a> {
     let object = &worker.object;
     let mut builtin = json!({ kind: {
         "version": text(object, &["spec", "template", "spec", "version"]),
@@ -111,25 +156,7 @@ pub fn worker(
     let name = |object: &Value| json!(text(object, &["metadata", "name"]));
     set(&mut builtin, &[kind, "bootstrap", "configRef", "name"], name(&worker.bootstrap));
     set(&mut builtin, &[kind, "infrastructureRef", "name"], name(&worker.infrastructure));
-    extend(&mut variables, builtin);
-    variables
-}
-
-fn add(variables: &mut Map<String, Value>, values: &[Value], definitions: &[Definition]) {
-    for variable in values {
-        let name = super::variables::name(variable);
-        if name != "builtin" && super::variables::find(definitions, name).is_some() {
-            let value = variable.get("value").cloned().unwrap_or(Value::Null);
-            variables.insert(name.to_owned(), value);
-        }
-    }
-}
-
-fn extend(variables: &mut Map<String, Value>, builtin: Value) {
-    let Some(Value::Object(all)) = variables.get_mut("builtin") else { return };
-    if let Value::Object(more) = builtin {
-        all.extend(more);
-    }
+    global.with(topology, builtin, definitions)
 }
 
 /// Labels and annotations of an object, without what tools keep in annotations.

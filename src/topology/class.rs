@@ -3,18 +3,32 @@
 //! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
+use super::patches::whole::Patched;
 use super::value::{get, group, list, text};
 use super::variables::{Definition, definitions};
+
+/// The variables of a class, and what of them is not followed.
+pub type Definitions = (Vec<Definition>, Vec<String>);
 
 /// The `ClusterClass`es and templates that exist, by group, kind and name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     objects: BTreeMap<(String, String, String), Value>,
+    /// What was read of classes; copies of a catalog share it until one of them changes.
+    read: Arc<Mutex<Read>>,
+}
+
+/// What was read of classes, by name: to read one takes far longer than to use it.
+#[derive(Debug, Default)]
+struct Read {
+    definitions: BTreeMap<String, Arc<Definitions>>,
+    blueprints: BTreeMap<String, Arc<Blueprint>>,
 }
 
 impl Catalog {
@@ -33,12 +47,16 @@ impl Catalog {
                 text(&object, &["kind"]).to_owned(),
                 text(&object, &["metadata", "name"]).to_owned(),
             );
-            self.objects.insert(key, object);
+            if self.objects.get(&key) != Some(&object) {
+                self.read = Arc::default();
+                self.objects.insert(key, object);
+            }
         }
     }
 
     /// Takes an object out, as `Kind/name`.
     pub fn remove(&mut self, kind: &str, name: &str) {
+        self.read = Arc::default();
         self.objects.retain(|(_, k, n), _| !(k == kind && n == name));
     }
 
@@ -57,6 +75,34 @@ impl Catalog {
         self.objects.get(&(group.to_owned(), kind.to_owned(), name.to_owned()))
     }
 
+    /// The variables of a class, read once.
+    pub fn definitions(&self, class: &str) -> Option<Arc<Definitions>> {
+        let object = self.class(class)?;
+        let known = self.reads(|read| read.definitions.get(class).cloned());
+        Some(known.unwrap_or_else(|| {
+            let made = Arc::new(definitions(object));
+            self.reads(|read| read.definitions.insert(class.to_owned(), Arc::clone(&made)));
+            made
+        }))
+    }
+
+    /// A class with everything that it refers to, read once; none where there is no such class.
+    pub fn blueprint(&self, class: &str) -> Option<Result<Arc<Blueprint>, Fault>> {
+        let object = self.class(class)?;
+        if let Some(known) = self.reads(|read| read.blueprints.get(class).cloned()) {
+            return Some(Ok(known));
+        }
+        Some(Blueprint::read(object, self).map(|made| {
+            let made = Arc::new(made);
+            self.reads(|read| read.blueprints.insert(class.to_owned(), Arc::clone(&made)));
+            made
+        }))
+    }
+
+    fn reads<T>(&self, look: impl FnOnce(&mut Read) -> T) -> T {
+        look(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// The template that a reference means, at the version that the reference asks for.
     fn template(&self, reference: &Value) -> Option<Template> {
         let api_version = text(reference, &["apiVersion"]);
@@ -68,7 +114,7 @@ impl Catalog {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
         };
-        Some(Template { object, group_kind })
+        Some(Template { object, group_kind, patched: Arc::default() })
     }
 }
 
@@ -79,6 +125,8 @@ pub struct Template {
     pub object: Value,
     /// `Kind.group`, as annotations spell it.
     pub group_kind: String,
+    /// What patches made of it.
+    pub patched: Arc<Patched>,
 }
 
 impl Template {
@@ -114,8 +162,8 @@ pub struct WorkerClass {
 pub struct Blueprint {
     /// The `ClusterClass`.
     pub class: Value,
-    /// Its variables, by name.
-    pub definitions: Vec<Definition>,
+    /// Its variables, by name, and those whose schemas nest too deep.
+    pub variables: Arc<Definitions>,
     /// What of it cannot be known offline.
     pub opaque: Vec<String>,
     /// Template of the infrastructure cluster.
@@ -157,8 +205,11 @@ impl Blueprint {
             }
             Ok::<_, Fault>(classes)
         };
-        let (definitions, too_deep) = definitions(class);
-        let deep = |name| format!("the schema of variable {name:?} nests too deep");
+        let name = text(class, &["metadata", "name"]);
+        let known =
+            catalog.class(name).filter(|known| *known == class).and_then(|_| catalog.definitions(name));
+        let variables = known.unwrap_or_else(|| Arc::new(definitions(class)));
+        let deep = |name: &String| format!("the schema of variable {name:?} nests too deep");
         Ok(Self {
             infrastructure: template(spec, &["infrastructure", "templateRef"])?,
             control_plane: template(spec, &["controlPlane", "templateRef"])?,
@@ -166,8 +217,8 @@ impl Blueprint {
             deployments: workers("machineDeployments")?,
             pools: workers("machinePools")?,
             patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
-            opaque: too_deep.into_iter().map(deep).collect(),
-            definitions,
+            opaque: variables.1.iter().map(deep).collect(),
+            variables,
             class: class.clone(),
         })
     }
@@ -175,6 +226,11 @@ impl Blueprint {
     /// The class' name.
     pub fn name(&self) -> &str {
         text(&self.class, &["metadata", "name"])
+    }
+
+    /// The class' variables, by name.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.variables.0
     }
 }
 

@@ -15,6 +15,7 @@ pub mod desired;
 pub mod fault;
 pub mod gotemplate;
 pub mod import;
+pub mod memo;
 pub mod names;
 pub mod patches;
 pub mod predict;

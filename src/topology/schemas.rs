@@ -4,6 +4,7 @@
 //! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository,
 //! Apache-2.0), without descriptions and status.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -14,12 +15,14 @@ use super::value::{get, group, list, text, version};
 use super::variables::defaulting::fill;
 use super::variables::rules::Rules;
 use super::variables::schema::Schema;
+use super::variables::trail::Trail;
 use super::variables::value_validation::validate;
 
 struct Kind {
     group: String,
     source: Value,
     schema: Schema,
+    has_defaults: bool,
     rules: Rules,
 }
 
@@ -28,9 +31,11 @@ static KINDS: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
         .expect("the file is part of the program");
     let read = |(name, kind): (&String, &Value)| {
         let source = get(kind, &["schema"])?.clone();
+        let schema = Schema::read(&source)?;
         let kind = Kind {
             group: text(kind, &["group"]).to_owned(),
-            schema: Schema::read(&source)?,
+            has_defaults: schema.has_defaults(),
+            schema,
             rules: Rules::read(&source),
             source,
         };
@@ -67,7 +72,7 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
             continue;
         }
         let schema = get(&kind.source, &["properties", name]);
-        typed(value, schema, &format!(".{name}"), &mut problems);
+        typed(value, schema, &Trail::start("").dotted(name), &mut problems);
     }
     problems
 }
@@ -75,13 +80,15 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
 /// What the schema of a kind refuses.
 pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     let Some(kind) = kind_of(object) else { return Vec::new() };
-    let mut filled = object.clone();
-    fill(&mut filled, &kind.schema);
+    let mut filled = Cow::Borrowed(object);
+    if kind.has_defaults {
+        fill(filled.to_mut(), &kind.schema);
+    }
     let strip = |mut error: FieldError| {
         error.field = error.field.trim_start_matches('.').to_owned();
         error
     };
-    let mut errors: Vec<FieldError> = validate(&filled, &kind.schema, "").into_iter().map(strip).collect();
+    let mut errors: Vec<FieldError> = validate(&filled, &kind.schema, &"").into_iter().map(strip).collect();
     if errors.is_empty() {
         errors.extend(kind.rules.judge(&filled, None, "").errors.into_iter().map(strip));
     }
@@ -89,8 +96,8 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     Fault::of(stage, By::Schema, &name, errors)
 }
 
-fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<FieldError>) {
-    let problem = |detail: String| FieldError::new(ErrorType::Controller, path, detail);
+fn typed(value: &Value, schema: Option<&Value>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
     let Some(schema) = schema else {
         problems.push(problem("field not declared in schema".to_owned()));
         return;
@@ -105,7 +112,7 @@ fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<F
                 let known = get(schema, &["properties", name])
                     .or_else(|| schema.get("additionalProperties").filter(|s| s.is_object()));
                 if !(known.is_none() && keeps) {
-                    typed(child, known, &format!("{path}.{name}"), problems);
+                    typed(child, known, &path.dotted(name), problems);
                 }
             }
         }
@@ -122,23 +129,26 @@ fn typed(value: &Value, schema: Option<&Value>, path: &str, problems: &mut Vec<F
     }
 }
 
-fn typed_list(items: &[Value], schema: &Value, path: &str, problems: &mut Vec<FieldError>) {
-    let keys: Vec<&str> =
-        list(schema, &["x-kubernetes-list-map-keys"]).iter().filter_map(Value::as_str).collect();
-    let key = |item: &Value| -> Vec<Value> {
-        keys.iter().map(|key| item.get(*key).cloned().unwrap_or_default()).collect()
+fn typed_list(items: &[Value], schema: &Value, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let names = list(schema, &["x-kubernetes-list-map-keys"]);
+    let key = |item| -> Vec<&Value> {
+        names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|name| get(item, &[name]).unwrap_or(&Value::Null))
+            .collect()
+    };
+    let keys: Vec<Vec<&Value>> = match text(schema, &["x-kubernetes-list-type"]) {
+        "map" => items.iter().map(key).collect(),
+        "set" => items.iter().map(|item| vec![item]).collect(),
+        _ => Vec::new(),
     };
     for (at, item) in items.iter().enumerate() {
-        let twice = match text(schema, &["x-kubernetes-list-type"]) {
-            "map" => items.iter().take(at).any(|earlier| key(earlier) == key(item)),
-            "set" => items.iter().take(at).any(|earlier| earlier == item),
-            _ => false,
-        };
-        if twice {
-            let detail = format!("duplicate entries for key {:?}", key(item));
-            problems.push(FieldError::new(ErrorType::Controller, path, detail));
+        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
+            let detail = format!("duplicate entries for key {key:?}");
+            problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
         }
-        typed(item, schema.get("items"), &format!("{path}[{at}]"), problems);
+        typed(item, schema.get("items"), &path.item(at), problems);
     }
 }
 

@@ -12,6 +12,7 @@
 mod case;
 mod conformance;
 mod hostile;
+mod law;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -7,7 +7,9 @@
 mod autoscaler_in_class;
 mod class;
 mod cluster_metadata_in_values;
+mod condition_not_boolean;
 mod early_health_check;
+mod inline_file_may_grow;
 mod integer_comparison;
 mod label_may_grow;
 mod large_number_in_text;
@@ -42,10 +44,12 @@ pub struct Lint {
 }
 
 /// All lints, by name.
-pub static LINTS: [&Lint; 11] = [
+pub static LINTS: [&Lint; 13] = [
     &autoscaler_in_class::LINT,
     &cluster_metadata_in_values::LINT,
+    &condition_not_boolean::LINT,
     &early_health_check::LINT,
+    &inline_file_may_grow::LINT,
     &integer_comparison::LINT,
     &label_may_grow::LINT,
     &large_number_in_text::LINT,

@@ -126,11 +126,11 @@ fn validate_operation(operation: &Operation, class: &Value, path: &str) -> Vec<F
         errors.push(FieldError::new(ErrorType::NotSupported, field, "unsupported operation"));
     }
     let field = format!("{path}.path");
-    if !operation.path.starts_with("/spec") {
+    if !operation.path.source.starts_with("/spec") {
         let detail = "jsonPatch path must start with \"/spec\"";
         errors.push(FieldError::invalid(&field, detail));
     }
-    for segment in operation.path.split('/') {
+    for segment in operation.path.source.split('/') {
         let Ok(index) = segment.parse::<i64>() else { continue };
         if op == "add" && index != 0 {
             let detail = "arrays can only be accessed using \"0\" (prepend) or \"-\" (append)";

@@ -10,7 +10,7 @@ use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, present, set, text};
 use crate::topology::variables::Definition;
-use crate::topology::variables::defaulting::{Scope, default_variables};
+use crate::topology::variables::defaulting::{Scope, default_in_place};
 use crate::topology::variables::rules::Judgement;
 use crate::topology::variables::validation::validate_variables;
 
@@ -47,10 +47,16 @@ pub fn variables(cluster: &mut Value, old: Option<&Value>, definitions: &[Defini
     let places = places(cluster);
     let mut all = Judgement::default();
     for place in &places {
-        let given = values(cluster, &place.pointer).to_vec();
-        match default_variables(&given, definitions, place.scope, &place.path) {
-            Ok(defaulted) => put(cluster, place, defaulted),
-            Err(errors) => all.errors.extend(errors),
+        let mut none = Vec::new();
+        let mut there = cluster.pointer_mut(&place.pointer);
+        if let Some(null) = there.as_deref_mut().filter(|there| there.is_null()) {
+            *null = Value::Array(Vec::new());
+        }
+        let there = there.and_then(Value::as_array_mut);
+        let values = there.unwrap_or(&mut none);
+        all.errors.extend(default_in_place(values, definitions, place.scope, &place.path));
+        if !none.is_empty() {
+            set(cluster, &["spec", "topology", "variables"], Value::Array(none));
         }
     }
     for place in &places {
@@ -113,18 +119,6 @@ fn old_values<'a>(cluster: &'a Value, old: &'a Value, pointer: &str) -> &'a [Val
         .iter()
         .find(|worker| Some(named(worker)) == name)
         .map_or(&[], |worker| list(worker, &OVERRIDES))
-}
-
-fn put(cluster: &mut Value, place: &Place, values: Vec<Value>) {
-    let existing = cluster.pointer(&place.pointer).is_some();
-    if values.is_empty() && !existing {
-        return;
-    }
-    if place.scope == Scope::Cluster {
-        set(cluster, &["spec", "topology", "variables"], Value::Array(values));
-    } else if let Some(target) = cluster.pointer_mut(&place.pointer) {
-        *target = Value::Array(values);
-    }
 }
 
 /// The validating webhook, without what an update adds.

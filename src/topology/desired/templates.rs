@@ -39,10 +39,19 @@ impl<'a> Copy<'a> {
     }
 }
 
-/// An object from `spec.template` of a template.
+/// An object from `spec.template` of a template, but for its spec, which the patches put in.
 pub fn object(template: &Template, copy: Copy<'_>) -> Value {
+    from_inner(template, copy, |inner| without(inner, &["spec"]))
+}
+
+/// An object from `spec.template` of a template.
+pub fn object_with_spec(template: &Template, copy: Copy<'_>) -> Value {
+    from_inner(template, copy, Value::clone)
+}
+
+fn from_inner(template: &Template, copy: Copy<'_>, take: impl Fn(&Value) -> Value) -> Value {
     let mut object = match get(&template.object, &["spec", "template"]) {
-        Some(inner @ Value::Object(_)) => inner.clone(),
+        Some(inner @ Value::Object(_)) => take(inner),
         _ => json!({}),
     };
     finish(&mut object, template, copy);
@@ -56,9 +65,20 @@ pub fn object(template: &Template, copy: Copy<'_>) -> Value {
     object
 }
 
-/// A template of one cluster from a template of the class.
+/// A copy with null in one place, where there is something.
+fn without(value: &Value, path: &[&str]) -> Value {
+    let (Value::Object(fields), Some((first, rest))) = (value, path.split_first()) else {
+        return if path.is_empty() { Value::Null } else { value.clone() };
+    };
+    let copy = |(key, value): (&String, &Value)| {
+        (key.clone(), if key == first { without(value, rest) } else { value.clone() })
+    };
+    Value::Object(fields.iter().map(copy).collect())
+}
+
+/// A template of one cluster from a template of the class, but for its inner spec, which the patches put in.
 pub fn template(template: &Template, copy: Copy<'_>) -> Value {
-    let mut object = template.object.clone();
+    let mut object = without(&template.object, &["spec", "template", "spec"]);
     if let Some(fields) = object.as_object_mut() {
         fields.shift_remove("status");
     }

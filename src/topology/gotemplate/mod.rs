@@ -19,6 +19,7 @@ mod operand;
 mod parser;
 mod re2;
 mod re2_class;
+mod reads;
 mod regex;
 mod render;
 mod token;
@@ -32,6 +33,7 @@ pub mod yaml;
 mod tests;
 
 pub use error::{Error, ErrorKind};
+pub use reads::Reads;
 
 use budget::Context;
 use regex::Patterns;
@@ -43,13 +45,20 @@ use value::Value;
 pub struct Template {
     trees: ast::Trees,
     patterns: Patterns,
+    reads: Option<Reads>,
 }
 
 impl Template {
     /// Parses a template; functions and variables that do not exist are errors already here.
     pub fn parse(source: &str) -> Result<Template, Error> {
         let trees = parser::parse(source).map_err(|fault| *fault)?;
-        Ok(Template { trees, patterns: Patterns::default() })
+        Ok(Template { reads: Reads::of(&trees), trees, patterns: Patterns::default() })
+    }
+
+    /// What of its data the template looks at: data that has the same there renders to the same. None where it takes its
+    /// data as a whole.
+    pub fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
     }
 
     /// Renders the template with its data, as Go does after `encoding/json` read them.

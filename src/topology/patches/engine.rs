@@ -7,15 +7,15 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::Patch;
+use super::item::{Item, Operation, Part, Slot};
 use super::selector::Holder;
 use super::values::{Failure, enabled, value};
-use super::{Patch, json_patch};
-use crate::topology::builtins;
-use crate::topology::class::{Blueprint, Template};
-use crate::topology::desired::contract::{ALWAYS_PRESERVED, Contract};
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::builtins::{self, Variables};
+use crate::topology::class::Blueprint;
+use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
-use crate::topology::value::{get, list, set, text};
+use crate::topology::value::{get, list, text};
 
 /// What decides how patches behave beside the class.
 #[derive(Debug, Clone, Copy)]
@@ -24,31 +24,32 @@ pub struct Version {
     pub metadata_patches: bool,
 }
 
-/// A template on its way through the patches.
-struct Item<'a> {
-    role: String,
-    holder: Holder<'a>,
-    object: Value,
-    variables: Rc<Value>,
-    opaque: Vec<String>,
-}
-
 /// Applies all patches to a desired state; gives what they leave unknown.
 pub fn apply(blueprint: &Blueprint, desired: &mut Desired, version: Version) -> Result<Vec<Opaque>, String> {
-    if blueprint.patches.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut items = items(blueprint, desired)?;
+    // Variables are those of the Cluster, and are read while the other objects change.
+    let cluster = std::mem::take(&mut desired.cluster);
+    let unknown = apply_for(&cluster, blueprint, desired, version);
+    desired.cluster = cluster;
+    unknown
+}
+
+fn apply_for(
+    cluster: &Value,
+    blueprint: &Blueprint,
+    desired: &mut Desired,
+    version: Version,
+) -> Result<Vec<Opaque>, String> {
+    let mut items = items(cluster, blueprint, desired)?;
     for patch in &blueprint.patches {
         run(patch, &mut items, version)
             .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;
     }
     let mut unknown = Vec::new();
     for item in items {
-        unknown.extend(
-            item.opaque.iter().map(|reason| Opaque { role: item.role.clone(), reason: reason.clone() }),
-        );
-        take_over(&item, desired, version);
+        let (slot, role) = (item.slot, item.slot.role(desired));
+        let Some(target) = slot.of(desired) else { continue };
+        let reasons = item.finish(target, version);
+        unknown.extend(reasons.into_iter().map(|reason| Opaque { role: role.clone(), reason }));
     }
     Ok(unknown)
 }
@@ -75,19 +76,20 @@ fn run(patch: &Patch, items: &mut [Item<'_>], version: Version) -> Result<(), St
     }
     for (at, document) in work {
         if let Some(item) = items.get_mut(at) {
-            patch_item(item, document, version)?;
+            item.patch(document, version)?;
         }
     }
     Ok(())
 }
 
-/// An operation with its value.
-type Document<'a> = Vec<(&'a str, &'a str, Option<Value>)>;
-
 /// What `enabledIf` gave for variables that several templates share.
-type Conditions = Vec<(Rc<Value>, bool)>;
+type Conditions<'a> = Vec<(Rc<Variables<'a>>, bool)>;
 
-fn is_enabled(patch: &Patch, variables: &Rc<Value>, conditions: &mut Conditions) -> Result<bool, Failure> {
+fn is_enabled<'v>(
+    patch: &Patch,
+    variables: &Rc<Variables<'v>>,
+    conditions: &mut Conditions<'v>,
+) -> Result<bool, Failure> {
     let known = conditions.iter().find(|(same, _)| Rc::ptr_eq(same, variables));
     if let Some((_, enabled)) = known {
         return Ok(*enabled);
@@ -98,11 +100,11 @@ fn is_enabled(patch: &Patch, variables: &Rc<Value>, conditions: &mut Conditions)
 }
 
 /// The JSON patches that a patch means for one template, one for each definition.
-fn documents<'a>(
+fn documents<'a, 'v>(
     patch: &'a Patch,
-    item: &Item<'_>,
-    conditions: &mut Conditions,
-) -> Result<Vec<Document<'a>>, Failure> {
+    item: &Item<'v>,
+    conditions: &mut Conditions<'v>,
+) -> Result<Vec<Vec<Operation<'a>>>, Failure> {
     let api_version = text(&item.object, &["apiVersion"]);
     let kind = text(&item.object, &["kind"]);
     let mut matching = patch
@@ -119,184 +121,55 @@ fn documents<'a>(
             operations
                 .map(|operation| {
                     let value = value(operation, &item.variables)?;
-                    Ok((operation.op.as_str(), operation.path.as_str(), value))
+                    Ok((operation.op.as_str(), &operation.path, value))
                 })
                 .collect()
         })
         .collect()
 }
 
-/// Applies one document and takes over what patches may change.
-fn patch_item(item: &mut Item<'_>, document: Document<'_>, version: Version) -> Result<(), String> {
-    if document.is_empty() {
-        return Ok(());
-    }
-    // Only the spec can be reached, so the copy below is needed for odd paths alone.
-    if document.iter().all(|(_, path, _)| path.starts_with("/spec/")) {
-        for (op, path, value) in document {
-            json_patch::apply(&mut item.object, op, path, value)?;
-        }
-        return Ok(());
-    }
-    let mut patched = item.object.clone();
-    for (op, path, value) in document {
-        json_patch::apply(&mut patched, op, path, value)?;
-    }
-    let spec: &[&str] = &["spec"];
-    let all: [&[&str]; 3] = [spec, &["metadata", "labels"], &["metadata", "annotations"]];
-    let taken = if version.metadata_patches { &all[..] } else { &all[..1] };
-    copy_fields(&patched, &mut item.object, taken.iter().map(|path| (*path, *path)));
-    Ok(())
-}
-
-fn items<'a>(blueprint: &'a Blueprint, desired: &Desired) -> Result<Vec<Item<'a>>, String> {
-    let topology = get(&desired.cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
-    let definitions = &blueprint.definitions;
-    let global = builtins::global(&desired.cluster, definitions);
+/// The templates of which it is not known what the patches make; what is known is in its place then.
+fn items<'a>(
+    cluster: &'a Value,
+    blueprint: &'a Blueprint,
+    desired: &mut Desired,
+) -> Result<Vec<Item<'a>>, String> {
+    let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
+    let definitions = blueprint.definitions();
+    let global = builtins::global(cluster, definitions);
     let own = get(topology, &["controlPlane"]).unwrap_or(&Value::Null);
-    let control_plane = Rc::new(Value::Object(builtins::control_plane(&global, desired, own, definitions)));
-    let mut items = vec![
-        Item::new(
-            "infrastructure-cluster",
-            Holder::InfrastructureCluster,
-            with_object_metadata(&blueprint.infrastructure, &desired.infrastructure),
-            Rc::new(Value::Object(global.clone())),
-        ),
-        Item::new(
-            "control-plane",
-            Holder::ControlPlane,
-            with_object_metadata(&blueprint.control_plane, &desired.control_plane),
-            Rc::clone(&control_plane),
-        ),
-    ];
-    if let (Some(template), Some(object)) = (&blueprint.machine, &desired.machine_template) {
-        let role = "control-plane.machine-template";
-        let object = with_template_metadata(template, object);
-        items.push(Item::new(role, Holder::ControlPlane, object, control_plane));
-    }
-    let workers = [
-        ("md", "machineDeployment", "machineDeployments", &desired.deployments),
-        ("mp", "machinePool", "machinePools", &desired.pools),
-    ];
-    for (short, builtin, list_name, workers) in workers {
-        for (worker, entry) in entries(workers, list(topology, &["workers", list_name])) {
-            let variables = builtins::worker(&global, worker, builtin, entry, definitions);
-            let variables = Rc::new(Value::Object(variables));
-            items.extend(worker_items(blueprint, short, worker, entry, &variables)?);
+    let control_plane = Rc::new(builtins::control_plane(&global, desired, own, definitions));
+    let mut workers = Vec::new();
+    let lists = [("machineDeployments", &blueprint.deployments), ("machinePools", &blueprint.pools)];
+    for (list_name, classes) in lists {
+        let of_pools = list_name == "machinePools";
+        for (at, worker) in if of_pools { &desired.pools } else { &desired.deployments }.iter().enumerate() {
+            let named = |topology: &&Value| text(topology, &["name"]) == worker.name;
+            let Some(entry) = list(topology, &["workers", list_name]).iter().find(named) else { continue };
+            let builtin = list_name.trim_end_matches('s');
+            let variables = Rc::new(builtins::worker(&global, worker, builtin, entry, definitions));
+            let name = text(entry, &["class"]);
+            let class = classes.get(name).ok_or_else(|| format!("failed to lookup class {name:?}"))?;
+            workers.push((of_pools, at, class, variables));
         }
+    }
+    let global = Rc::new(global);
+    let mut items = Vec::new();
+    let mut add = |slot, holder, template, variables| {
+        items.extend(Item::new(slot, holder, template, variables, (&blueprint.patches, &mut *desired)));
+    };
+    let infrastructure = &blueprint.infrastructure;
+    add(Slot::Infrastructure, Holder::InfrastructureCluster, infrastructure, &global);
+    add(Slot::ControlPlane, Holder::ControlPlane, &blueprint.control_plane, &control_plane);
+    if let Some(template) = &blueprint.machine {
+        add(Slot::Machines, Holder::ControlPlane, template, &control_plane);
+    }
+    for (of_pools, at, class, variables) in &workers {
+        let name = text(&class.class, &["class"]);
+        let holder = if *of_pools { Holder::MachinePool(name) } else { Holder::MachineDeployment(name) };
+        let slot = |part| if *of_pools { Slot::Pool(*at, part) } else { Slot::Deployment(*at, part) };
+        add(slot(Part::Bootstrap), holder, &class.bootstrap, variables);
+        add(slot(Part::Infrastructure), holder, &class.infrastructure, variables);
     }
     Ok(items)
-}
-
-/// The two templates of a machine deployment or machine pool.
-fn worker_items<'a>(
-    blueprint: &'a Blueprint,
-    short: &str,
-    worker: &Worker,
-    entry: &Value,
-    variables: &Rc<Value>,
-) -> Result<[Item<'a>; 2], String> {
-    let name = text(entry, &["class"]);
-    let classes = if short == "md" { &blueprint.deployments } else { &blueprint.pools };
-    let class = classes.get(name).ok_or_else(|| format!("failed to lookup class {name:?}"))?;
-    let class_name = text(&class.class, &["class"]);
-    let item = |part: &str, template: &Template, object: &Value| {
-        let (holder, object) = if short == "md" {
-            let object = with_template_metadata(template, object);
-            (Holder::MachineDeployment(class_name), object)
-        } else {
-            (Holder::MachinePool(class_name), with_object_metadata(template, object))
-        };
-        let role = format!("{short}.{}.{part}", worker.name);
-        Item::new(&role, holder, object, Rc::clone(variables))
-    };
-    Ok([
-        item("bootstrap", &class.bootstrap, &worker.bootstrap),
-        item("infrastructure", &class.infrastructure, &worker.infrastructure),
-    ])
-}
-
-/// Workers with their entries in the topology.
-fn entries<'d>(
-    workers: &'d [Worker],
-    topologies: &'d [Value],
-) -> impl Iterator<Item = (&'d Worker, &'d Value)> {
-    workers.iter().filter_map(|worker| {
-        let named = |topology: &&Value| text(topology, &["name"]) == worker.name;
-        topologies.iter().find(named).map(|topology| (worker, topology))
-    })
-}
-
-impl<'a> Item<'a> {
-    fn new(role: &str, holder: Holder<'a>, object: Value, variables: Rc<Value>) -> Self {
-        Self { role: role.to_owned(), holder, object, variables, opaque: Vec::new() }
-    }
-}
-
-const METADATA: [&str; 2] = ["labels", "annotations"];
-
-/// A template whose inner metadata is that of the object made from it.
-fn with_object_metadata(template: &Template, object: &Value) -> Value {
-    let mut copy = template.object.clone();
-    for field in METADATA {
-        if let Some(value) = get(object, &["metadata", field]) {
-            set(&mut copy, &["spec", "template", "metadata", field], value.clone());
-        }
-    }
-    copy
-}
-
-/// A template with the metadata of the template made from it.
-fn with_template_metadata(template: &Template, object: &Value) -> Value {
-    let mut copy = template.object.clone();
-    for field in METADATA {
-        if let Some(value) = get(object, &["metadata", field]) {
-            set(&mut copy, &["metadata", field], value.clone());
-        }
-    }
-    copy
-}
-
-/// Takes the patched template over into the object or template that is made from it.
-fn take_over(item: &Item<'_>, desired: &mut Desired, version: Version) {
-    let machine_template = item.role == "control-plane.machine-template";
-    let is_template = machine_template || matches!(item.holder, Holder::MachineDeployment(_));
-    let Some(target) = desired.object_mut(&item.role) else { return };
-    let mut preserved: Vec<(&[&str], Value)> = Vec::new();
-    let own = if item.role == "control-plane" { Contract::PRESERVED } else { &[] };
-    for path in own.iter().chain(ALWAYS_PRESERVED) {
-        if let Some(value) = get(target, path) {
-            preserved.push((path, value.clone()));
-        }
-    }
-    let inner_spec: &[&str] = &["spec", "template", "spec"];
-    let inner_labels: &[&str] = &["spec", "template", "metadata", "labels"];
-    let inner_annotations: &[&str] = &["spec", "template", "metadata", "annotations"];
-    let labels: &[&str] = &["metadata", "labels"];
-    let annotations: &[&str] = &["metadata", "annotations"];
-    if is_template {
-        let same = [inner_spec, labels, annotations, inner_labels, inner_annotations];
-        let taken = same.into_iter().take(if version.metadata_patches { 5 } else { 1 });
-        copy_fields(&item.object, target, taken.map(|path| (path, path)));
-    } else {
-        let moves = [(inner_spec, &["spec"][..]), (inner_labels, labels), (inner_annotations, annotations)];
-        let taken = moves.into_iter().take(if version.metadata_patches { 3 } else { 1 });
-        copy_fields(&item.object, target, taken);
-    }
-    for (path, value) in preserved {
-        set(target, path, value);
-    }
-}
-
-/// Copies what is there, null included, from one object to another.
-fn copy_fields<'p>(
-    from: &Value,
-    to: &mut Value,
-    paths: impl Iterator<Item = (&'p [&'p str], &'p [&'p str])>,
-) {
-    for (source, destination) in paths {
-        if let Some(value) = get(from, source) {
-            set(to, destination, value.clone());
-        }
-    }
 }

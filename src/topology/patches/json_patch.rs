@@ -3,8 +3,6 @@
 //! Held against `github.com/evanphx/json-patch/v5`, whose answers count: parents are never
 //! made, negative indices count from the end, and a missing key is an error.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use super::Parsed;
@@ -15,10 +13,32 @@ use crate::topology::value::{get, present, text};
 pub struct Operation {
     /// `add`, `replace` or `remove`.
     pub op: String,
-    /// The path as written.
-    pub path: String,
+    /// Where it is done.
+    pub path: Path,
     /// Where the value comes from.
     pub value: Source,
+}
+
+/// A JSON pointer, taken apart once.
+#[derive(Debug)]
+pub struct Path {
+    /// As written.
+    pub source: String,
+    keys: Vec<String>,
+}
+
+impl Path {
+    /// Takes a pointer apart.
+    pub fn new(source: &str) -> Self {
+        let unescaped = |key: &str| key.replace("~1", "/").replace("~0", "~");
+        Self { source: source.to_owned(), keys: source.split('/').skip(1).map(unescaped).collect() }
+    }
+
+    /// Whether it leads into what stands at these keys.
+    pub fn is_within(&self, keys: &[&str]) -> bool {
+        let same = self.keys.iter().zip(keys).all(|(own, key)| own == key);
+        self.source.starts_with('/') && self.keys.len() > keys.len() && same
+    }
 }
 
 /// Where the value of an operation comes from.
@@ -39,7 +59,7 @@ impl Operation {
     pub fn read(operation: &Value) -> Self {
         Self {
             op: text(operation, &["op"]).to_owned(),
-            path: text(operation, &["path"]).to_owned(),
+            path: Path::new(text(operation, &["path"])),
             value: Source::read(operation),
         }
     }
@@ -65,9 +85,9 @@ impl Source {
 }
 
 /// Applies one operation to a document.
-pub fn apply(document: &mut Value, op: &str, path: &str, value: Option<Value>) -> Result<(), String> {
-    let fail = |why: &str| format!("{op} operation does not apply: {why}: {path:?}");
-    if path.is_empty() {
+pub fn apply(document: &mut Value, op: &str, path: &Path, value: Option<Value>) -> Result<(), String> {
+    let fail = |why: &str| format!("{op} operation does not apply: {why}: {:?}", path.source);
+    if path.source.is_empty() {
         return match (op, value) {
             ("add" | "replace", Some(value)) => {
                 *document = value;
@@ -76,8 +96,7 @@ pub fn apply(document: &mut Value, op: &str, path: &str, value: Option<Value>) -
             _ => Err(fail("the whole document cannot be removed")),
         };
     }
-    let keys: Vec<Cow<'_, str>> = path.split('/').skip(1).map(unescaped).collect();
-    let Some((last, parents)) = keys.split_last() else {
+    let Some((last, parents)) = path.keys.split_last() else {
         return Err(fail("the path has no segment"));
     };
     let parent = parents
@@ -94,10 +113,6 @@ pub fn apply(document: &mut Value, op: &str, path: &str, value: Option<Value>) -
         "remove" => remove(parent, last).ok_or_else(|| fail("unable to remove missing key")),
         _ => Err(format!("unexpected kind of operation: {op:?}")),
     }
-}
-
-fn unescaped(key: &str) -> Cow<'_, str> {
-    if key.contains('~') { Cow::Owned(key.replace("~1", "/").replace("~0", "~")) } else { Cow::Borrowed(key) }
 }
 
 fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
@@ -149,12 +164,12 @@ fn index(key: &str, length: usize, room: usize) -> Option<usize> {
 /// A value from the variables: `name`, `name.field`, `name[0].field`.
 ///
 /// Source: `core/reconcilers/topology/cluster/patches/variables/value.go`.
-pub fn variable(variables: &serde_json::Map<String, Value>, path: &str) -> Result<Value, String> {
+pub fn variable<'v>(variables: impl Fn(&str) -> Option<&'v Value>, path: &str) -> Result<Value, String> {
     let missing =
         |segment: &str| format!("variable {path:?} does not exist: failed to lookup segment {segment:?}");
     let mut segments = path.split('.');
     let (name, first) = segment(segments.next().unwrap_or_default())?;
-    let mut value = variables.get(name).ok_or_else(|| format!("variable {name:?} does not exist"))?;
+    let mut value = variables(name).ok_or_else(|| format!("variable {name:?} does not exist"))?;
     value = item(value, first, path)?;
     for text in segments {
         let (key, at) = segment(text)?;

@@ -3,15 +3,18 @@
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go` and `…/inline`.
 
 pub mod engine;
+mod item;
 pub mod json_patch;
 pub mod selector;
 pub mod values;
+pub mod whole;
 
 use serde_json::Value;
 
 use self::json_patch::Operation;
 use self::selector::Selector;
 use super::gotemplate::{Error, Template};
+use super::memo::Memo;
 use super::value::{get, list, present, text};
 
 /// A patch of a class, with its templates parsed.
@@ -45,6 +48,8 @@ pub struct Parsed {
     pub template: Result<Template, Error>,
     /// Whether it looks into names that end in random characters.
     pub looks_into_names: bool,
+    /// What it gave before.
+    pub results: Memo<Value>,
 }
 
 impl Parsed {
@@ -54,6 +59,7 @@ impl Parsed {
             source: source.to_owned(),
             template: Template::parse(source),
             looks_into_names: looks_into_names(source),
+            results: Memo::default(),
         }
     }
 }

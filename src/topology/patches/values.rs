@@ -1,9 +1,10 @@
 //! The values of a patch: rendered, looked up or literal.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::json_patch::{Operation, Source, variable};
 use super::{Parsed, Patch};
+use crate::topology::builtins::Variables;
 use crate::topology::gotemplate::{self, ErrorKind};
 
 /// Why there is no value.
@@ -16,31 +17,26 @@ pub enum Failure {
 }
 
 /// Whether a patch runs: always without `enabledIf`, else where it renders to exactly `true`.
-pub fn enabled(patch: &Patch, data: &Value) -> Result<bool, Failure> {
-    match &patch.enabled_if {
-        None => Ok(true),
-        Some(condition) => match rendered(condition, data)? {
-            // What most conditions render to needs no reader.
-            text if text.trim() == "true" => Ok(true),
-            text if matches!(text.trim(), "" | "false") => Ok(false),
-            text => Ok(read(condition, &text)? == Value::Bool(true)),
-        },
-    }
+pub fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
+    let Some(condition) = &patch.enabled_if else { return Ok(true) };
+    let value = remembered(condition, data, |text| match text.trim() {
+        // What most conditions render to needs no reader.
+        "true" => Ok(Value::Bool(true)),
+        "" | "false" => Ok(Value::Bool(false)),
+        _ => read(condition, text),
+    })?;
+    Ok(value == Value::Bool(true))
 }
 
 /// The value of an operation; none for `remove`.
-pub fn value(operation: &Operation, data: &Value) -> Result<Option<Value>, Failure> {
+pub fn value(operation: &Operation, data: &Variables<'_>) -> Result<Option<Value>, Failure> {
     if operation.op != "add" && operation.op != "replace" {
         return Ok(None);
     }
     let value = match &operation.value {
         Source::Literal(value) => value.clone(),
-        Source::Variable(path) => {
-            let none = Map::new();
-            let variables = data.as_object().unwrap_or(&none);
-            variable(variables, path).map_err(Failure::Error)?
-        }
-        Source::Template(template) => render(template, data)?,
+        Source::Variable(path) => variable(|name| data.get(name), path).map_err(Failure::Error)?,
+        Source::Template(template) => remembered(template, data, |text| read(template, text))?,
         Source::Wrong(why) => {
             return Err(Failure::Error(format!("failed to calculate value: {why}")));
         }
@@ -48,11 +44,22 @@ pub fn value(operation: &Operation, data: &Value) -> Result<Option<Value>, Failu
     Ok(Some(value))
 }
 
-/// Renders a template and reads the result as YAML.
-fn render(template: &Parsed, data: &Value) -> Result<Value, Failure> {
-    read(template, &rendered(template, data)?)
+/// Renders a template and reads the result, unless that was done before for the same data.
+fn remembered(
+    template: &Parsed,
+    data: &Variables<'_>,
+    read: impl Fn(&str) -> Result<Value, Failure>,
+) -> Result<Value, Failure> {
+    let reads = template.template.as_ref().ok().and_then(|parsed| parsed.reads());
+    let key = reads.and_then(|reads| reads.key(|name| data.get(name)));
+    template.results.get(key, || {
+        let text = rendered(template, data.whole())?;
+        // A value takes some times the space of its text.
+        Ok((read(&text)?, 8 * text.len()))
+    })
 }
 
+/// Reads a rendered text as YAML.
 fn read(template: &Parsed, text: &str) -> Result<Value, Failure> {
     gotemplate::yaml::parse(text).map_err(|error| failure(template, &error))
 }

@@ -22,7 +22,6 @@ use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::upgrade::plan::Plan;
 use crate::topology::value::{get, merge_patch, remove, same, set, text};
-use crate::topology::variables::definitions;
 
 /// More passes than any upgrade needs; upstream would go on for ever.
 const MAX_PASSES: usize = 200;
@@ -242,8 +241,8 @@ fn admit(
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
     let class = catalog.class(text(&new, &["spec", "topology", "classRef", "name"]));
-    let known = class.map(definitions);
-    let known = known.as_ref().map(|(definitions, _)| definitions.as_slice());
+    let known = class.and_then(|class| catalog.definitions(text(class, &["metadata", "name"])));
+    let known = known.as_ref().map(|known| known.0.as_slice());
     let judged = admission::cluster::default(&mut new, Some(live), known);
     if !judged.errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
@@ -295,6 +294,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             return result;
         }
     };
+    let mut rests = false;
     for _ in 0..MAX_PASSES {
         let generated = match compute(&running, &blueprint, settings) {
             Ok(generated) => generated,
@@ -322,8 +322,13 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         result.opaque = generated.opaque;
         result.desired = Some(generated.desired);
         if start == running {
+            rests = true;
             break;
         }
+    }
+    if !rests && result.faults.is_empty() {
+        let reason = format!("after {MAX_PASSES} passes the controller still changes something");
+        result.opaque.push(Opaque { role: "cluster".to_owned(), reason });
     }
     if !result.faults.is_empty() {
         result.desired = None;
@@ -341,7 +346,7 @@ fn versions_moved(start: &Desired, end: &Desired) -> bool {
 /// against the class as it is now.
 fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Result<Generated, Fault> {
     let mut cluster = running.cluster.clone();
-    let definitions = &blueprint.definitions;
+    let definitions = blueprint.definitions();
     let judged = admission::cluster::variables(&mut cluster, None, definitions);
     if let Some(error) = judged.errors.first() {
         let detail = format!("{}: {}", error.field, error.detail);

@@ -1,5 +1,7 @@
 //! A class and a Cluster that do not exist yet: are they accepted, and what is made of them?
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::Settings;
@@ -11,7 +13,6 @@ use crate::topology::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::{get, set, text};
-use crate::topology::variables::definitions;
 
 /// A Cluster after admission.
 #[derive(Debug)]
@@ -118,14 +119,11 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
     let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
     let mut opaque = Vec::new();
     let mut faults = apply_faults(&cluster, Stage::Cluster);
-    let class = catalog.class(text(&cluster, &["spec", "topology", "classRef", "name"])).cloned();
+    let name = text(&cluster, &["spec", "topology", "classRef", "name"]).to_owned();
     if faults.is_empty() {
-        let known = class.as_ref().map(definitions);
-        let judged = admission::cluster::default(
-            &mut cluster,
-            None,
-            known.as_ref().map(|(definitions, _)| definitions.as_slice()),
-        );
+        let known = catalog.definitions(&name);
+        let known = known.as_ref().map(|known| known.0.as_slice());
+        let judged = admission::cluster::default(&mut cluster, None, known);
         opaque.extend(judged.opaque);
         faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
@@ -133,7 +131,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
         faults = schema_faults(&cluster, Stage::Cluster);
     }
     if faults.is_empty() {
-        let errors = admission::cluster::validate(&cluster, None, class.as_ref());
+        let errors = admission::cluster::validate(&cluster, None, catalog.class(&name));
         faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
     let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
@@ -171,15 +169,14 @@ pub fn desired(
     generate(&Input { blueprint: &blueprint, cluster, current, draw, version: settings.patches() })
 }
 
-/// The class of a Cluster with everything that it refers to. Reading it takes far longer than
-/// using it: keep it for all Clusters of the class.
-pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Blueprint, Fault> {
+/// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
+/// keeps it: use one catalog for all Clusters.
+pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
     let name = text(cluster, &["spec", "topology", "classRef", "name"]);
-    let class = catalog.class(name).ok_or_else(|| {
+    catalog.blueprint(name).unwrap_or_else(|| {
         let namespace = get(cluster, &["metadata", "namespace"]);
         let namespace = namespace.and_then(Value::as_str).unwrap_or("default");
         let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
-        Fault::controller(Stage::Desired, detail)
-    })?;
-    Blueprint::read(class, catalog)
+        Err(Fault::controller(Stage::Desired, detail))
+    })
 }

@@ -4,6 +4,8 @@
 //! Source: `internal/topology/variables/cluster_variable_defaulting.go` and the structural
 //! defaulting of apiextensions-apiserver.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::Definition;
@@ -73,30 +75,50 @@ pub fn default_variables(
     scope: Scope,
     path: &str,
 ) -> Result<Vec<Value>, Vec<FieldError>> {
+    let mut values = values.to_vec();
+    let errors = default_in_place(&mut values, definitions, scope, path);
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
+}
+
+/// The same in the list itself, which stays as it is where there are errors.
+pub fn default_in_place(
+    values: &mut Vec<Value>,
+    definitions: &[Definition],
+    scope: Scope,
+    path: &str,
+) -> Vec<FieldError> {
     let mut errors = unique(values, path);
+    if errors.is_empty() {
+        let unknown = |variable: &&Value| super::find(definitions, super::name(variable)).is_none();
+        errors.extend(values.iter().filter(unknown).map(|variable| not_defined(variable, path)));
+    }
     if !errors.is_empty() {
-        return Err(errors);
+        return errors;
     }
-    let mut defaulted = Vec::with_capacity(definitions.len());
-    for variable in values {
-        let name = super::name(variable);
-        match super::find(definitions, name) {
-            Some(definition) => defaulted.push(complete(variable, definition)),
-            None => errors.push(not_defined(variable, path)),
-        }
-    }
+    let mut added = Vec::new();
     if scope == Scope::Cluster {
-        for definition in definitions {
-            let given = values.iter().any(|value| super::name(value) == definition.name);
-            if let (false, Some(default)) = (given, &definition.schema.default) {
-                let mut value = default.clone();
-                fill(&mut value, &definition.schema);
-                as_go_floats(&mut value);
-                defaulted.push(json!({ "name": definition.name, "value": value }));
-            }
+        let given: BTreeSet<&str> = values.iter().map(super::name).collect();
+        for definition in definitions.iter().filter(|one| !given.contains(one.name.as_str())) {
+            let Some(default) = &definition.schema.default else { continue };
+            added.push(completed(default.clone(), definition));
         }
     }
-    if errors.is_empty() { Ok(defaulted) } else { Err(errors) }
+    for variable in values.iter_mut() {
+        if let Some(definition) = super::find(definitions, super::name(variable)) {
+            let value = variable.get_mut("value").map(Value::take).unwrap_or_default();
+            *variable = completed(value, definition);
+        }
+    }
+    values.extend(added);
+    errors
+}
+
+/// A variable with its whole value.
+fn completed(mut value: Value, definition: &Definition) -> Value {
+    replace_null(&mut value, &definition.schema);
+    fill(&mut value, &definition.schema);
+    as_go_floats(&mut value);
+    json!({ "name": definition.name, "value": value })
 }
 
 /// Upstream reads values as Go's `float64`s and writes them again: whole numbers lose what a
@@ -118,14 +140,6 @@ fn as_go_floats(value: &mut Value) {
     }
 }
 
-fn complete(variable: &Value, definition: &Definition) -> Value {
-    let mut value = variable.get("value").cloned().unwrap_or(Value::Null);
-    replace_null(&mut value, &definition.schema);
-    fill(&mut value, &definition.schema);
-    as_go_floats(&mut value);
-    json!({ "name": definition.name, "value": value })
-}
-
 /// The error for a variable that the class does not define.
 pub fn not_defined(variable: &Value, path: &str) -> FieldError {
     let value = variable.get("value").map(compact).unwrap_or_default();
@@ -137,15 +151,11 @@ pub fn not_defined(variable: &Value, path: &str) -> FieldError {
 
 /// Errors for names that are there twice.
 pub fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for (at, variable) in values.iter().enumerate() {
-        let name = super::name(variable);
-        if values.iter().take(at).any(|earlier| super::name(earlier) == name) {
-            errors.push(FieldError::invalid(
-                format!("{path}[{name}]"),
-                format!("variable {name:?} is set more than once"),
-            ));
-        }
-    }
-    errors
+    let mut seen = BTreeSet::new();
+    let names = values.iter().map(super::name).filter(|name| !seen.insert(*name));
+    let twice = |name| {
+        let detail = format!("variable {name:?} is set more than once");
+        FieldError::invalid(format!("{path}[{name}]"), detail)
+    };
+    names.map(twice).collect()
 }

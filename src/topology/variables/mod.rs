@@ -5,6 +5,7 @@ pub mod defaulting;
 pub mod formats;
 pub mod rules;
 pub mod schema;
+pub mod trail;
 pub mod unknown;
 pub mod validation;
 pub mod value_validation;
@@ -13,6 +14,7 @@ use serde_json::Value;
 
 use self::rules::Rules;
 use self::schema::Schema;
+use super::memo::Memo;
 
 /// One variable that a class defines.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct Definition {
     pub schema: Schema,
     /// The CEL rules of the schema.
     pub rules: Rules,
+    /// Values that keep the rules.
+    pub kept: Memo<()>,
 }
 
 /// The variables of a class by name, as its status lists them. Schemas that nest deeper than
@@ -39,7 +43,13 @@ pub fn definitions(class: &Value) -> (Vec<Definition>, Vec<String>) {
         let required = variable.get("required").and_then(Value::as_bool) == Some(true);
         match Schema::read(source) {
             Some(schema) => {
-                read.push(Definition { name, required, schema, rules: Rules::read(source) });
+                read.push(Definition {
+                    name,
+                    required,
+                    schema,
+                    rules: Rules::read(source),
+                    kept: Memo::default(),
+                });
             }
             None => too_deep.push(name),
         }

@@ -116,6 +116,12 @@ impl Schema {
         })
     }
 
+    /// Whether there is a default anywhere that defaulting reaches.
+    pub fn has_defaults(&self) -> bool {
+        let deeper = self.additional.iter().chain(&self.items).map(AsRef::as_ref);
+        self.default.is_some() || self.properties.values().chain(deeper).any(Self::has_defaults)
+    }
+
     /// Whether a type is accepted by name.
     pub fn accepts(&self, name: &str) -> bool {
         self.types.iter().any(|accepted| accepted == name)

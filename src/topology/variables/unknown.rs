@@ -3,20 +3,21 @@
 use serde_json::Value;
 
 use super::schema::Schema;
+use super::trail::Trail;
 
 /// Paths of all fields that would be pruned; `path` is the value's own.
 pub fn unknown_fields(value: &Value, schema: &Schema, path: &str) -> Vec<String> {
     let mut found = Vec::new();
-    prune(value, Some(schema), path, &mut found);
+    prune(value, Some(schema), &Trail::start(path), &mut found);
     found
 }
 
-fn prune(value: &Value, schema: Option<&Schema>, path: &str, found: &mut Vec<String>) {
+fn prune(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, found: &mut Vec<String>) {
     let keeps = schema.is_some_and(|schema| schema.preserve_unknown);
     match value {
         Value::Object(fields) => {
             for (name, child) in fields {
-                let inner = format!("{path}.{name}");
+                let inner = path.dotted(name);
                 match schema {
                     Some(schema) => {
                         if let Some(property) = schema.properties.get(name) {
@@ -24,10 +25,10 @@ fn prune(value: &Value, schema: Option<&Schema>, path: &str, found: &mut Vec<Str
                         } else if let Some(additional) = &schema.additional {
                             prune(child, Some(additional), &inner, found);
                         } else if !keeps && !schema.additional_allowed {
-                            found.push(inner);
+                            found.push(inner.to_string());
                         }
                     }
-                    None => found.push(inner),
+                    None => found.push(inner.to_string()),
                 }
             }
         }
@@ -37,7 +38,7 @@ fn prune(value: &Value, schema: Option<&Schema>, path: &str, found: &mut Vec<Str
                 return;
             }
             for (at, child) in items.iter().enumerate() {
-                prune(child, item_schema, &format!("{path}[{at}]"), found);
+                prune(child, item_schema, &path.item(at), found);
             }
         }
         _ => {}

@@ -3,6 +3,8 @@
 //!
 //! Source: `internal/topology/variables/cluster_variable_validation.go`.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::defaulting::{Scope, not_defined, unique};
@@ -11,6 +13,7 @@ use super::unknown::unknown_fields;
 use super::value_validation::validate;
 use super::{Definition, find, name};
 use crate::topology::fault::FieldError;
+use crate::topology::memo::Key;
 
 /// Validates a list of variables; `old` are the values before an update.
 pub fn validate_variables(
@@ -39,12 +42,11 @@ pub fn validate_variables(
             continue;
         };
         let before = old.iter().find(|one| name(one) == variable_name);
-        let field = format!("{path}[{variable_name}]");
         let judged = validate_variable(
             variable.get("value").unwrap_or(&Value::Null),
             before.and_then(|before| before.get("value")),
             definition,
-            &field,
+            &format_args!("{path}[{variable_name}]"),
         );
         all.errors.extend(judged.errors);
         all.opaque.extend(judged.opaque);
@@ -53,9 +55,13 @@ pub fn validate_variables(
 }
 
 /// Validates one value. Later steps run only when the earlier ones found nothing.
-fn validate_variable(value: &Value, old: Option<&Value>, definition: &Definition, field: &str) -> Judgement {
-    let value_field = format!("{field}.value");
-    let errors = validate(value, &definition.schema, &value_field);
+fn validate_variable(
+    value: &Value,
+    old: Option<&Value>,
+    definition: &Definition,
+    field: &dyn fmt::Display,
+) -> Judgement {
+    let errors = validate(value, &definition.schema, &format_args!("{field}.value"));
     if !errors.is_empty() {
         return Judgement { errors, opaque: Vec::new() };
     }
@@ -68,11 +74,21 @@ fn validate_variable(value: &Value, old: Option<&Value>, definition: &Definition
             names.join(","),
             definition.name
         );
-        let errors = vec![FieldError::invalid(field, detail)];
+        let errors = vec![FieldError::invalid(field.to_string(), detail)];
         return Judgement { errors, opaque: Vec::new() };
     }
     if definition.rules.is_empty() {
         return Judgement::default();
     }
-    definition.rules.judge(value, old, &value_field)
+    let mut key = Key::default();
+    key.value(value);
+    if let Some(old) = old {
+        key.value(old);
+    }
+    let judge = || {
+        let judged = definition.rules.judge(value, old, &format!("{field}.value"));
+        let clean = judged.errors.is_empty() && judged.opaque.is_empty();
+        if clean { Ok(((), 0)) } else { Err(judged) }
+    };
+    definition.kept.get(key.short(), judge).err().unwrap_or_default()
 }

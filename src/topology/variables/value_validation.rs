@@ -3,12 +3,13 @@
 //!
 //! Source: `pkg/validation/validate` of kube-openapi.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use serde_json::Value;
 
 use super::formats;
 use super::schema::Schema;
+use super::trail::Trail;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{compact, same};
 
@@ -41,7 +42,7 @@ impl Outcome {
 
 /// Where a value is: the path inside it, and the field that holds the whole.
 struct Place<'a> {
-    field: &'a str,
+    field: &'a dyn fmt::Display,
 }
 
 /// Whether a number fits the integers of a schema, judged by its digits as upstream does.
@@ -60,21 +61,22 @@ fn in_range(number: f64, schema: &Schema) -> bool {
 }
 
 /// All errors of a value; `field` is the path of the value.
-pub fn validate(value: &Value, schema: &Schema, field: &str) -> Vec<FieldError> {
-    Place { field }.check(value, schema, "").errors
+pub fn validate(value: &Value, schema: &Schema, field: &dyn fmt::Display) -> Vec<FieldError> {
+    Place { field }.check(value, schema, &Trail::start("")).errors
 }
 
 impl Place<'_> {
-    fn at(&self, path: &str) -> String {
-        let path = path.strip_prefix('.').unwrap_or(path);
-        if path.is_empty() { self.field.to_owned() } else { format!("{}.{path}", self.field) }
+    fn at(&self, path: &Trail<'_>) -> String {
+        let path = path.to_string();
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        if path.is_empty() { self.field.to_string() } else { format!("{}.{path}", self.field) }
     }
 
-    fn fail(&self, kind: ErrorType, path: &str, detail: &str) -> Outcome {
+    fn fail(&self, kind: ErrorType, path: &Trail<'_>, detail: &str) -> Outcome {
         Outcome::one(FieldError::new(kind, self.at(path), detail))
     }
 
-    fn check(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+    fn check(&self, value: &Value, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome::default();
         if value.is_null() {
             all.merge(self.check_type(value, schema, path));
@@ -104,16 +106,16 @@ impl Place<'_> {
         all
     }
 
-    fn check_type(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+    fn check_type(&self, value: &Value, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let passed = Outcome { errors: Vec::new(), checks: 1 };
         let fail = |expected: &str, found: &str| {
             let detail = format!("{path} in body must be of type {expected}: {found:?}");
             self.fail(ErrorType::TypeInvalid, path, &detail)
         };
-        let expected = schema.types.join(",");
+        let expected = || schema.types.join(",");
         if value.is_null() {
             let refused = !schema.types.is_empty() && !schema.nullable;
-            return if refused { fail(&expected, "null") } else { passed };
+            return if refused { fail(&expected(), "null") } else { passed };
         }
         let actual = type_name(value);
         let whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
@@ -130,10 +132,10 @@ impl Place<'_> {
                 return passed;
             }
         }
-        if fits || schema.types.is_empty() { passed } else { fail(&expected, actual) }
+        if fits || schema.types.is_empty() { passed } else { fail(&expected(), actual) }
     }
 
-    fn check_enum(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+    fn check_enum(&self, value: &Value, schema: &Schema, path: &Trail<'_>) -> Outcome {
         if schema.accepted.is_empty() || schema.accepted.iter().any(|one| equals(value, one)) {
             return Outcome::default();
         }
@@ -146,7 +148,7 @@ impl Place<'_> {
         self.fail(ErrorType::NotSupported, path, &detail)
     }
 
-    fn check_text(&self, text: &str, schema: &Schema, path: &str) -> Outcome {
+    fn check_text(&self, text: &str, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 1 };
         let limits = &schema.limits;
         let length = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
@@ -169,13 +171,13 @@ impl Place<'_> {
         all
     }
 
-    fn check_number(&self, number: Option<f64>, schema: &Schema, path: &str) -> Outcome {
+    fn check_number(&self, number: Option<f64>, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 2 };
         let Some(number) = number else { return all };
         if !in_range(number, schema) {
             // Upstream's check of ranges knows no field: the error is that of the whole value.
             let detail = format!("Checked value must be of type integer in {path}");
-            all.merge(Outcome::one(FieldError::invalid(self.field, detail)));
+            all.merge(Outcome::one(FieldError::invalid(self.field.to_string(), detail)));
         }
         let limits = &schema.limits;
         let mut fail = |words: &str, limit: f64| {
@@ -205,11 +207,11 @@ impl Place<'_> {
         all
     }
 
-    fn check_list(&self, items: &[Value], schema: &Schema, path: &str) -> Outcome {
+    fn check_list(&self, items: &[Value], schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 2 };
         if let Some(item_schema) = &schema.items {
             for (at, item) in items.iter().enumerate() {
-                all.merge(self.check(item, item_schema, &format!("{path}[{at}]")));
+                all.merge(self.check(item, item_schema, &path.item(at)));
             }
         }
         let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
@@ -230,7 +232,12 @@ impl Place<'_> {
         all
     }
 
-    fn check_map(&self, fields: &serde_json::Map<String, Value>, schema: &Schema, path: &str) -> Outcome {
+    fn check_map(
+        &self,
+        fields: &serde_json::Map<String, Value>,
+        schema: &Schema,
+        path: &Trail<'_>,
+    ) -> Outcome {
         let mut all = Outcome::default();
         let count = u64::try_from(fields.len()).unwrap_or(u64::MAX);
         if let Some(least) = schema.limits.min_properties.filter(|least| count < *least) {
@@ -244,28 +251,26 @@ impl Place<'_> {
         if let Some(additional) = &schema.additional {
             for (name, value) in fields {
                 if !schema.properties.contains_key(name) {
-                    all.merge(self.check(value, additional, &format!("{path}.{name}")));
+                    all.merge(self.check(value, additional, &path.dotted(name)));
                 }
             }
         }
         for (name, property) in &schema.properties {
             if let Some(value) = fields.get(name) {
-                let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
-                all.merge(self.check(value, property, &inner));
+                all.merge(self.check(value, property, &path.field(name)));
             }
         }
         for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
-            let missing = format!("{path}.{name}");
-            all.merge(self.fail(ErrorType::Required, &missing, "Required value"));
+            all.merge(self.fail(ErrorType::Required, &path.dotted(name), "Required value"));
         }
         all
     }
 
-    fn check_composition(&self, value: &Value, schema: &Schema, path: &str) -> Outcome {
+    fn check_composition(&self, value: &Value, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 1 };
         let whole = |words: &str| {
             let detail = format!("\"{path}\" {words}");
-            FieldError::invalid(self.field, detail)
+            FieldError::invalid(self.field.to_string(), detail)
         };
         if !schema.any_of.is_empty() {
             self.check_any_of(value, schema, path, &mut all);
@@ -291,7 +296,7 @@ impl Place<'_> {
         all
     }
 
-    fn check_any_of(&self, value: &Value, schema: &Schema, path: &str, all: &mut Outcome) {
+    fn check_any_of(&self, value: &Value, schema: &Schema, path: &Trail<'_>, all: &mut Outcome) {
         let mut best: Option<Outcome> = None;
         for part in &schema.any_of {
             let outcome = self.check(value, part, path);
@@ -304,11 +309,11 @@ impl Place<'_> {
             }
         }
         let detail = format!("\"{path}\" must validate at least one schema (anyOf)");
-        all.add(FieldError::invalid(self.field, detail));
+        all.add(FieldError::invalid(self.field.to_string(), detail));
         all.merge(best.unwrap_or_default());
     }
 
-    fn check_one_of(&self, value: &Value, schema: &Schema, path: &str, all: &mut Outcome) {
+    fn check_one_of(&self, value: &Value, schema: &Schema, path: &Trail<'_>, all: &mut Outcome) {
         let mut best: Option<Outcome> = None;
         let mut first: Option<Outcome> = None;
         let mut passed = 0_usize;
@@ -331,7 +336,7 @@ impl Place<'_> {
             many => format!("Found {many} valid alternatives"),
         };
         let words = "must validate one and only one schema (oneOf).";
-        all.add(FieldError::invalid(self.field, format!("\"{path}\" {words} {found}")));
+        all.add(FieldError::invalid(self.field.to_string(), format!("\"{path}\" {words} {found}")));
         all.merge(best.unwrap_or_default());
     }
 }

@@ -1,0 +1,43 @@
+//! Conditions of patches that are neither yes nor no.
+
+use serde_json::Value as Json;
+
+use super::{
+    Found, Lint,
+    class::View,
+    probe::{Fill, data},
+};
+use crate::topology::gotemplate::yaml;
+
+pub(super) static LINT: Lint = Lint {
+    name: "condition-not-boolean",
+    docs: "A patch runs where its `enabledIf` renders to `true`. Whatever else it renders to means no, without an error: a \
+           condition that prints a name or a list leaves its patch out for the very clusters that it is for.",
+    find,
+};
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    for fill in [Fill::All, Fill::Least, Fill::Empty] {
+        let data = data(view, fill);
+        for operation in &view.operations {
+            let Some(condition) = &operation.condition else { continue };
+            let text = condition.template.as_ref().and_then(|template| template.render(&data).ok());
+            let Some(text) = text else { continue };
+            // Nothing at all is how conditions without an `else` say no.
+            let clear = yaml::parse(&text).is_ok_and(|value| matches!(value, Json::Bool(_) | Json::Null));
+            if clear || found.iter().any(|one| one.lint == LINT.name && one.origin == condition.origin) {
+                continue;
+            }
+            let shown: String = text.trim().chars().take(40).collect();
+            found.push(Found {
+                lint: LINT.name,
+                origin: condition.origin,
+                message: format!(
+                    "the condition of the patch `{}` can render to `{shown}`, which is neither true nor false",
+                    operation.patch
+                ),
+                hint: "say what is meant: `{{ if … }}true{{ end }}`, or a comparison".to_owned(),
+            });
+        }
+    }
+}

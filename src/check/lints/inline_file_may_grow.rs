@@ -1,0 +1,53 @@
+//! Files of machines that may become longer than Cluster API takes.
+
+use serde_json::json;
+
+use super::{
+    Found, Lint,
+    class::View,
+    probe::{Fill, data, leaves, spelled, texts, with},
+};
+
+pub(super) static LINT: Lint = Lint {
+    name: "inline-file-may-grow",
+    docs: "The content of a file in a kubeadm configuration has 10240 characters at most. A variable that may be as long as \
+           its schema says makes the file longer than that, and then the topology of the cluster is stuck.",
+    find,
+};
+
+/// `files[].content` in the schema of `KubeadmConfig`.
+const LIMIT: usize = 10_240;
+
+fn find(view: &View<'_>, found: &mut Vec<Found>) {
+    let base = data(view, Fill::All);
+    for (path, schema) in leaves(view, &["string"]) {
+        let Some(most) = schema["maxLength"].as_u64().and_then(|most| usize::try_from(most).ok()) else {
+            continue;
+        };
+        // What fits into the file beside the text is found with one that is just too long for it.
+        let Some(data) = with(view, &base, &path, json!("x".repeat(most.min(LIMIT + 1)))) else { continue };
+        for operation in view.operations.iter().filter(|one| one.kind.starts_with("Kubeadm")) {
+            let Some(made) = operation.made(&data) else { continue };
+            let mut longest = 0;
+            texts(&made, operation.path, &mut |path, text| {
+                if path.contains("/files") && path.ends_with("/content") {
+                    longest = longest.max(text.chars().count());
+                }
+            });
+            if longest > LIMIT
+                && !found.iter().any(|one| one.lint == LINT.name && one.origin == operation.origin)
+            {
+                let name = spelled(&path);
+                found.push(Found {
+                    lint: LINT.name,
+                    origin: operation.origin,
+                    message: format!(
+                        "the patch `{}` makes a file of more than {LIMIT} characters where `{name}` has {most}",
+                        operation.patch
+                    ),
+                    hint: format!("give `{name}` a smaller `maxLength`, or give machines the file by `contentFrom`"),
+                });
+            }
+        }
+    }
+}

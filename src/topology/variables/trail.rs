@@ -1,0 +1,78 @@
+//! Where a check is inside of a value; written out when there is something to say.
+
+use std::fmt;
+
+/// A place inside of a value, by the steps that lead to it.
+#[derive(Debug, Clone, Copy)]
+pub struct Trail<'a> {
+    up: Option<&'a Trail<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step<'a> {
+    Start(&'a str),
+    Field(&'a str),
+    Dotted(&'a str),
+    Item(usize),
+}
+
+impl<'a> Trail<'a> {
+    /// The value itself.
+    pub fn start(path: &'a str) -> Self {
+        Self { up: None, step: Step::Start(path) }
+    }
+
+    fn then(&'a self, step: Step<'a>) -> Self {
+        Self { up: Some(self), step }
+    }
+
+    /// A field, with a dot before it unless it comes first.
+    #[must_use]
+    pub fn field(&'a self, name: &'a str) -> Self {
+        self.then(if self.is_start() { Step::Field(name) } else { Step::Dotted(name) })
+    }
+
+    /// A field with a dot before it.
+    #[must_use]
+    pub fn dotted(&'a self, name: &'a str) -> Self {
+        self.then(Step::Dotted(name))
+    }
+
+    /// An item of a list.
+    #[must_use]
+    pub fn item(&'a self, at: usize) -> Self {
+        self.then(Step::Item(at))
+    }
+
+    fn is_start(&self) -> bool {
+        matches!(self.step, Step::Start(""))
+    }
+}
+
+impl fmt::Display for Trail<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(up) = self.up {
+            up.fmt(f)?;
+        }
+        match self.step {
+            Step::Start(text) | Step::Field(text) => f.write_str(text),
+            Step::Dotted(text) => write!(f, ".{text}"),
+            Step::Item(at) => write!(f, "[{at}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Trail;
+
+    #[test]
+    fn a_trail_is_written_as_a_path() {
+        let start = Trail::start("");
+        let (field, dotted) = (start.field("a"), start.dotted("a"));
+        assert_eq!([start.to_string(), field.to_string(), dotted.to_string()], ["", "a", ".a"]);
+        assert_eq!(field.item(1).field("b").to_string(), "a[1].b");
+        assert_eq!(Trail::start(".spec").field("x").to_string(), ".spec.x");
+    }
+}

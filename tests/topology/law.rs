@@ -1,0 +1,175 @@
+//! The law of verdicts: a change of the inputs that alters what is desired is never "no change".
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use stackloom::topology::class::Catalog;
+use stackloom::topology::desired::state::Desired;
+use stackloom::topology::import::{Applied, ClassFiles};
+use stackloom::topology::predict::forecast::{Side, of_change};
+use stackloom::topology::predict::verdict::Meaning;
+use stackloom::topology::predict::{Settings, create};
+
+use super::case::cases;
+
+/// Classes and Clusters of worked examples of which something is made.
+static INPUTS: LazyLock<Vec<(String, Vec<Value>, Value)>> = LazyLock::new(|| {
+    let input = |case: &super::case::Case| {
+        let objects = case.documents("input/class.yaml")?;
+        let cluster = case.document("input/cluster.yaml")?;
+        fresh(&objects, &cluster)?;
+        Some((case.name.clone(), objects, cluster))
+    };
+    cases(&super::own_cases()).iter().filter_map(input).collect()
+});
+
+fn settings() -> Settings {
+    Settings::new("1.14").unwrap()
+}
+
+/// What is made of a new Cluster; none where anything refuses it.
+fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
+    if !create::apply_classes(objects, &Catalog::default(), &[]).is_empty() {
+        return None;
+    }
+    let created = create::create(cluster, &Catalog::new(objects.iter().cloned()), &settings());
+    created.desired.filter(|_| created.faults.is_empty())
+}
+
+fn side(objects: &[Value], cluster: &Value) -> Side {
+    let class = ClassFiles { objects: objects.to_vec(), missing: Vec::new() };
+    Side { cluster: cluster.clone(), class, applied: Applied::File }
+}
+
+/// Every place in a value that holds no list and no map, as a pointer.
+fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                leaves(value, &format!("{at}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, value)| leaves(value, &format!("{at}/{index}"), found));
+        }
+        _ => found.push(at.to_owned()),
+    }
+}
+
+/// Another value of the same kind, or none at all.
+fn altered(value: &mut Value, how: usize) {
+    *value = match (&value, how % 3) {
+        (Value::Bool(flag), _) => json!(!flag),
+        (Value::Number(number), 0) => json!(number.as_i64().unwrap_or(0) + 1),
+        (Value::Number(number), _) => json!(number.as_i64().unwrap_or(0) * 2 + 3),
+        (Value::String(text), 0) => json!(format!("{text}x")),
+        (Value::String(_), 1) => json!(""),
+        (Value::String(_), _) => json!("other"),
+        _ => json!("something"),
+    };
+}
+
+/// What is compared of an object: not its name, and not whose copy it is.
+fn shown(object: &Value) -> Value {
+    let mut shown = json!({ "spec": object["spec"], "metadata": {} });
+    for field in ["labels", "annotations"] {
+        let mut entries = object["metadata"][field].clone();
+        if let Some(entries) = entries.as_object_mut() {
+            entries.retain(|key, _| !key.starts_with("cluster.x-k8s.io/cloned-from"));
+        }
+        shown["metadata"][field] = entries;
+    }
+    // References carry names with characters that are drawn.
+    for path in
+        ["/spec/infrastructureRef", "/spec/controlPlaneRef", "/spec/machineTemplate/spec/infrastructureRef"]
+            .into_iter()
+            .chain(["/spec/template/spec/bootstrap/configRef", "/spec/template/spec/infrastructureRef"])
+    {
+        if let Some(reference) = shown.pointer_mut(path) {
+            reference["name"] = Value::Null;
+        }
+    }
+    shown
+}
+
+/// Parts of the cluster whose objects differ.
+fn different(before: &Desired, after: &Desired) -> Vec<String> {
+    let (old, new) = (before.objects(), after.objects());
+    let roles = old.keys().chain(new.keys().filter(|role| !old.contains_key(*role)));
+    let differ = |role: &&String| match (old.get(*role), new.get(*role)) {
+        (Some(old), Some(new)) => shown(old) != shown(new),
+        _ => true,
+    };
+    roles.filter(|role| *role != "cluster").filter(differ).cloned().collect()
+}
+
+/// What is wrong with the verdict on a change, if anything is.
+fn judge(
+    objects: &[Value],
+    cluster: &Value,
+    changed: &[Value],
+    changed_cluster: &Value,
+) -> Result<(), String> {
+    let Some(before) = fresh(objects, cluster) else { return Ok(()) };
+    let Ok(forecast) = of_change(&side(objects, cluster), &side(changed, changed_cluster), &settings())
+    else {
+        return Ok(());
+    };
+    let whole = |verdict: &&_| {
+        let verdict: &&stackloom::topology::predict::verdict::Verdict = verdict;
+        verdict.subject == "cluster"
+    };
+    if forecast.verdicts.iter().any(|one| whole(&one)) {
+        return Ok(());
+    }
+    let Some(after) = fresh(changed, changed_cluster) else {
+        let silent = forecast.verdicts.iter().all(|one| one.meaning == Meaning::NoChange);
+        return if silent { Err("what nobody takes is no change".to_owned()) } else { Ok(()) };
+    };
+    for role in different(&before, &after) {
+        let own = |subject: &str| {
+            role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let Some(verdict) = forecast.verdicts.iter().find(|one| own(&one.subject)) else {
+            return Err(format!("{role} has no verdict"));
+        };
+        if verdict.meaning == Meaning::NoChange {
+            return Err(format!("{role} differs, and {} is said not to change", verdict.subject));
+        }
+    }
+    Ok(())
+}
+
+/// Defaults of the class stay in the live Cluster as they were (the worked examples hold that), so what a new Cluster
+/// would get says nothing of them.
+fn sticks(object: &Value, leaf: &str) -> bool {
+    object["kind"] == "ClusterClass" && leaf.starts_with("/spec/variables/") && leaf.contains("/default")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_alters_a_desired_object_is_never_no_change(case: prop::sample::Index, document: prop::sample::Index,
+                                                       leaf: prop::sample::Index, how in 0_usize..3) {
+        let (name, objects, cluster) = case.get(&INPUTS);
+        let mut all: Vec<Value> = objects.iter().chain([cluster]).cloned().collect();
+        let one = document.get_mut(&mut all);
+        let mut places = Vec::new();
+        leaves(one, "", &mut places);
+        let place = leaf.get(&places).clone();
+        // Another name or kind is another object.
+        let identity = ["/apiVersion", "/kind", "/metadata/name", "/metadata/namespace"];
+        prop_assume!(!identity.contains(&place.as_str()) && !sticks(one, &place));
+        altered(one.pointer_mut(&place).unwrap(), how);
+        let kind = one["kind"].clone();
+        let changed_cluster = all.pop().unwrap();
+        let judged = judge(objects, cluster, &all, &changed_cluster);
+        prop_assert!(judged.is_ok(), "{name}: {kind} {place}: {judged:?}");
+    }
+}
