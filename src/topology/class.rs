@@ -2,13 +2,16 @@
 //!
 //! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::convert;
+use super::desired::contract::Contract;
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
-use super::value::{get, group, list, text};
+use super::value::{get, group, list, text, version};
 use super::variables::{Definition, definitions};
 
 /// The `ClusterClass`es and templates that exist, by group, kind and name.
@@ -62,13 +65,36 @@ impl Catalog {
         let api_version = text(reference, &["apiVersion"]);
         let kind = text(reference, &["kind"]);
         let found = self.find(group(api_version), kind, text(reference, &["name"]))?;
-        let mut object = found.clone();
-        object["apiVersion"] = Value::String(api_version.to_owned());
         let group_kind = match group(api_version) {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
         };
-        Some(Template { object, group_kind })
+        let (own, wanted) = (version(text(found, &["apiVersion"])), version(api_version));
+        let (mut object, opaque) = match convert::template_at(found, wanted) {
+            Ok(object) => (object, None),
+            Err(error) => {
+                let reason = format!(
+                    "{kind}/{} is given in {own}, and the class refers to it in {wanted}: {error}; export it with `kubectl \
+                     get {}s.{wanted}.{}`",
+                    text(found, &["metadata", "name"]),
+                    kind.to_lowercase(),
+                    group(api_version),
+                );
+                (found.clone(), Some(reason))
+            }
+        };
+        object["apiVersion"] = Value::String(api_version.to_owned());
+        Some(Template { object, group_kind, opaque })
+    }
+
+    /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
+    fn definition_labels(&self, group: &str, kind: &str) -> Option<&Value> {
+        let definitions = self.objects.values().filter(|object| {
+            text(object, &["kind"]) == "CustomResourceDefinition"
+                && text(object, &["spec", "group"]) == group
+                && text(object, &["spec", "names", "kind"]) == kind
+        });
+        definitions.filter_map(|object| get(object, &["metadata", "labels"])).next()
     }
 }
 
@@ -79,6 +105,8 @@ pub struct Template {
     pub object: Value,
     /// `Kind.group`, as annotations spell it.
     pub group_kind: String,
+    /// Why it is not known at the version that the class asks for.
+    pub opaque: Option<String>,
 }
 
 impl Template {
@@ -122,6 +150,8 @@ pub struct Blueprint {
     pub infrastructure: Template,
     /// Template of the control plane.
     pub control_plane: Template,
+    /// The contract that the control plane follows; none where nothing tells it.
+    pub contract: Option<Contract>,
     /// Template of the control plane's machines, where it has machines.
     pub machine: Option<Template>,
     /// Classes of machine deployments, by name.
@@ -135,9 +165,12 @@ pub struct Blueprint {
 impl Blueprint {
     /// Reads a class and everything that it refers to.
     pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+        let unknown = RefCell::new(Vec::new());
         let template = |owner: &Value, path: &[&str]| {
             let reference = get(owner, path).unwrap_or(&Value::Null);
-            catalog.template(reference).ok_or_else(|| missing(reference))
+            let template = catalog.template(reference).ok_or_else(|| missing(reference))?;
+            unknown.borrow_mut().extend(template.opaque.clone());
+            Ok(template)
         };
         let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
         let machine_path = ["controlPlane", "machineInfrastructure", "templateRef"];
@@ -159,14 +192,18 @@ impl Blueprint {
         };
         let (definitions, too_deep) = definitions(class);
         let deep = |name| format!("the schema of variable {name:?} nests too deep");
+        let control_plane = template(spec, &["controlPlane", "templateRef"])?;
+        let infrastructure = template(spec, &["infrastructure", "templateRef"])?;
+        let (deployments, pools) = (workers("machineDeployments")?, workers("machinePools")?);
         Ok(Self {
-            infrastructure: template(spec, &["infrastructure", "templateRef"])?,
-            control_plane: template(spec, &["controlPlane", "templateRef"])?,
+            contract: contract(&control_plane, catalog),
+            infrastructure,
+            control_plane,
             machine,
-            deployments: workers("machineDeployments")?,
-            pools: workers("machinePools")?,
+            deployments,
+            pools,
             patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
-            opaque: too_deep.into_iter().map(deep).collect(),
+            opaque: too_deep.into_iter().map(deep).chain(unknown.into_inner()).collect(),
             definitions,
             class: class.clone(),
         })
@@ -175,6 +212,17 @@ impl Blueprint {
     /// The class' name.
     pub fn name(&self) -> &str {
         text(&self.class, &["metadata", "name"])
+    }
+}
+
+/// The contract of what a template of control planes makes.
+fn contract(template: &Template, catalog: &Catalog) -> Option<Contract> {
+    let (group, own) = (group(template.api_version()), version(template.api_version()));
+    let kind = template.kind();
+    let kind = kind.strip_suffix("Template").unwrap_or(kind);
+    match catalog.definition_labels(group, kind) {
+        Some(labels) => Contract::labelled(labels, own),
+        None => Contract::of(group, kind, own),
     }
 }
 

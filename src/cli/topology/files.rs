@@ -122,6 +122,10 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
             told(&unread, &path, notes);
         }
     }
+    for one in objects.refused() {
+        let place = Place { line: one.line, ..Place::file(&*one.file) };
+        one.refused.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
+    }
     Ok(objects)
 }
 

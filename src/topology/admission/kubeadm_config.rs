@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::checks;
+use crate::topology::convert;
 use crate::topology::fault::FieldError;
 use crate::topology::value::{get, list, present, text};
 
@@ -21,6 +22,11 @@ fn config_path(kind: &str) -> Option<&'static [&'static str]> {
 
 /// Errors of the kubeadm config in an object, if it has one.
 pub fn validate(object: &Value) -> Vec<FieldError> {
+    let stored = match convert::to_stored(object) {
+        Ok(stored) => stored,
+        Err(error) => return vec![FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"))],
+    };
+    let object = &stored;
     let kind = text(object, &["kind"]);
     let Some(path) = config_path(kind) else { return Vec::new() };
     let none = Value::Null;

@@ -31,6 +31,7 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
+pub(in crate::topology) use clock::{duration_text, parse_duration};
 pub use error::{Error, ErrorKind};
 
 use budget::Context;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::kubeadm;
 use super::running::with_defaults;
 use crate::topology::admission::kubeadm_config;
+use crate::topology::convert;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, FieldError, Stage};
 use crate::topology::schemas::{apply_faults, schema_faults};
@@ -13,8 +14,11 @@ use crate::topology::value::text;
 /// Why the controller cannot create a desired state; it stops at the first refusal.
 pub fn refused(desired: &Desired) -> Vec<Fault> {
     for (role, object) in desired.objects() {
-        let object = with_defaults(object, None);
-        if let Some(first) = refusals(&object, None).first() {
+        let mut faults = refused_version(object);
+        if faults.is_empty() {
+            faults = refusals(&with_defaults(object, None), None);
+        }
+        if let Some(first) = faults.first() {
             let detail = format!("error reconciling the Cluster topology: {role}: {first}");
             return vec![Fault::controller(Stage::Apply, detail)];
         }
@@ -25,6 +29,22 @@ pub fn refused(desired: &Desired) -> Vec<Fault> {
 /// Why an object that runs cannot be changed.
 pub fn refused_update(object: &Value, running: &Value) -> Vec<Fault> {
     refusals(object, Some(running))
+}
+
+/// Why an object of an old version cannot be written at all.
+pub fn refused_version(object: &Value) -> Vec<Fault> {
+    if !convert::is_old(object) {
+        return Vec::new();
+    }
+    let real = with_real_names(object);
+    let mut faults = apply_faults(&real, Stage::Apply);
+    if faults.is_empty() {
+        faults = schema_faults(&real, Stage::Apply);
+    }
+    if let (true, Err(error)) = (faults.is_empty(), convert::to_stored(&real)) {
+        faults = vec![Fault::controller(Stage::Apply, format!("it cannot be converted to v1beta2: {error}"))];
+    }
+    faults
 }
 
 fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {

@@ -51,7 +51,10 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
             set(&mut next, path, kept);
         }
     }
-    let faults = objects::refused_update(&next, running);
+    let mut faults = objects::refused_version(desired);
+    if faults.is_empty() {
+        faults = objects::refused_update(&next, running);
+    }
     if faults.is_empty() {
         *running = next;
         return true;
@@ -66,7 +69,7 @@ fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass:
         let name = simple(&format!("{cluster}-"), draw);
         if template(current, next, &name) {
             pass.rotated.insert("control-plane.machine-template".to_owned());
-            let contract = Contract::of(text(&desired.control_plane, &["apiVersion"]));
+            let contract = Contract::in_use(&desired.control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
             set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());
