@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::admission::gates::Gates;
 use super::convert;
 use super::desired::contract::Contract;
 use super::fault::{Fault, Stage};
@@ -18,6 +19,8 @@ use super::variables::{Definition, definitions};
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     objects: BTreeMap<(String, String, String), Value>,
+    /// Feature gates of the management cluster in which they are.
+    pub gates: Gates,
 }
 
 impl Catalog {
@@ -26,6 +29,12 @@ impl Catalog {
         let mut catalog = Self::default();
         catalog.apply(objects);
         catalog
+    }
+
+    /// The same in a management cluster with these feature gates.
+    #[must_use]
+    pub fn with_gates(self, gates: Gates) -> Self {
+        Self { gates, ..self }
     }
 
     /// Adds or replaces objects.

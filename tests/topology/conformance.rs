@@ -5,6 +5,7 @@
 use std::io::BufRead;
 
 use serde_json::{Value, json};
+use stackloom::topology::admission::gates::Gates;
 use stackloom::topology::class::Catalog;
 use stackloom::topology::fault::Fault;
 use stackloom::topology::import::Objects;
@@ -47,7 +48,9 @@ fn random_classes_come_out_as_cluster_api_computes_them() {
 #[test]
 fn classes_of_files_come_out_as_cluster_api_computes_them() {
     let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_CLASSES") else {
-        println!("skipped: STACKLOOM_TOPOLOGY_CLASSES names no file of `go run ./cmd/topology -out FILE CASE.yaml…`");
+        println!(
+            "skipped: STACKLOOM_TOPOLOGY_CLASSES names no file of `go run ./cmd/topology -out FILE CASE.yaml…`"
+        );
         return;
     };
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -95,16 +98,20 @@ fn differences(case: &Value) -> Vec<String> {
 }
 
 fn compare(case: &Value, objects: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
-    let settings = Settings::new("v1.14.2").unwrap();
+    let external = objects.iter().flat_map(|class| class["spec"]["patches"].as_array()).flatten();
+    let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
+    let gates = Gates { runtime_sdk, ..Gates::default() };
+    let settings = Settings { gates, ..Settings::new("v1.14.2").unwrap() };
     let mut faults = refused;
     if faults.is_empty() {
-        faults = create::apply_classes(objects, &Catalog::default(), &[]);
+        faults = create::apply_classes(objects, &Catalog::default().with_gates(gates), &[]);
     }
     let mut outcome = json!({});
     let mut opaque = Vec::new();
     // Where runtime extensions have the last word, upstream judged the class alone.
     if faults.is_empty() && case["outcome"]["external"] != json!(true) {
-        let created = create::create(cluster, &Catalog::new(objects.iter().cloned()), &settings);
+        let created =
+            create::create(cluster, &Catalog::new(objects.iter().cloned()).with_gates(gates), &settings);
         faults = created.faults;
         opaque = created.opaque;
         if let Some(cluster) = created.cluster {

@@ -33,7 +33,10 @@ pub(super) fn with_strategy<'a>(fields: Fields<'a>, old: &Value) -> Fields<'a> {
     fields
         .put(&["rollout", "strategy", "type"], Some(json!(kind)))
         .put(&[&update[..], &["maxSurge"]].concat(), at(&["strategy", "rollingUpdate", "maxSurge"]))
-        .put(&[&update[..], &["maxUnavailable"]].concat(), at(&["strategy", "rollingUpdate", "maxUnavailable"]))
+        .put(
+            &[&update[..], &["maxUnavailable"]].concat(),
+            at(&["strategy", "rollingUpdate", "maxUnavailable"]),
+        )
         .put(&["deletion", "order"], at(&["strategy", "rollingUpdate", "deletePolicy"]))
         .put(&["healthCheck", "remediation", "maxInFlight"], at(&["strategy", "remediation", "maxInFlight"]))
 }

@@ -75,7 +75,15 @@ pub(super) fn config(old: &Value) -> Result<Value, String> {
         .part(&["joinConfiguration"], &["joinConfiguration"], join_configuration)?
         .each(&["files"], &["files"], |old| {
             Ok(Fields::of(old)
-                .keep(&["path", "owner", "permissions", "encoding", "content", "contentFrom", "contentFormat"])
+                .keep(&[
+                    "path",
+                    "owner",
+                    "permissions",
+                    "encoding",
+                    "content",
+                    "contentFrom",
+                    "contentFormat",
+                ])
                 .keep_true(&["append"])
                 .done())
         })?

@@ -69,7 +69,15 @@ fn config(stored: &Value) -> Converted {
         .keep(&["verbosity", "users", "ignition"])
         .each(&["files"], &["files"], |file| {
             Ok(Fields::of(file)
-                .keep(&["path", "owner", "permissions", "encoding", "content", "contentFrom", "contentFormat"])
+                .keep(&[
+                    "path",
+                    "owner",
+                    "permissions",
+                    "encoding",
+                    "content",
+                    "contentFrom",
+                    "contentFormat",
+                ])
                 .keep_true(&["append"])
                 .done())
         })?
@@ -162,7 +170,8 @@ fn init_configuration(stored: &Value) -> Converted {
         copy(stored, &[name], &mut old, &[name]);
     }
     let tokens = list(stored, &["bootstrapTokens"]).iter().map(|token| {
-        let mut made = Fields::of(token).keep(&["token", "description", "expires", "usages", "groups"]).done();
+        let mut made =
+            Fields::of(token).keep(&["token", "description", "expires", "usages", "groups"]).done();
         moved_duration(token, &["ttlSeconds"], &mut made, &["ttl"]);
         made
     });

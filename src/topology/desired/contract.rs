@@ -63,7 +63,8 @@ impl Contract {
 
     /// The contract of a version, as the labels of a `CustomResourceDefinition` tell it.
     pub fn labelled(labels: &Value, version: &str) -> Option<Self> {
-        let contracts = [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
+        let contracts =
+            [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
         let labels = map(labels, &[])?;
         let serves = |label: &str| {
             let versions = labels.get(label).and_then(Value::as_str).unwrap_or_default();

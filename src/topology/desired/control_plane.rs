@@ -67,7 +67,8 @@ pub fn unknown_contract(input: &Input<'_>) -> Option<String> {
     let class = get(&blueprint.class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
     let topology = get(input.topology(), &["controlPlane"]).unwrap_or(&Value::Null);
     let set = |field| present(class, &[field]).or_else(|| present(topology, &[field])).is_some();
-    let matters = blueprint.machine.is_some() || ["deletion", "readinessGates", "taints"].into_iter().any(set);
+    let matters =
+        blueprint.machine.is_some() || ["deletion", "readinessGates", "taints"].into_iter().any(set);
     (blueprint.contract.is_none() && matters).then(|| {
         format!(
             "nothing tells the contract that {} of {} follows: give its CustomResourceDefinition, too",
@@ -123,7 +124,9 @@ fn set_settings(made: &mut Value, topology: &Value, class: &Value, contract: Con
         let Some(seconds) = either(&["deletion", name]) else { continue };
         let value = match contract {
             Contract::V1Beta2 => seconds.clone(),
-            Contract::V1Beta1 => json!(duration_text(seconds.as_i64().unwrap_or_default().saturating_mul(1_000_000_000))),
+            Contract::V1Beta1 => {
+                json!(duration_text(seconds.as_i64().unwrap_or_default().saturating_mul(1_000_000_000)))
+            }
         };
         set(made, path, value);
     }

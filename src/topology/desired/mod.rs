@@ -72,5 +72,7 @@ pub fn generate(input: &Input<'_>) -> Result<Generated, Fault> {
     let mut opaque = engine::apply(input.blueprint, &mut desired, input.version).map_err(failed)?;
     let unknown = control_plane::unknown_contract(input);
     opaque.extend(unknown.map(|reason| Opaque { role: "control-plane".to_owned(), reason }));
+    let class = input.blueprint.opaque.iter().cloned();
+    opaque.extend(class.map(|reason| Opaque { role: "cluster".to_owned(), reason }));
     Ok(Generated { desired, opaque, tracker })
 }

@@ -9,7 +9,7 @@ mod applied;
 use serde_json::Value;
 
 use super::convert;
-use super::fault::{Fault, Stage};
+use super::fault::{By, Fault, FieldError, Stage};
 use super::gotemplate::yaml;
 use super::schemas::{apply_faults, schema_faults};
 use super::value::{get, group, list, present, remove, text, version};
@@ -294,8 +294,9 @@ fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
     match convert::to_stored(&object) {
         Ok(converted) => (converted, applied, Vec::new()),
         Err(error) => {
-            let detail = format!("it cannot be converted to v1beta2: {error}");
-            (object, applied, vec![Fault::controller(stage, detail)])
+            let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
+            let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
+            (object, applied, Fault::of(stage, By::WebhookValidate, &name, vec![error]))
         }
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::kubeadm;
 use super::running::with_defaults;
+use crate::topology::admission::gates::Gates;
 use crate::topology::admission::kubeadm_config;
 use crate::topology::convert;
 use crate::topology::desired::state::Desired;
@@ -12,11 +13,11 @@ use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::text;
 
 /// Why the controller cannot create a desired state; it stops at the first refusal.
-pub fn refused(desired: &Desired) -> Vec<Fault> {
+pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     for (role, object) in desired.objects() {
         let mut faults = refused_version(object);
         if faults.is_empty() {
-            faults = refusals(&with_defaults(object, None), None);
+            faults = refusals(&with_defaults(object, None), None, gates);
         }
         if let Some(first) = faults.first() {
             let detail = format!("error reconciling the Cluster topology: {role}: {first}");
@@ -27,8 +28,8 @@ pub fn refused(desired: &Desired) -> Vec<Fault> {
 }
 
 /// Why an object that runs cannot be changed.
-pub fn refused_update(object: &Value, running: &Value) -> Vec<Fault> {
-    refusals(object, Some(running))
+pub fn refused_update(object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
+    refusals(object, Some(running), gates)
 }
 
 /// Why an object of an old version cannot be written at all.
@@ -47,7 +48,7 @@ pub fn refused_version(object: &Value) -> Vec<Fault> {
     faults
 }
 
-fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {
+fn refusals(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
     let real = with_real_names(object);
     let mut faults = apply_faults(&real, Stage::Apply);
     if faults.is_empty() {
@@ -59,7 +60,7 @@ fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {
             "KubeadmControlPlane" => kubeadm::validate(object, running),
             _ => Vec::new(),
         };
-        errors.extend(kubeadm_config::validate(object));
+        errors.extend(kubeadm_config::validate(object, gates));
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
         faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
     }

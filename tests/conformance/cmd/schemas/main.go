@@ -8,18 +8,14 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"stackloom.dev/conformance/internal/module"
 )
-
-const module = "sigs.k8s.io/cluster-api"
-
-// folders hold the CustomResourceDefinitions in the module.
-var folders = []string{"core", "bootstrap/kubeadm", "controlplane/kubeadm"}
 
 // kinds are those that the library judges when they are written.
 var kinds = []string{"Cluster", "ClusterClass", "KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane",
@@ -62,23 +58,23 @@ func run(file, version string, write bool) error {
 		return err
 	}
 	if !bytes.Equal(there, derived) {
-		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -version %s -file %s -write` and look at the difference", file, module, version, file)
+		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -version %s -file %s -write` and look at the difference", file, module.Name, version, file)
 	}
-	fmt.Printf("%s: as in %s\n", filepath.Base(file), module)
+	fmt.Printf("%s: as in %s\n", filepath.Base(file), module.Name)
 	return nil
 }
 
 // derive gives the file: an object with a line for each kind, its keys in order.
 func derive(version string) ([]byte, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	folders, err := module.Definitions()
 	if err != nil {
-		return nil, fmt.Errorf("where is %s? %w", module, err)
+		return nil, err
 	}
 	found := map[string]kind{}
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), folder, "config", "crd", "bases", "*.yaml"))
+		files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("%s of %s holds no CustomResourceDefinition", folder, module)
+			return nil, fmt.Errorf("%s holds no CustomResourceDefinition", folder)
 		}
 		for _, name := range files {
 			if err := read(name, version, found); err != nil {
@@ -94,7 +90,7 @@ func derive(version string) ([]byte, error) {
 	for _, name := range wanted {
 		k, ok := found[name]
 		if !ok {
-			return nil, fmt.Errorf("%s has no %s in %s", module, name, version)
+			return nil, fmt.Errorf("%s has no %s in %s", module.Name, name, version)
 		}
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)

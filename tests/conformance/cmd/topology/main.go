@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"stackloom.dev/conformance/internal/files"
+	"stackloom.dev/conformance/internal/module"
 	"stackloom.dev/conformance/internal/oracle"
 	"stackloom.dev/conformance/internal/random"
 	"stackloom.dev/conformance/internal/schemas"
@@ -40,9 +41,9 @@ func main() {
 	count := flags.Uint64("count", 300, "how many cases")
 	out := flags.String("out", "", "`file` to write, one case per line")
 	gates := flags.String("feature-gates", "ClusterTopology=true,MachinePool=true", "Cluster API's `gates`")
-	crds := flags.String("crds", "", "`folder` of CustomResourceDefinitions for files: Cluster API's own, and those of control planes")
+	crds := flags.String("crds", "", "`folder` of more CustomResourceDefinitions than Cluster API's own, for files: those of control planes")
 	if err := flags.Parse(os.Args[1:]); err != nil || *out == "" {
-		fmt.Fprintln(os.Stderr, "usage: topology -out FILE [-feature-gates GATES] [-seed N] [-count N] | -crds DIR CASE.yaml…")
+		fmt.Fprintln(os.Stderr, "usage: topology -out FILE [-feature-gates GATES] [-seed N] [-count N] | [-crds DIR] CASE.yaml…")
 		os.Exit(2)
 	}
 	err := feature.MutableGates.Set(*gates)
@@ -97,7 +98,14 @@ func run(seed, count uint64, out string) error {
 
 // read judges the Clusters of files. A file that cannot be judged is told, and the others go on.
 func read(names []string, crds, out string) error {
-	catalog, err := schemas.Load(crds)
+	folders, err := module.Definitions()
+	if err != nil {
+		return err
+	}
+	if crds != "" {
+		folders = append(folders, crds)
+	}
+	catalog, err := schemas.Load(folders...)
 	if err != nil {
 		return err
 	}

@@ -55,20 +55,22 @@ type validator struct {
 	namespaced bool
 }
 
-// Load reads every CustomResourceDefinition below a folder.
-func Load(folder string) (*Catalog, error) {
+// Load reads every CustomResourceDefinition below folders.
+func Load(folders ...string) (*Catalog, error) {
 	c := &Catalog{definitions: map[apischema.GroupVersionKind]definition{}, compiled: map[apischema.GroupVersionKind]*validator{}, labels: map[string]map[string]string{}}
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(name) != ".yaml" {
-			return err
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(name) != ".yaml" {
+				return err
+			}
+			return c.add(name)
+		})
+		if err != nil {
+			return nil, err
 		}
-		return c.add(name)
-	})
-	if err != nil {
-		return nil, err
 	}
 	if len(c.definitions) == 0 {
-		return nil, fmt.Errorf("%s holds no CustomResourceDefinition", folder)
+		return nil, fmt.Errorf("%s: no CustomResourceDefinition", strings.Join(folders, ", "))
 	}
 	return c, nil
 }
