@@ -254,7 +254,7 @@ fn fingerprint(input: &Input, notes: &Notes) -> Fingerprint {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text);
     };
-    for source in input.sources.iter() {
+    for source in input.sources.iter().chain(input.beside.iter()) {
         add(&source.path);
         add(&source.text);
     }

@@ -11,6 +11,7 @@ mod control_plane;
 pub mod lints;
 mod object;
 mod plaintext_secret;
+mod unencrypted_secret;
 mod unlisted;
 mod variable_value;
 
@@ -51,7 +52,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 9] = [
+pub static RULES: [&Rule; 10] = [
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
@@ -59,6 +60,7 @@ pub static RULES: [&Rule; 9] = [
     &control_plane::RULE,
     &object::RULE,
     &plaintext_secret::RULE,
+    &unencrypted_secret::RULE,
     &unlisted::RULE,
     &variable_value::RULE,
 ];

@@ -1,4 +1,4 @@
-//! Secrets in plain sight.
+//! Secrets in plain sight, in what the tree holds. `unencrypted-secret` looks at what lies beside it.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// An annotation of the Cluster, with the reason: what looks like a secret is none.
-const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
+pub(super) const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     let allowed = drawn.objects.iter().any(|object| {
@@ -32,38 +32,47 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for (source, object) in
         drawn_objects.chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
     {
-        let is_secret = object.get("kind").and_then(Node::as_str) == Some("Secret");
-        let encrypted = object.get("sops").is_some();
-        let filled =
-            |key| object.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty());
-        if is_secret && !encrypted && (filled("data") || filled("stringData")) {
-            report(source, object, "a Secret with its content", finder);
+        for (node, what) in secrets(object) {
+            report(source, node, what, finder);
         }
-        walk(source, "", object, finder);
     }
 }
 
-fn walk(source: &str, key: &str, node: &Node, finder: &mut Finder<'_>) {
+/// What in an object is a secret in plain sight, or looks like one.
+pub(super) fn secrets(object: &Node) -> Vec<(&Node, &'static str)> {
+    let mut found = Vec::new();
+    let is_secret = object.get("kind").and_then(Node::as_str) == Some("Secret");
+    let encrypted = object.get("sops").is_some();
+    let filled =
+        |key| object.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty());
+    if is_secret && !encrypted && (filled("data") || filled("stringData")) {
+        found.push((object, "a Secret with its content"));
+    }
+    walk("", object, &mut found);
+    found
+}
+
+fn walk<'a>(key: &str, node: &'a Node, found: &mut Vec<(&'a Node, &'static str)>) {
     let number = node.as_int().map(|number| number.to_string());
     if let Some(what) = node.as_str().or(number.as_deref()).and_then(|text| looks_like(key, text)) {
-        report(source, node, what, finder);
+        found.push((node, what));
     }
     // In an ExternalSecret `secretKey` names a key, and what is beside it says where the secret comes from.
     let reference = node.get("remoteRef").is_some();
     for entry in node.as_mapping().into_iter().flat_map(Mapping::iter) {
         if !(reference && &*entry.key.name == "secretKey") {
-            walk(source, &entry.key.name, &entry.value, finder);
+            walk(&entry.key.name, &entry.value, found);
         }
     }
     for item in node.as_sequence().into_iter().flatten() {
-        walk(source, key, item, finder);
+        walk(key, item, found);
         // A variable or an environment entry: its name says what its value is.
         let (Some(name), Some(value)) = (item.get("name").and_then(Node::as_str), item.get("value")) else {
             continue;
         };
         let number = value.as_int().map(|number| number.to_string());
         if value.as_str().or(number.as_deref()).is_some_and(|text| is_credential(name, text)) {
-            report(source, value, "a credential", finder);
+            found.push((value, "a credential"));
         }
     }
 }

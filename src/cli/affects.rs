@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
+use super::{Done, Exit, Global, Printer, or_exit, printer::counted, progress::Progress};
 use crate::{
     explain::{Fleet, Reaches},
     io::disk::Workspace,
@@ -37,14 +37,10 @@ pub(super) fn place(text: &str) -> (String, Option<usize>) {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let fleet = match Fleet::read(&world, &mut notes) {
+    let read = Fleet::read(&world, &mut notes);
+    let fleet = match or_exit(read, printer, &notes)? {
         Ok(fleet) => fleet,
-        Err(failure) => {
-            let exit = input_or_world(failure)?;
-            printer.notes(&notes);
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
-        }
+        Err(exit) => return Ok(exit),
     };
     let (file, line) = place(&args.source);
     if !check(&fleet, &file, line, &mut notes) {

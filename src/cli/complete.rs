@@ -11,10 +11,11 @@ use std::{
 };
 
 use clap::{Command, CommandFactory as _, ValueHint};
-use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, CompletionCandidate, PathCompleter};
 
 use super::Args;
 use crate::{
+    explain::Fleet,
     io::disk::Workspace,
     note::Notes,
     world::{Input, World as _, is_head_release},
@@ -56,8 +57,12 @@ fn with_values(command: Command) -> Command {
     let value = |arg: clap::Arg| {
         let name = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
         let Some(name) = name else { return arg };
-        if name == "DIR" {
-            return arg.value_hint(ValueHint::DirPath);
+        match name.as_str() {
+            "DIR" => return arg.value_hint(ValueHint::DirPath),
+            "FILE" => return arg.value_hint(ValueHint::FilePath),
+            "FILE[:LINE]" => return arg.add(ArgValueCompleter::new(sources())),
+            "PATH" => return arg.add(ArgValueCandidates::new(values)),
+            _ => {}
         }
         match name.split('|').find_map(|part| VALUES.iter().find(|(value, _)| *value == part)) {
             Some((_, names)) => arg.add(ArgValueCandidates::new(|| candidates(*names))),
@@ -67,6 +72,11 @@ fn with_values(command: Command) -> Command {
     command.mut_args(value).mut_subcommands(with_values)
 }
 
+/// Files below the fleet's root.
+fn sources() -> PathCompleter {
+    PathCompleter::file().current_dir(directory(std::env::args_os()))
+}
+
 fn candidates(names: Names) -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let read = || Workspace::open(&folder)?.read(&mut Notes::new());
@@ -74,6 +84,20 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
         |_| Vec::new(),
         |input| names(&input).into_iter().map(CompletionCandidate::new).collect(),
     )
+}
+
+/// The values of the cluster that the line names before.
+fn values() -> Vec<CompletionCandidate> {
+    let folder = directory(std::env::args_os());
+    let fleet = || Fleet::read(&Workspace::open(&folder).ok()?, &mut Notes::new()).ok();
+    let Some(fleet) = fleet() else { return Vec::new() };
+    let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let named = words.iter().find_map(|word| match fleet.clusters_called(word).as_slice() {
+        [plan] => Some(*plan),
+        _ => None,
+    });
+    let said = named.map(|plan| fleet.values(plan, &mut Notes::new())).unwrap_or_default();
+    said.into_iter().map(|said| CompletionCandidate::new(said.path)).collect()
 }
 
 /// The folder that `-C` names on the line that is being written.

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, or_exit};
 use crate::{
     explain::{Explained, Fleet, Role, Said, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
+    plan::ClusterPlan,
     yaml::to_json,
 };
 
@@ -36,14 +37,10 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let fleet = match Fleet::read(&world, &mut notes) {
+    let read = Fleet::read(&world, &mut notes);
+    let fleet = match or_exit(read, printer, &notes)? {
         Ok(fleet) => fleet,
-        Err(failure) => {
-            let exit = input_or_world(failure)?;
-            printer.notes(&notes);
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
-        }
+        Err(exit) => return Ok(exit),
     };
     let (path, line) = super::affects::place(&args.of);
     let answer = if path.starts_with("generated/") {
@@ -141,18 +138,7 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     };
     let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
     if said.is_empty() {
-        let path = args.path.as_deref().unwrap_or_default();
-        let note = notes.error("no-value", None, format!("the cluster `{name}` has no value `{path}`"));
-        let all = fleet.values(plan, &mut Notes::new());
-        let last = path.rsplit(['.', '[']).next().unwrap_or(path).trim_end_matches(']');
-        let same = all.iter().find(|said| said.path.ends_with(last) && !last.is_empty());
-        let known = same
-            .map(|said| said.path.as_str())
-            .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
-        match known {
-            Some(known) => note.hint(format!("did you mean `{known}`?")),
-            None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
-        };
+        no_value(fleet, plan, args, notes);
         return None;
     }
     printer.result(&match said.as_slice() {
@@ -165,6 +151,34 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
         .iter()
         .map(|said| json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources }));
     Some(json!({ "cluster": name, "values": values.collect::<Vec<_>>() }))
+}
+
+/// Says that there is no such value: the class may know it all the same, or something like it is there.
+fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
+    let name = format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
+    let path = args.path.as_deref().unwrap_or_default();
+    let declared = fleet.unset_variable(plan, path, &mut Notes::new());
+    if let Some(source) = declared.first() {
+        notes
+            .error(
+                "no-value",
+                None,
+                format!("the cluster `{name}` does not set `{path}`, and the class has no default"),
+            )
+            .hint(format!("the class declares it: {}:{}", source.file, source.line));
+        return;
+    }
+    let note = notes.error("no-value", None, format!("the cluster `{name}` has no value `{path}`"));
+    let all = fleet.values(plan, &mut Notes::new());
+    let last = path.rsplit(['.', '[']).next().unwrap_or(path).trim_end_matches(']');
+    let same = all.iter().find(|said| said.path.ends_with(last) && !last.is_empty());
+    let known = same
+        .map(|said| said.path.as_str())
+        .or_else(|| crate::definition::closest(path, all.iter().map(|said| said.path.as_str())));
+    match known {
+        Some(known) => note.hint(format!("did you mean `{known}`?")),
+        None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
+    };
 }
 
 fn no_cluster(fleet: &Fleet, name: &str, notes: &mut Notes) {

@@ -95,8 +95,10 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
         }
         (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
-        (false, _, Some(commit)) => format!("{summary}; committed as {}", &commit[..commit.len().min(12)]),
-        (false, _, None) if args.commit => format!("{summary}; nothing to commit"),
+        (false, _, Some(commit)) => {
+            format!("{summary}{}; committed as {}", repaired(changes), &commit[..commit.len().min(12)])
+        }
+        (false, _, None) if args.commit => format!("{summary}{}; nothing to commit", repaired(changes)),
         (false, ..) => summary,
     };
     printer.result(&outcome);
@@ -128,6 +130,14 @@ fn files(changes: &Changes) -> String {
     )
 }
 
+/// What was put right in the work tree, beside what the commit changes.
+fn repaired(changes: &Changes) -> String {
+    match changes.repaired.len() {
+        0 => String::new(),
+        count => format!("; {} put back as committed", counted(count, "file")),
+    }
+}
+
 /// What a machine is told of a run.
 pub(super) fn document(generation: &Generation) -> Json {
     let changes = &generation.changes;
@@ -140,6 +150,7 @@ pub(super) fn document(generation: &Generation) -> Json {
             "changed": changes.count(FileChange::Changed),
             "removed": changes.count(FileChange::Removed),
             "unchanged": changes.count(FileChange::Unchanged),
+            "repaired": changes.repaired.len(),
         },
         "files": files,
         "commit": changes.commit,

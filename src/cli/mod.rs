@@ -28,7 +28,10 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use printer::Printer;
 
-use crate::{generate::Failure, note::Fault};
+use crate::{
+    generate::Failure,
+    note::{Fault, Notes},
+};
 
 /// Weave stack and cluster definitions into one GitOps tree for Cluster API
 ///
@@ -192,6 +195,18 @@ fn run(args: &Args) -> Exit {
 
 /// The result of a command that may have found the world at fault.
 type Done = Result<Exit, Fault>;
+
+/// What was made; else the exit code, once the faults of the input are told.
+fn or_exit<T>(made: Result<T, Failure>, printer: &Printer, notes: &Notes) -> Result<Result<T, Exit>, Fault> {
+    let failure = match made {
+        Ok(made) => return Ok(Ok(made)),
+        Err(failure) => failure,
+    };
+    printer.notes(notes);
+    let exit = input_or_world(failure)?;
+    printer.document(exit, notes, serde_json::json!({}));
+    Ok(Err(exit))
+}
 
 /// Faults of the input have been noted; those of the world are handed on.
 fn input_or_world(failure: Failure) -> Done {

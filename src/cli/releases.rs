@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::counted};
+use super::{Done, Exit, Global, Printer, or_exit, printer::counted};
 use crate::{
     definition::{Channel, Maturity},
     generate,
@@ -28,14 +28,10 @@ pub(super) struct Args {}
 pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let catalogue = match generate::catalogue(&world, &mut notes) {
+    let read = generate::catalogue(&world, &mut notes);
+    let catalogue = match or_exit(read, printer, &notes)? {
         Ok(catalogue) => catalogue,
-        Err(failure) => {
-            printer.notes(&notes);
-            let exit = input_or_world(failure)?;
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
-        }
+        Err(exit) => return Ok(exit),
     };
     let git = FromGit::read(&world, &catalogue)?;
     printer.notes(&notes);

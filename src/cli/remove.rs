@@ -201,6 +201,7 @@ impl World for Edited<'_> {
         Ok(Input {
             sources: Sources::new(files),
             companions,
+            beside: self.input.beside.clone(),
             folder: self.input.folder.clone(),
             recorded: self.input.recorded.clone(),
         })

@@ -285,7 +285,8 @@ impl Field<'_, '_> {
         let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
         let template = plan.frozen.values.iter().map(|template| {
             let source = template.template.source();
-            Source::lines(Role::Template, "", source, 1, 1)
+            let line = first_line(&source.text);
+            Source::lines(Role::Template, "", source, line, line)
         });
         Some(template.chain(own).collect())
     }
@@ -399,4 +400,14 @@ pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
         source.is_some_and(|source| source.name() == chart || source.repository_name() == chart)
     };
     addons.iter().filter(uses).map(|addon| addon.frozen.addon.name.as_str()).collect()
+}
+
+/// The first line that says something: comments and blank lines do not, statements do.
+fn first_line(text: &str) -> usize {
+    let says = |line: &str| {
+        let line = line.trim();
+        let comment = line.starts_with('#') && !line.starts_with("#%");
+        !(line.is_empty() || comment || line == "---")
+    };
+    text.lines().position(says).map_or(1, |at| at + 1)
 }

@@ -60,6 +60,19 @@ impl Fleet {
         Vec::new()
     }
 
+    /// Where the class declares the variable that a path speaks of, if the cluster does not set it and it has no default.
+    pub fn unset_variable(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<Source> {
+        let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
+        let path = parse(path.strip_prefix("spec.").unwrap_or(path));
+        let names = path.names();
+        let ["variables", name, ..] = names.as_slice() else { return Vec::new() };
+        if !plan.variables.iter().any(|(declared, value)| declared == name && value.is_none()) {
+            return Vec::new();
+        }
+        let resolver = Resolver { scope: &values.scope, recorder: &values.recorder, addon: None };
+        resolver.declared(name, &Path::of(&["spec", "variables", name]))
+    }
+
     fn values_of<'a>(&'a self, plan: &ClusterPlan, notes: &mut Notes) -> Option<Values<'a>> {
         // The plan's own, which lives as long as the fleet.
         let same = |other: &&ClusterPlan| other.cluster.file == plan.cluster.file;
@@ -148,7 +161,8 @@ impl Values<'_> {
             let segment = match (segment, &node.value) {
                 (Segment::Key(name), Value::Sequence(items)) => {
                     let named = |item: &Node| item.get("name").and_then(Node::as_str) == Some(name);
-                    Segment::Item(items.iter().position(named)?)
+                    let by_name = items.iter().position(named);
+                    Segment::Item(by_name.or_else(|| name.parse().ok())?)
                 }
                 (segment, _) => segment.clone(),
             };

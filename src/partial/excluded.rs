@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Left;
+use super::{Left, within};
 use crate::{definition::Identity, world::Input, yaml::Sources};
 
 /// What is left out of a run.
@@ -79,6 +79,7 @@ impl Excluded {
         Input {
             sources: Sources::new(files),
             companions,
+            beside: input.beside.clone(),
             folder: input.folder.clone(),
             recorded: input.recorded.clone(),
         }
@@ -108,6 +109,20 @@ impl Excluded {
     pub fn left(&self) -> Vec<Left> {
         let left = self.files.iter().map(|(file, why)| Left { file: file.clone(), why: why.clone() });
         left.collect()
+    }
+
+    /// Takes what is left out at a path, or in a file of a cluster's name, for what the run is about; whether there is any.
+    pub(super) fn mean(&mut self, only: &str) -> bool {
+        let name = only.rsplit('/').next().unwrap_or(only);
+        let of_name = |file: &str| {
+            let last = file.rsplit('/').next().unwrap_or(file);
+            last.rsplit_once('.').is_some_and(|(stem, _)| stem == name)
+        };
+        let files = self.files.keys();
+        let meant: Vec<_> = files.filter(|file| within(file, only) || of_name(file)).cloned().collect();
+        let any = !meant.is_empty();
+        self.meant.extend(meant);
+        any
     }
 
     /// Whether a definition is one that the run is about.

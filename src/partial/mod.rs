@@ -16,6 +16,9 @@ use crate::{
 
 pub use excluded::Excluded;
 
+/// The code of a message on an `--only` that nothing answers to.
+const UNKNOWN: &str = "unknown-cluster";
+
 /// Which part of the tree a run makes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -75,18 +78,28 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
     // What is at fault may be what is asked for: that is told first.
     let unsound = notes.errors() > 0;
     for only in scope.only.iter().filter(|_| !unsound) {
-        let broken = || excluded.left().iter().any(|left| within(&left.file, only));
-        if !all.iter().any(|identity| names(only, identity)) && !broken() {
-            let note = notes.error("unknown-cluster", None, format!("`--only {only}` names no cluster"));
-            let short = |identity: &Identity| identity.name.rsplit('/').next().unwrap_or_default().to_owned();
-            let known: Vec<_> = all.iter().map(short).collect();
-            match closest(only, known.iter().map(String::as_str)) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("give a cluster's name, its definition, or a folder below `clusters`"),
-            };
+        if !all.iter().any(|identity| names(only, identity)) && !excluded.mean(only) {
+            unknown(only, &all, excluded, notes);
         }
     }
     definitions.clusters.retain(|layer| meant.contains(&*layer.source.path));
+}
+
+fn unknown(only: &str, all: &[Identity], excluded: &Excluded, notes: &mut Notes) {
+    let note = notes.error(UNKNOWN, None, format!("`--only {only}` names no cluster"));
+    let known = all.iter().map(|identity| identity.name.rsplit('/').next().unwrap_or_default());
+    match closest(only, known) {
+        Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+        None => note.hint("give a cluster's name, its definition, or a folder below `clusters`"),
+    };
+    let left = excluded.left();
+    if let Some(first) = left.first() {
+        let more = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+        note.hint(format!(
+            "`{}`{more} is left out for a fault of its own: `stackloom check` says which",
+            first.file
+        ));
+    }
 }
 
 /// A definition whose part is at fault once it is drawn, and why.
@@ -119,11 +132,12 @@ pub fn settle<T>(
         let left: Vec<_> = excluded.left().into_iter().filter(|left| concerns(&left.file)).collect();
         let fails = !sound || !left.is_empty() && !scope.keep_going;
         let silent = !fails && left.is_empty() && !scope.only.is_empty();
+        // Where the run ends without a tree, what is asked for may be what could not be read.
+        let known = sound || told.iter().any(|note| note.code == UNKNOWN && note.place.is_none());
         for note in told.iter() {
             let place = note.place.as_ref().map_or("", |place| &place.file);
             let other = place.starts_with("clusters/") && !place.contains("/_defaults.") && !concerns(place);
-            // Where the run ends without a tree, what is asked for may be what could not be read.
-            let beside = sound && other;
+            let beside = known && other;
             if note.severity == Severity::Warning || !silent && !beside {
                 notes.push(note.clone());
             }

@@ -21,7 +21,9 @@ pub use variables::complete;
 
 use crate::{
     definition::Model,
-    model::{Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef, StackId},
+    model::{
+        Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef, RemovalStep, StackId,
+    },
     note::{Halted, Notes},
     release::{Release, Releases},
     world::{Input, Record},
@@ -78,6 +80,8 @@ pub struct ClusterPlan {
     pub cluster: Cluster,
     /// The fleet's name, for templates.
     pub fleet: Label,
+    /// Where it stands between its first day and its last.
+    pub phase: Phase,
     /// What it is made from.
     pub release: Arc<Release>,
     /// Every variable that its class declares: its value, or nothing.
@@ -86,6 +90,36 @@ pub struct ClusterPlan {
     pub addons: Vec<AddonPlan>,
     /// The names of the engine's objects.
     pub names: ClusterNames,
+}
+
+/// Where a cluster stands between its first day and its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// It runs.
+    Running,
+    /// It runs, and Cluster API lets it be.
+    Suspended,
+    /// It runs, and what would keep it from going is off.
+    Detached,
+    /// Its Cluster object is gone, and its infrastructure goes; what Cluster API needs for that is still there.
+    Deleted,
+}
+
+impl Phase {
+    fn of(cluster: &Cluster) -> Self {
+        match cluster.removal.as_ref().map(|removal| removal.step) {
+            Some(RemovalStep::Detach) => Self::Detached,
+            Some(RemovalStep::Delete) => Self::Deleted,
+            None if cluster.suspend.is_some() => Self::Suspended,
+            None => Self::Running,
+        }
+    }
+
+    /// Whether it is on its way out: the engine deletes what it applied of it, and nothing may hold it back, for it may
+    /// be a cluster that never came up, of a release that never will.
+    pub fn leaves(self) -> bool {
+        matches!(self, Self::Detached | Self::Deleted)
+    }
 }
 
 /// Plans every part.
@@ -230,6 +264,7 @@ fn plan_cluster(
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {
+        phase: Phase::of(&cluster),
         cluster,
         fleet: fleet.name.clone(),
         release,

@@ -3,9 +3,9 @@
 use super::{Drawn, Target, context, management_folder};
 use crate::{
     definition::merge_raw,
-    model::{Network, NodePool, PoolKind, RemovalStep, Size},
+    model::{Network, NodePool, PoolKind, Size},
     note::Notes,
-    plan::ClusterPlan,
+    plan::{ClusterPlan, Phase},
     tree::TreePath,
     yaml::{Mapping, Node},
 };
@@ -26,8 +26,7 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
-    let removal = plan.cluster.removal.as_ref();
-    if removal.is_none_or(|removal| removal.step != RemovalStep::Delete) {
+    if plan.phase != Phase::Deleted {
         drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
     }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());

@@ -169,12 +169,12 @@ impl Expression {
             Some(start..start + path.len())
         });
         let Some(range) = told.or_else(|| self.first_undefined(scope)) else {
-            return Failure {
+            return self.missing_entry(scope).unwrap_or_else(|| Failure {
                 code: "undefined-name",
                 message: format!("`{}` is undefined", self.text),
                 hint: Some("give it a value for this case: `… if … else …`, or `default(…)`".to_owned()),
                 range: self.range(),
-            };
+            });
         };
         let path = &self.text[range.clone()];
         Failure {
@@ -205,12 +205,50 @@ impl Expression {
         None
     }
 
+    /// The first entry of a list, as `images[0]`, that is asked for and not there.
+    fn missing_entry(&self, scope: &Scope) -> Option<Failure> {
+        let words = tokens(&self.text);
+        words.iter().enumerate().filter(|(_, word)| word.text(&self.text) == "[").find_map(|(at, open)| {
+            let in_path = |word: &&Token| word.kind == Kind::Word || word.text(&self.text) == ".";
+            let start = words[..at].iter().rev().take_while(in_path).last()?.range.start;
+            let end = words[at..].iter().find(|word| word.kind == Kind::Close)?.range.end;
+            let entry = &self.text[start..end];
+            self.look_up(entry, scope).filter(Any::is_undefined)?;
+            Some(Failure {
+                code: "undefined-name",
+                message: format!("`{entry}` is undefined"),
+                hint: Some(self.entry_hint(&self.text[start..open.range.start], scope)?),
+                range: self.offset + start..self.offset + end,
+            })
+        })
+    }
+
+    /// What to do about a list that has no such entry.
+    fn entry_hint(&self, list: &str, scope: &Scope) -> Option<String> {
+        let value = self.look_up(list, scope)?;
+        if value.kind() != minijinja::value::ValueKind::Seq {
+            return None;
+        }
+        Some(match (list, value.len()?) {
+            ("images", 0) => {
+                "node-images.yaml has none for this Kubernetes version: add one, or ask first, `#% if images`"
+                    .to_owned()
+            }
+            (_, 0) => format!("`{list}` is empty here: ask first, `#% if {list}`"),
+            (_, 1) => format!("`{list}` has 1 entry here; they are counted from 0"),
+            (_, length) => format!("`{list}` has {length} entries here; they are counted from 0"),
+        })
+    }
+
     fn look_up(&self, path: &str, scope: &Scope) -> Option<Any> {
         environment(self.level)?.compile_expression(path).ok()?.eval(scope.value()).ok()
     }
 
     /// What to do about an undefined path: the name that was probably meant.
     fn hint(&self, path: &str, scope: &Scope) -> Option<String> {
+        if let Some((list, _)) = path.strip_suffix(']').and_then(|path| path.rsplit_once('[')) {
+            return self.entry_hint(list, scope);
+        }
         let (parent, name) = path.rsplit_once('.')?;
         let value = self.look_up(parent, scope)?;
         if value.is_none() {

@@ -15,6 +15,8 @@ pub struct Input {
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
+    /// The YAML files in these folders. Nothing is made from them; they are only held to hide their secrets.
+    pub beside: Sources,
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
     pub folder: Option<String>,
@@ -66,10 +68,12 @@ impl World for Files {
     fn read(&self, _notes: &mut Notes) -> Result<Input, Fault> {
         let mut sources = BTreeMap::new();
         let mut companions = BTreeSet::new();
+        let mut beside = BTreeMap::new();
         for (path, text) in &self.0 {
             match companion_folder(path) {
                 Some(folder) if holds_object(path, text.as_bytes()) => {
                     companions.insert(folder.to_owned());
+                    beside.insert(path.clone(), text.clone());
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
@@ -77,11 +81,12 @@ impl World for Files {
                 Some(_) | None => {}
             }
         }
-        Ok(Input { sources: Sources::new(sources), companions, ..Input::default() })
+        let (sources, beside) = (Sources::new(sources), Sources::new(beside));
+        Ok(Input { sources, companions, beside, ..Input::default() })
     }
 }
 
-/// The `<cluster>.d` folder that a path lies in: the user's own objects, never read.
+/// The `<cluster>.d` folder that a path lies in: the user's own objects, which nothing is made from.
 pub fn companion_folder(path: &str) -> Option<&str> {
     if !path.starts_with("clusters/") {
         return None;

@@ -146,9 +146,16 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
         "{paths:?}"
     );
     assert_eq!(fs::read_dir(root.join("generated/releases")).unwrap().count(), 4);
-    for missing in ["tow", "clusters/red", "blue/one"] {
+    for missing in ["tow", "clusters/red", "blue/two"] {
         let none = ends(root, &["generate", "--only", missing], 1);
         assert!(none.err.contains("names no cluster"), "{}", none.err);
+        assert!(none.err.contains("`clusters/blue/one.yaml` is left out"), "{}", none.err);
+        assert!(!none.err.contains("flow-in-block") && !none.err.contains("yaml-syntax"), "{}", none.err);
+    }
+    // A definition that cannot be read is known by the name of its file.
+    for broken in ["one", "blue/one", "clusters/blue/one.yaml"] {
+        let told = ends(root, &["generate", "--only", broken], 1);
+        assert!(told.err.contains("yaml-syntax") && !told.err.contains("names no cluster"), "{}", told.err);
     }
 }
 
@@ -189,7 +196,7 @@ fn a_commit_of_a_part_has_the_rest_as_head_has_it() {
     assert_eq!(git(root, &["show", "--name-only", "--format="]), format!("generated/{TWO}\n"));
     assert_eq!(git(root, &["status", "--short", "generated"]), format!(" D {three}\n"));
     let told = ends(root, &["generate", "--keep-going", "--commit"], 1);
-    assert!(told.out.contains("nothing to commit"), "{}", told.out);
+    assert!(told.out.contains("; 1 file put back as committed; nothing to commit"), "{}", told.out);
     assert_eq!(git(root, &["status", "--short", "generated"]), "");
 }
 

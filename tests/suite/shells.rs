@@ -38,6 +38,8 @@ fn bash_completes_names_of_the_fleet() {
         (&["remove", "dev-a-1", "--addon", "me"], "metrics-server"),
         (&["generate", "--only", "dev-b"], "dev-b-1"),
         (&["topology", "staging-a"], "staging-a-1"),
+        (&["affects", "clu"], "clusters/"),
+        (&["explain", "dev-a-1", "spec.controlP"], "spec.controlPlane.replicas"),
         (&["-C", "stacks", "new", "cluster", "x", "--stack", "o"], ""),
     ];
     let mut script = "source <(stackloom completions bash)\n\

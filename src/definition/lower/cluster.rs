@@ -11,6 +11,9 @@ use crate::{
     yaml::{Node, Origin},
 };
 
+/// What Kubernetes and Flux keep for themselves in a management cluster.
+const RESERVED: [&str; 4] = ["flux-system", "kube-node-lease", "kube-public", "kube-system"];
+
 pub(super) fn lower_all(
     context: &Lowering<'_>,
     fleet: &Lowered,
@@ -175,7 +178,20 @@ impl One<'_> {
                 .hint("add `metadata.namespace` to it, or to the folder's `_defaults.yaml`");
             return None;
         };
-        label(node.as_str()?, "the namespace", self.place(node), notes)
+        let name = node.as_str()?;
+        if RESERVED.contains(&name) {
+            notes
+                .error(
+                    "reserved-namespace",
+                    self.place(node),
+                    format!("`{name}` belongs to the management cluster itself"),
+                )
+                .hint(
+                    "give clusters namespaces of their own: each is written, labelled and, one day, deleted",
+                );
+            return None;
+        }
+        label(name, "the namespace", self.place(node), notes)
     }
 
     fn management(&self, notes: &mut Notes) -> Option<Arc<ManagementCluster>> {

@@ -139,6 +139,7 @@ impl One<'_> {
                 match Block::parse(text) {
                     Some(block) => {
                         self.check_overlap(block, node, &blocks, notes);
+                        self.check_first(block, node, notes);
                         blocks.push((block, node));
                     }
                     None => {
@@ -159,6 +160,20 @@ impl One<'_> {
             services: get("services").cloned(),
             service_domain: get("serviceDomain").cloned(),
             api_server_port: get("apiServerPort").cloned(),
+        }
+    }
+
+    /// A block is written by its first address. Kubernetes takes another one and warns.
+    fn check_first(&self, block: Block, node: &Node, notes: &mut Notes) {
+        let first = block.first();
+        if first != block.address {
+            let text = node.as_str().unwrap_or_default();
+            notes.warning("wrong-cidr", self.place(node), format!("`{text}` begins within its block")).hint(
+                format!(
+                    "the block is {first}/{}; if another one is meant, its length is wrong",
+                    block.length
+                ),
+            );
         }
     }
 
@@ -240,6 +255,18 @@ impl Block {
         (length <= limit).then_some(Self { address, length })
     }
 
+    /// Its first address.
+    fn first(self) -> IpAddr {
+        match self.address {
+            IpAddr::V4(address) => {
+                IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - self.length).unwrap_or(0)).into())
+            }
+            IpAddr::V6(address) => {
+                IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - self.length).unwrap_or(0)).into())
+            }
+        }
+    }
+
     /// Whether one of the two lies in the other: blocks cannot overlap otherwise.
     fn overlaps(self, other: Self) -> bool {
         let shared = self.length.min(other.length);
@@ -280,6 +307,15 @@ mod tests {
             [("10.0.0.0/16", "10.1.0.0/16"), ("0.0.0.0/0", "::/0"), ("fd00::/64", "fd00:0:0:1::/64")]
         {
             assert!(!block(one).overlaps(block(two)), "{one} {two}");
+        }
+        for (text, first) in [
+            ("192.168.1.7/16", "192.168.0.0"),
+            ("10.0.0.1/0", "0.0.0.0"),
+            ("10.0.0.1/32", "10.0.0.1"),
+            ("fd00::5/64", "fd00::"),
+            ("fd00::5/0", "::"),
+        ] {
+            assert_eq!(block(text).first().to_string(), first);
         }
         for bad in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8", "a/8", "::/129", "10.0.0/8"] {
             assert!(Block::parse(bad).is_none(), "{bad}");

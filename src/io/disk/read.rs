@@ -30,12 +30,13 @@ const RELEASES: &str = "generated/releases";
 pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
     fs::read_dir(root)
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
-    let mut found = Found { root, files: Vec::new(), companions: BTreeSet::new(), notes };
+    let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
+    let mut found = Found { root, files: Vec::new(), companions, beside, notes };
     found.fleet();
     found.folder("stacks");
     found.folder("clusters");
     found.releases();
-    let Found { files, companions, .. } = found;
+    let Found { files, companions, beside, .. } = found;
 
     let texts: Vec<(String, Result<String, Notes>)> =
         files.into_par_iter().map(|(path, file)| (path.clone(), text(&path, &file))).collect();
@@ -49,7 +50,8 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
         }
     }
     let folder = super::folder_in_repository(root)?;
-    Ok(Input { sources: Sources::new(sources), companions, folder, ..Input::default() })
+    let (sources, beside) = (Sources::new(sources), Sources::new(beside));
+    Ok(Input { sources, companions, beside, folder, ..Input::default() })
 }
 
 /// What there is to read.
@@ -58,6 +60,7 @@ struct Found<'a> {
     /// Paths from the root, and where the files are.
     files: Vec<(String, PathBuf)>,
     companions: BTreeSet<String>,
+    beside: BTreeMap<String, String>,
     notes: &'a mut Notes,
 }
 
@@ -156,7 +159,7 @@ impl Found<'_> {
         true
     }
 
-    /// Whether a folder holds the user's own objects. They are applied as they are, and not looked at.
+    /// Whether a folder holds the user's own objects. They are applied as they are; what is not plain text is not looked at.
     fn is_companion(&mut self, path: &str, folder: &Path) -> bool {
         if companion_folder(&format!("{path}/")).is_none() {
             return false;
@@ -165,10 +168,15 @@ impl Found<'_> {
         for entry in files.filter(|entry| !entry.file_type().is_dir()) {
             let inside = self.path_of(entry.path());
             // What cannot be read is not for this program to read: it may well be an object.
-            let holds = fs::read(entry.path()).map_or(true, |bytes| holds_object(&inside, &bytes));
-            if holds {
+            let Ok(bytes) = start_of(entry.path()) else {
                 self.companions.insert(path.to_owned());
-                break;
+                continue;
+            };
+            if holds_object(&inside, &bytes) {
+                self.companions.insert(path.to_owned());
+                if let Ok(text) = String::from_utf8(bytes) {
+                    self.beside.insert(inside, text);
+                }
             }
         }
         true
@@ -258,6 +266,16 @@ impl Found<'_> {
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
         parts.join("/")
     }
+}
+
+/// A file of the user's own, up to the limit for sources.
+fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if !fs::metadata(file)?.is_file() {
+        return Err(std::io::ErrorKind::Unsupported.into());
+    }
+    fs::File::open(file)?.take(LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The text of a file, or what is wrong with it.

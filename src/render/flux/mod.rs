@@ -11,9 +11,9 @@ use super::{
     release_folder,
 };
 use crate::{
-    model::{Label, ManagementCluster, RemovalStep},
+    model::{Label, ManagementCluster},
     note::Notes,
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan, namespace_name, release_name},
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, namespace_name, release_name},
     tree::TreePath,
     world::Input,
     yaml::{Mapping, Node},
@@ -86,30 +86,26 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
     let folder = cluster_folder(plan);
-    let leaving = cluster.removal.as_ref();
-    let deleting = leaving.is_some_and(|removal| removal.step == RemovalStep::Delete);
+    let leaves = plan.phase.leaves();
     let of = |name: &str, at: String| Kustomization {
-        on_deletion: if leaving.is_some() { OnDeletion::Delete } else { OnDeletion::Orphan },
+        on_deletion: if leaves { OnDeletion::Delete } else { OnDeletion::Orphan },
         ..Kustomization::new(management, &plan.fleet, name.to_owned(), at)
     };
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
         drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
     };
-    // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
-    let paused = cluster.suspend.is_some();
-    // A cluster that leaves may be one that never came up, of a release that never will: neither may hold it back.
     let mut needed = vec![namespace_name(cluster.namespace.as_str())];
-    if leaving.is_none() {
+    if !leaves {
         needed.insert(0, release_name(&plan.release.name));
     }
     add(
         "cluster.yaml",
         Kustomization {
             depends_on: needed,
-            health: if paused || leaving.is_some() {
-                Health::None
-            } else {
-                Health::ControlPlaneInitialized(cluster)
+            health: match plan.phase {
+                Phase::Running => Health::ControlPlaneInitialized(cluster),
+                // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
+                Phase::Suspended | Phase::Detached | Phase::Deleted => Health::None,
             },
             ..of(&names.cluster, path(management, &part.join("cluster")))
         },
@@ -118,9 +114,9 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
         "ready.yaml",
         Kustomization {
             depends_on: vec![names.cluster.clone()],
-            health: if leaving.is_some() { Health::None } else { Health::Available(cluster) },
+            health: if leaves { Health::None } else { Health::Available(cluster) },
             // Suspended, it would leave behind what it applied.
-            suspended: paused && leaving.is_none(),
+            suspended: plan.phase == Phase::Suspended,
             ..of(&names.ready, path(management, &part.join("ready")))
         },
     );
@@ -133,7 +129,10 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
                 // What users keep beside a cluster are its credentials: git alone never takes them away, and they
                 // last until the cluster is on its way out.
                 prune: false,
-                on_deletion: if deleting { OnDeletion::Delete } else { OnDeletion::Orphan },
+                on_deletion: match plan.phase {
+                    Phase::Deleted => OnDeletion::Delete,
+                    Phase::Running | Phase::Suspended | Phase::Detached => OnDeletion::Orphan,
+                },
                 ..of(&names.objects, user_path(management, companion))
             },
         );
@@ -167,7 +166,7 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
         addons.set(addon.frozen.addon.name.as_str(), version);
     }
     add("addons", addons);
-    if let Some(removal) = cluster.removal.as_ref().filter(|removal| removal.step == RemovalStep::Delete) {
+    if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
         let mut data = Mapping::new();
         data.set("reason", removal.reason.as_str());
         data.set("removal", removal.step.as_str());
