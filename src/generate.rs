@@ -208,7 +208,12 @@ pub fn generate_some(
         .and_then(|()| Ok(sink.commit(&mut last, &publish::message)?))
         .and_then(|changes| Ok(last.halt(changes)?));
     notes.append(last);
-    Ok(Generation { plan, changes: done?, left })
+    let mut changes = done?;
+    if !scope.only.is_empty() {
+        // Everything else was left on purpose.
+        changes.left.clear();
+    }
+    Ok(Generation { plan, changes, left })
 }
 
 /// The plan of what is sound, and what was left out of it.

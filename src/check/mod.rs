@@ -22,7 +22,7 @@ use crate::{
     plan::ClusterPlan,
     release::Release,
     render::{Drawn, Target},
-    tree::PartId,
+    tree::{PartId, TreePath},
     world::Input,
     yaml::{Node, Step},
 };
@@ -121,6 +121,8 @@ pub fn objects(drawn: &Drawn, input: &Input, notes: &mut Notes) {
 #[derive(Debug, Default)]
 pub struct Index {
     seen: BTreeMap<Identity, String>,
+    /// The kinds of the objects that were seen, by their files.
+    files: BTreeMap<TreePath, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -161,6 +163,20 @@ impl Index {
                 notes
                     .error("duplicate-object", place, message)
                     .hint("every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it");
+                continue;
+            }
+            if let Some(other) = self.files.insert(object.path.clone(), identity.kind.clone()) {
+                let place = input
+                    .sources
+                    .place(object.node.origin)
+                    .unwrap_or_else(|| Place::file(object.path.as_str()));
+                let message = format!(
+                    "{} and {other} `{}` would be the same file: {}",
+                    identity.kind, identity.name, object.path
+                );
+                notes
+                    .error("duplicate-object", place, message)
+                    .hint("files are called by kind and name in lower case: spell the kind as its API does, or give it another name");
                 continue;
             }
             self.seen.insert(identity, object.path.to_string());

@@ -32,6 +32,18 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
                 .hint("it needs apiVersion, kind and metadata.name, all of them text");
             continue;
         };
+        if !(kind.starts_with(|c: char| c.is_ascii_uppercase())
+            && kind.chars().all(|c| c.is_ascii_alphanumeric()))
+        {
+            let place = object
+                .node
+                .get("kind")
+                .map_or_else(|| place.clone(), |node| finder.place(node, object.path.as_str()));
+            finder.notes.error("object", place, format!("`{kind}` is no kind that an API can have")).hint(
+                "a kind is one word in letters and digits and begins with a capital, such as ConfigMap",
+            );
+            continue;
+        }
         let sources = &finder.input.sources;
         let at = |key: &str| {
             let node = object.node.at(&["metadata", key]).or_else(|| object.node.get("metadata"));

@@ -21,9 +21,7 @@ pub(super) const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     let allowed = drawn.objects.iter().any(|object| {
-        let annotation = object.node.at(&["metadata", "annotations", ALLOW]).and_then(Node::as_str);
-        object.node.get("kind").and_then(Node::as_str) == Some("Cluster")
-            && annotation.is_some_and(|reason| !reason.is_empty())
+        object.node.get("kind").and_then(Node::as_str) == Some("Cluster") && is_allowed(&object.node)
     });
     if allowed {
         return;
@@ -38,15 +36,25 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
+/// Whether an object says, with a reason, that what looks like a secret in it is none.
+pub(super) fn is_allowed(object: &Node) -> bool {
+    let reason = object.at(&["metadata", "annotations", ALLOW]).and_then(Node::as_str);
+    reason.is_some_and(|reason| !reason.trim().is_empty())
+}
+
 /// What in an object is a secret in plain sight, or looks like one.
 pub(super) fn secrets(object: &Node) -> Vec<(&Node, &'static str)> {
     let mut found = Vec::new();
     let is_secret = object.get("kind").and_then(Node::as_str) == Some("Secret");
     let encrypted = object.get("sops").is_some();
-    let filled =
-        |key| object.get(key).and_then(Node::as_mapping).is_some_and(|data: &Mapping| !data.is_empty());
-    if is_secret && !encrypted && (filled("data") || filled("stringData")) {
+    let data = ["data", "stringData"].into_iter().filter_map(|key| object.get(key)?.as_mapping());
+    let mut values = data.flat_map(Mapping::iter).map(|entry| &entry.value).peekable();
+    if is_secret && !encrypted && values.peek().is_some() {
         found.push((object, "a Secret with its content"));
+    } else if is_secret && encrypted {
+        let plain = values
+            .filter(|value| value.as_str().is_some_and(|text| !text.is_empty() && !text.starts_with("ENC[")));
+        found.extend(plain.map(|value| (value, "a value of a Secret that SOPS did not encrypt")));
     }
     walk("", object, &mut found);
     found
@@ -109,7 +117,24 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
         let found = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
         found.into_iter().any(|word| word.starts_with(prefix) && word.len() >= *length).then_some(*what)
     };
-    FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"))
+    let own = FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"));
+    own.or_else(|| text.lines().find_map(|line| in_line(line.trim()).filter(|_| text.contains(['\n', '=']))))
+}
+
+/// What a line of a text assigns: `key=value`, `key: value`, `--key=value`.
+pub(super) fn in_line(line: &str) -> Option<&'static str> {
+    let line = line.trim_start_matches("- ");
+    let at = line.find(['=', ':'])?;
+    let key = line[..at].trim().trim_start_matches('-').trim_matches(['"', '\'']);
+    let plain =
+        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+    let value = line[at + 1..].trim();
+    let value =
+        value.split(" #").next().unwrap_or(value).trim().trim_end_matches(',').trim_matches(['"', '\'']);
+    let last = key.rsplit('.').next().unwrap_or(key);
+    // What reads or is computed is no literal.
+    let literal = !value.contains(['(', '<', '>', '%', '`']) && !value.contains("://");
+    (plain && literal && is_credential(last, value)).then_some("a credential")
 }
 
 /// Whether an address in a text carries `user:password@`, written out.
@@ -125,8 +150,16 @@ fn has_password(text: &str) -> bool {
 /// A literal value under a key that says it is a credential, on one line, pass phrases with blanks included; references,
 /// placeholders and switches are none.
 fn is_credential(key: &str, text: &str) -> bool {
-    const ENDS: [&str; 7] =
-        ["password", "passwd", "secretkey", "clientsecret", "accesstoken", "apitoken", "apikey"];
+    const ENDS: [&str; 8] = [
+        "password",
+        "passwd",
+        "secretkey",
+        "secretaccesskey",
+        "clientsecret",
+        "accesstoken",
+        "apitoken",
+        "apikey",
+    ];
     let key = key.to_ascii_lowercase().replace(['-', '_'], "");
     let named = ENDS.iter().any(|end| key.ends_with(end)) || key == "token";
     let literal = !text.is_empty()
@@ -154,6 +187,14 @@ mod tests {
         assert!(looks_like("mirror", "https://registry.example.org:5000/a:b@sha256:00").is_none());
         assert!(looks_like("mirror", "https://user:${PASSWORD}@registry.example.org").is_none());
         assert!(looks_like("git", "ssh://git@git.example.org:22/fleet.git").is_none());
+        assert!(looks_like("cloud.conf", "[Global]\npassword = hunter2hunter2\n").is_some());
+        assert!(looks_like("clouds.yaml", "auth:\n  password: \"hunter2hunter2\"\n").is_some());
+        assert!(looks_like("args", "--client-secret=0123456789").is_some());
+        assert!(looks_like("credentials", "aws_secret_access_key=wJalrXUtnFEMI\n").is_some());
+        assert!(looks_like("script", "password=$(cat /run/secret)\nexport X\n").is_none());
+        assert!(looks_like("script", "password: {{ .password }}\nx: y\n").is_none());
+        assert!(looks_like("text", "the password: ask your administrator").is_none());
+        assert!(looks_like("file", "passwordAuthentication=no\npassword=<unset>\n").is_none());
         assert!(looks_like("adminPassword", "${PASSWORD}").is_none());
         assert!(looks_like("adminPassword", "{{ .password }}").is_none());
         assert!(looks_like("existingSecret", "cloud-config").is_none());

@@ -19,36 +19,77 @@ pub(super) static RULE: Rule = Rule {
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let Some(folder) = &plan.cluster.companion else { return };
     for source in finder.input.beside.below(folder) {
-        // What is no YAML is no object either: Flux applies nothing of the folder, and says so.
-        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
-            let object = as_text(&document.root, source);
-            let several = object.get("items").and_then(Node::as_sequence);
-            for object in several.unwrap_or(std::slice::from_ref(&object)) {
-                look_at(object, source, finder);
-            }
+        match documents(source) {
+            Some(documents) => documents.iter().for_each(|document| look_at(document, source, finder)),
+            None => look_through(source, finder),
         }
     }
 }
 
-fn look_at(object: &Node, source: &Source, finder: &mut Finder<'_>) {
-    let reason = object.at(&["metadata", "annotations", plaintext_secret::ALLOW]).and_then(Node::as_str);
-    let sealed = object.get("kind").and_then(Node::as_str) == Some("SealedSecret");
-    if sealed || reason.is_some_and(|reason| !reason.is_empty()) {
-        return;
-    }
-    for (node, what) in plaintext_secret::secrets(object) {
-        // The message must not carry the secret on: the place is shown without its line.
-        let place = Place { source: String::new(), ..source.word(node.origin.offset as usize) };
-        finder
-            .notes
-            .error(RULE.name, place, format!("this looks like {what}, and git keeps it for all who can read it"))
-            .hint("encrypt it with SOPS (docs/flux.md), or put an ExternalSecret or a SealedSecret in its place; if it was pushed, change the credential")
-            .hint(format!("if it is none, say so with the object's annotation `{}: <reason>`", plaintext_secret::ALLOW));
+/// The documents of a file; none where it is no YAML that can be read here. The folder is not ours to be strict with.
+fn documents(source: &Source) -> Option<Vec<Node>> {
+    let documents = read_raw(source, &mut Notes::new())?;
+    let nodes: Vec<_> = documents.iter().map(|document| as_text(&document.root, source)).collect();
+    let assignments = nodes.iter().all(|node| node.as_mapping().is_none());
+    (!assignments).then_some(nodes)
+}
+
+fn look_at(document: &Node, source: &Source, finder: &mut Finder<'_>) {
+    let kind = document.get("kind").and_then(Node::as_str).unwrap_or_default();
+    let of_list = kind.strip_suffix("List").filter(|kind| !kind.is_empty());
+    let items = document.get("items").and_then(Node::as_sequence);
+    let mut objects = items.map_or_else(|| vec![document.clone()], <[Node]>::to_vec);
+    for object in &mut objects {
+        if let (Some(kind), None, Some(mapping)) = (of_list, object.get("kind"), object.as_mapping().cloned())
+        {
+            let mut mapping = mapping;
+            mapping.set("kind", kind);
+            *object = Node::from(mapping).with_origin(object.origin);
+        }
+        let sealed = object.get("kind").and_then(Node::as_str) == Some("SealedSecret");
+        if sealed || plaintext_secret::is_allowed(object) {
+            continue;
+        }
+        for (node, what) in plaintext_secret::secrets(object) {
+            report(source.word(node.origin.offset as usize), what, finder);
+        }
     }
 }
 
+/// What no reader of ours understands is looked through line by line.
+fn look_through(source: &Source, finder: &mut Finder<'_>) {
+    let lines: Vec<&str> = source.text.lines().collect();
+    let says =
+        |line: &str, key: &str| line.trim().strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
+    let secret = lines.iter().any(|line| says(line, "kind") && line.trim_end().ends_with("Secret"));
+    let sealed = lines.iter().any(|line| says(line, "sops") || says(line, "encryptedData"));
+    let mut offset = 0;
+    for line in source.text.split_inclusive('\n') {
+        let data = ["data", "stringData"].iter().any(|key| says(line, key));
+        let what = match plaintext_secret::in_line(line.trim()) {
+            Some(what) if !sealed => Some(what),
+            _ if secret && !sealed && data => Some("a Secret with its content"),
+            _ => None,
+        };
+        if let Some(what) = what {
+            report(source.place(offset, line.trim_end().len().max(1)), what, finder);
+        }
+        offset += line.len();
+    }
+}
+
+fn report(place: Place, what: &str, finder: &mut Finder<'_>) {
+    // The message must not carry the secret on: the place is shown without its line.
+    let place = Place { source: String::new(), ..place };
+    finder
+        .notes
+        .error(RULE.name, place, format!("this looks like {what}, and git keeps it for all who can read it"))
+        .hint("encrypt it with SOPS (docs/flux.md), or put an ExternalSecret or a SealedSecret in its place; if it was pushed, change the credential")
+        .hint(format!("if it is none, say so with the object's annotation `{}: <reason>`", plaintext_secret::ALLOW));
+}
+
 /// A document as Kubernetes' readers would take it, but for types: here every scalar is text, and the last of two like
-/// keys counts, because the folder is not ours to be strict with.
+/// keys counts.
 fn as_text(raw: &RawNode, source: &Source) -> Node {
     let node = match &raw.kind {
         RawKind::Scalar { text, .. } => Node::from(text.as_str()),

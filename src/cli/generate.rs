@@ -11,7 +11,7 @@ use crate::{
     },
     note::Notes,
     partial::Scope,
-    tree::{Changes, FileChange, Sink},
+    tree::{Changes, FileChange, PartId, Sink},
 };
 
 /// Write generated/ from the definitions
@@ -90,7 +90,7 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     }
     let summary = format!("{}: {}", counted(generation.plan.clusters.len(), "cluster"), files(changes));
     let outcome = match (args.check, changes.is_empty(), &changes.commit) {
-        (true, true, _) if generation.left.is_empty() && args.only.is_empty() => {
+        (true, true, _) if is_whole(args, generation) => {
             format!("{summary}; generated/ is what the definitions say")
         }
         (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
@@ -102,10 +102,34 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
         (false, ..) => summary,
     };
     printer.result(&outcome);
+    if args.keep_going && args.only.is_empty() && !changes.left.is_empty() {
+        printer.talk("left as they were, though nothing that is sound makes them; a whole run removes what no definition speaks of:");
+        for part in changes.left.iter().filter_map(named) {
+            printer.talk(&format!("  {part}"));
+        }
+    }
     if !generation.left.is_empty() {
         printer.talk(&format!("left as they were: {}", counted(generation.left.len(), "definition")));
         for left in &generation.left {
             printer.talk(&format!("  {}: {}", left.file, left.why));
+        }
+    }
+}
+
+/// Whether nothing was left out of account.
+fn is_whole(args: &Args, generation: &Generation) -> bool {
+    generation.left.is_empty() && args.only.is_empty() && generation.changes.left.is_empty()
+}
+
+/// A part in words.
+fn named(part: &PartId) -> Option<String> {
+    match part {
+        PartId::Root => None,
+        PartId::Release(name) => Some(format!("release {name}")),
+        PartId::Management(name) => Some(format!("what the management cluster {name} has of its own")),
+        PartId::Namespace { management, namespace } => Some(format!("namespace {namespace} of {management}")),
+        PartId::Cluster { management, namespace, cluster } => {
+            Some(format!("cluster {namespace}/{cluster} of {management}"))
         }
     }
 }
@@ -153,6 +177,7 @@ pub(super) fn document(generation: &Generation) -> Json {
             "repaired": changes.repaired.len(),
         },
         "files": files,
+        "leftParts": changes.left.iter().filter_map(named).collect::<Vec<_>>(),
         "commit": changes.commit,
         "left": generation.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect::<Vec<_>>(),
     })

@@ -94,7 +94,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(NextStep, 
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
-        refuse_early(world, cluster, &leaver, before, &step, notes)?;
+        refuse_early(world, cluster, &leaver, before, &step, &input, notes)?;
     }
     // What is written must stand: another addon may need the one that goes.
     let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
@@ -141,6 +141,7 @@ fn refuse_early(
     leaver: &Leaver,
     before: RemovalStep,
     step: &NextStep,
+    input: &Input,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
     let repository = Repository::find(world)?;
@@ -152,24 +153,22 @@ fn refuse_early(
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     };
     let said = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
-    let object = read(&crate::render::cluster_file(cluster).to_string())?;
-    let drawn = match (leaver, before) {
-        (Leaver::Pool(_) | Leaver::Addon(_), _) => true,
-        (Leaver::Cluster, RemovalStep::Detach) => {
-            object.is_some_and(|text| !crate::render::is_protected(&text))
-        }
-        (Leaver::Cluster, RemovalStep::Delete) => object.is_none(),
-    };
+    let mut drawn = true;
+    for (file, meant) in remove::drawn(cluster, leaver, input) {
+        let there = read(&file)?;
+        drawn &= remove::is_drawn(leaver, meant.as_deref(), there.as_deref());
+    }
     if said == Some(before) && drawn {
         return Ok(());
     }
     let what = if said == Some(before) { "the tree of the step" } else { "the step" };
     let done = if repository.is_some() { "committed" } else { "generated" };
+    let before = before.as_str();
     notes
         .error(
             "removal",
             Place::file(step.file.as_str()),
-            format!("{what} `{}` is not {done} yet, and the next one comes after it is applied", before.as_str()),
+            format!("{what} `{before}` is not {done} yet, and the next one comes after it is applied"),
         )
         .hint("`stackloom generate`, commit the definition and generated/, push, and wait until Flux has applied it");
     Err(Failure::Input)

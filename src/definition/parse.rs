@@ -79,6 +79,13 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let mut broken = BTreeSet::new();
     let fleet = match sources.at("stackloom.yaml") {
         Some(source) => read(source, Kind::Fleet, notes),
+        // Why it could not be read has been told.
+        None if notes
+            .iter()
+            .any(|note| note.place.as_ref().is_some_and(|place| place.file == "stackloom.yaml")) =>
+        {
+            None
+        }
         None => {
             notes
                 .error("no-fleet", Place::file("stackloom.yaml"), "there is no `stackloom.yaml` here")

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, NodeImages, Release, Stack};
 use crate::{
     note::{Notes, Place},
-    yaml::{Node, Source, to_json},
+    yaml::{Node, Source, Value, to_json},
 };
 
 /// A kind of definition.
@@ -104,10 +104,11 @@ pub(super) fn validate(kind: Kind, node: &Node, source: &Source, notes: &mut Not
     let at = Kind::ALL.iter().position(|listed| *listed == kind).expect("every kind is listed");
     let compiled = &COMPILED[at];
     let json = to_json(node);
-    if compiled.validator.is_valid(&json) {
-        return Some(json);
-    }
     let mut faults = Faults { schema: &compiled.schema, root: node, source, notes };
+    let whole = faults.whole_numbers(node, &mut Vec::new());
+    if compiled.validator.is_valid(&json) {
+        return whole.then_some(json);
+    }
     for error in compiled.validator.iter_errors(&json) {
         faults.report(&error);
     }
@@ -157,6 +158,57 @@ impl Faults<'_> {
             [only] => only.iter().for_each(|error| self.report(error)),
             _ => self.wrong_value(error),
         }
+    }
+
+    /// Refuses `1.0` where `1` is meant: JSON Schema takes the two for one number, and nothing that reads them does.
+    fn whole_numbers(&mut self, node: &Node, path: &mut Vec<Step>) -> bool {
+        let mut sound = true;
+        match &node.value {
+            // Others are told from the schema.
+            Value::Float(number)
+                if !(number.is_finite() && number.fract() != 0.0) && self.is_whole_at(path) =>
+            {
+                let place = self.source.word(node.origin.offset as usize);
+                let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
+                let written = self.source.word_at(node.origin.offset as usize);
+                let note = self.notes.error(
+                    "wrong-value",
+                    place,
+                    format!("{what} must be a whole number, not `{written}`"),
+                );
+                if number.abs() < 1e15 {
+                    note.hint(format!("write `{number:.0}`"));
+                } else {
+                    note.hint("write it in digits alone");
+                }
+                sound = false;
+            }
+            Value::Mapping(mapping) => {
+                for entry in mapping.iter() {
+                    path.push(Step::Key(entry.key.name.to_string()));
+                    sound &= self.whole_numbers(&entry.value, path);
+                    path.pop();
+                }
+            }
+            Value::Sequence(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    path.push(Step::Index(at));
+                    sound &= self.whole_numbers(item, path);
+                    path.pop();
+                }
+            }
+            _ => {}
+        }
+        sound
+    }
+
+    fn is_whole_at(&self, path: &[Step]) -> bool {
+        let says = |schema: &Json, kind: &str| {
+            let said = &schema["type"];
+            said == kind || said.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+        };
+        let here = schemas_at(self.schema, path);
+        here.iter().any(|schema| says(schema, "integer")) && !here.iter().any(|schema| says(schema, "number"))
     }
 
     fn unknown_key(&mut self, path: &[Step], name: &str) {

@@ -30,7 +30,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
     let inline = is_empty(old) || same_line;
     let indent = lines::column(text, key.start) + 2;
     let own_lines = lines::needs_lines(value);
-    let break_ = lines::line_break(text);
+    let break_ = lines::line_break(text, old_end);
     if inline && !own_lines {
         return Ok(if is_empty(old) {
             Edit { range: colon..colon, text: format!(" {}", lines::inline(value)) }
@@ -64,7 +64,7 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
     let indent = lines::column(text, entries[0].0.start);
     let last_end = end(text, last, behind_colon(text, last_key)?)?;
     let line = lines::behind_comments(text, lines::end_of(text, last_end), indent);
-    let break_ = lines::line_break(text);
+    let break_ = lines::line_break(text, line);
     let mut entry = format!("{break_}{}{}:", " ".repeat(indent), lines::key(key));
     if lines::needs_lines(value) {
         entry += &lines::below(value, indent + 2, break_);

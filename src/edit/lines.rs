@@ -2,10 +2,11 @@
 
 use crate::yaml::{Node, RawKind, RawNode, Style, Value, emit, is_special, quote};
 
-/// How lines of a file end.
-pub(super) fn line_break(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(at) if text[..at].ends_with('\r') => "\r\n",
+/// How the line of `at` ends; where it is the last one, without an end, how the first one does.
+pub(super) fn line_break(text: &str, at: usize) -> &'static str {
+    let own = text[at..].find('\n').map(|found| at + found);
+    match own.or_else(|| text.find('\n')) {
+        Some(end) if text[..end].ends_with('\r') => "\r\n",
         _ => "\n",
     }
 }

@@ -148,6 +148,15 @@ fn line_ends_of_windows_stay_and_a_last_line_without_one_stays_so() {
 }
 
 #[test]
+fn a_line_keeps_its_own_end_among_others() {
+    let text = "spec:\n  variables: null\n  controlPlane: {replicas: 1}\r\n";
+    let after = put(text, "spec/removal", removal("detach"));
+    assert!(after.starts_with(text), "{after:?}");
+    let text = "spec:\r\n  variables: null\r\n  controlPlane: {replicas: 1}\n";
+    assert!(put(text, "spec/removal", removal("detach")).starts_with(text));
+}
+
+#[test]
 fn values_change_between_one_line_and_many() {
     let mut map = Mapping::new();
     map.set("x", 1_i64);

@@ -272,6 +272,8 @@ impl Field<'_, '_> {
             ["spec", "interval" | "timeout"] => {
                 self.program("how long Helm takes and waits: see docs/flux.md")
             }
+            ["spec", "install" | "upgrade", "crds"] => self
+                .program("CustomResourceDefinitions follow the chart, which Helm alone does not do for them"),
             ["spec", "install" | "upgrade", ..] => {
                 self.program("what fails is tried again from where it stands, never undone: see docs/flux.md")
             }

@@ -75,6 +75,14 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
             meant.insert(identity.file.clone());
         }
     }
+    // Another definition of the same cluster must not be overlooked: which of the two counts is not known.
+    let named: BTreeSet<&str> = all
+        .iter()
+        .filter(|identity| meant.contains(&identity.file))
+        .map(|identity| &*identity.name)
+        .collect();
+    let twins = all.iter().filter(|identity| named.contains(&*identity.name));
+    let meant: BTreeSet<&str> = twins.map(|identity| &*identity.file).collect();
     // What is at fault may be what is asked for: that is told first.
     let unsound = notes.errors() > 0;
     for only in scope.only.iter().filter(|_| !unsound) {

@@ -4,6 +4,7 @@
 //! definition, and the tree follows. Whether the step before has been committed is not known here: see [`step_in`].
 
 mod advice;
+mod drawn;
 mod guard;
 
 use crate::{
@@ -16,6 +17,7 @@ use crate::{
 };
 
 pub use advice::Advice;
+pub use drawn::{drawn, is_drawn};
 pub use guard::guard;
 
 /// What leaves.

@@ -159,6 +159,12 @@ pub fn cluster_file(plan: &ClusterPlan) -> TreePath {
     cluster::folder(plan).join("cluster").join("cluster.yaml")
 }
 
+/// The files with which the engine installs an addon: of its chart and of its manifests.
+pub fn addon_files(plan: &ClusterPlan, addon: &str) -> [TreePath; 2] {
+    let folder = cluster::folder(plan).join("addons");
+    [folder.join(&format!("{addon}.yaml")), folder.join(&format!("{addon}.manifests.yaml"))]
+}
+
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
     text.contains(&format!("{}: disabled", cluster::PRUNE))

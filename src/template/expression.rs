@@ -144,7 +144,7 @@ impl Expression {
                 Failure {
                     code: "template-value",
                     message: format!("`{}` fails: {what}", self.text),
-                    hint: None,
+                    hint: Some(way_out(kind).to_owned()),
                     range: self.offset + range.start..self.offset + range.end,
                 }
             }
@@ -268,6 +268,21 @@ impl Expression {
                 format!("`{parent}` has {}{more}", shown.join(", "))
             }
         })
+    }
+}
+
+/// What to do about an expression that fails.
+fn way_out(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::InvalidOperation => {
+            "look at what stands on both sides of the operator, and at the arguments: `explain CLUSTER` shows the values of a cluster"
+        }
+        ErrorKind::TooManyArguments | ErrorKind::MissingArgument => {
+            "docs/writing-a-stack.md says what filters and functions take"
+        }
+        _ => {
+            "the values that it reads are not what it wants; ask first with `#% if`, or give another value with `default(…)`"
+        }
     }
 }
 

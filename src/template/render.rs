@@ -22,6 +22,8 @@ use crate::{
     yaml::{self, Node, Origin, Source, Value},
 };
 
+const NO_LIST: &str = "for a number of turns write `range(n)`, for one item `[item]`";
+
 /// One rendering of one template.
 pub(super) struct Renderer<'a> {
     pub(super) source: &'a Source,
@@ -77,7 +79,8 @@ impl Renderer<'_> {
             Unfit::Undefined => self.failure(expression.undefined(None, scope)),
             Unfit::Kind(_) => {
                 let message = format!("`{}` is wrong here: {unfit}", expression.text);
-                self.error("template-value", &expression.range(), message, hint.map(str::to_owned))
+                let hint = hint.unwrap_or("a text, a number or a boolean belongs here; pick one out of it");
+                self.error("template-value", &expression.range(), message, Some(hint.to_owned()))
             }
         }
     }
@@ -327,15 +330,16 @@ impl Renderer<'_> {
             _ => Some("no list"),
         };
         if let Some(what) = what {
-            let hint = over.is_none().then(|| format!("what is unset is null: `{} or []`", expression.text));
+            let unset = || format!("what is unset is null: `{} or []`", expression.text);
+            let hint = if over.is_none() { unset() } else { NO_LIST.to_owned() };
             let message = format!("`{}` is {what}: a loop takes a list or a map", expression.text);
-            return Err(self.error("template-value", &expression.range(), message, hint));
+            return Err(self.error("template-value", &expression.range(), message, Some(hint)));
         }
         match over.try_iter() {
             Ok(items) => Ok(items.take(MAX_TURNS + 1).collect()),
             Err(error) => {
                 let message = format!("`{}` fails: {error}", expression.text);
-                Err(self.error("template-value", &expression.range(), message, None))
+                Err(self.error("template-value", &expression.range(), message, Some(NO_LIST.to_owned())))
             }
         }
     }

@@ -36,11 +36,15 @@ impl Text {
     ) -> Option<Self> {
         let place = source.word(node.origin.offset as usize);
         let Some(text) = node.as_str() else {
-            notes.error("template-value", place, format!("{} where a text is wanted", node.kind()));
+            notes
+                .error("template-value", place, format!("{} where a text is wanted", node.kind()))
+                .hint("put it in quotes");
             return None;
         };
         if language::environment(level).is_none() {
-            notes.error("template-language", place, format!("template language level {level} is not known"));
+            notes
+                .error("template-language", place, format!("template language level {level} is not known"))
+                .hint("a later stackloom made this release: use that one");
             return None;
         }
         let (mut parts, mut rest) = (Vec::new(), text);

@@ -41,6 +41,8 @@ pub struct Changes {
     /// Files that are in the target as they are meant, and were written again in the work tree beside it, where
     /// they were damaged or gone.
     pub repaired: BTreeSet<TreePath>,
+    /// Parts that are there and were left, though this run made no such part.
+    pub left: BTreeSet<PartId>,
     /// The commit that was made, if one was.
     pub commit: Option<String>,
 }

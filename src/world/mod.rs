@@ -15,7 +15,7 @@ pub struct Input {
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
-    /// The YAML files in these folders. Nothing is made from them; they are only held to hide their secrets.
+    /// The files in such folders that may hold a secret. Nothing is made from them; they are only held to hide it.
     pub beside: Sources,
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
@@ -71,14 +71,18 @@ impl World for Files {
         let mut beside = BTreeMap::new();
         for (path, text) in &self.0 {
             match companion_folder(path) {
-                Some(folder) if holds_object(path, text.as_bytes()) => {
-                    companions.insert(folder.to_owned());
-                    beside.insert(path.clone(), text.clone());
+                Some(folder) => {
+                    if holds_object(path, text.as_bytes()) {
+                        companions.insert(folder.to_owned());
+                    }
+                    if may_hold_secret(path) {
+                        beside.insert(path.clone(), text.clone());
+                    }
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
                 }
-                Some(_) | None => {}
+                None => {}
             }
         }
         let (sources, beside) = (Sources::new(sources), Sources::new(beside));
@@ -107,6 +111,14 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
         !(line.is_empty() || line.starts_with(b"#") || line == b"...")
     };
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
+}
+
+/// Whether a file of a `<cluster>.d` folder is looked at for secrets: objects, and what kustomize makes Secrets of.
+pub fn may_hold_secret(path: &str) -> bool {
+    let file = std::path::Path::new(path);
+    let named = file.file_name().is_some_and(|name| name == "Kustomization");
+    let other = file.extension().is_some_and(|end| end == "json" || end == "env");
+    is_yaml(path) || named || other
 }
 
 /// Whether a path ends as definitions do.

@@ -51,6 +51,8 @@ fn repairs_what_was_damaged_deleted_or_replaced() {
     let sandbox = Sandbox::new();
     let parts = || vec![base(), cluster("one", "a"), cluster("two", "a")];
     sandbox.generate(parts()).unwrap();
+    sandbox.git(&["init", "--quiet"]);
+    sandbox.git(&["add", "."]);
     let file = |name: &str| sandbox.root.join(ONE).join(name);
     fs::write(file("cilium.yaml"), "kind: Nonsense").unwrap();
     fs::remove_file(file("cluster.yaml")).unwrap();
@@ -103,11 +105,20 @@ fn a_foreign_file_stops_the_run_and_nothing_is_written() {
 }
 
 #[test]
-fn a_foreign_file_where_one_is_meant_is_replaced() {
+fn a_foreign_file_where_one_is_meant_stops_the_run() {
     let sandbox = Sandbox::new();
-    sandbox.write(&format!("{ONE}/cilium.yaml"), "kind: ConfigMap\n");
+    let path = format!("{ONE}/cilium.yaml");
+    sandbox.write(&path, "kind: ConfigMap\n");
+    symlink("cilium.yaml", sandbox.root.join(ONE).join("cluster.yaml")).unwrap();
+    let (result, notes) = run(&mut DiskSink::new(&sandbox.workspace()), vec![base(), cluster("one", "a")]);
+    result.unwrap();
+    assert_eq!(codes(&notes), [format!("foreign-file {path}"), format!("linked-output {ONE}/cluster.yaml")]);
+    assert_eq!(sandbox.read(&path).unwrap(), "kind: ConfigMap\n");
+    // What git knows is the program's own, whatever became of it.
+    sandbox.git(&["init", "--quiet"]);
+    sandbox.git(&["add", "."]);
     sandbox.generate(vec![base(), cluster("one", "a")]).unwrap();
-    assert_eq!(sandbox.read(&format!("{ONE}/cilium.yaml")).unwrap(), body("a"));
+    assert_eq!(sandbox.read(&path).unwrap(), body("a"));
 }
 
 #[test]

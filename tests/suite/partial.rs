@@ -173,7 +173,14 @@ fn what_is_named_and_at_fault_is_told_and_left() {
     // What leaves a cluster that is written goes; what nobody defines any more stays until a whole run.
     edit(root, "clusters/blue/three.yaml", "spec:\n", "spec:\n  addons: { notes: { enabled: false } }\n");
     fs::remove_file(root.join("clusters/green/two.yaml")).unwrap();
-    let (paths, _) = changed(root, &["generate", "--keep-going"], 1);
+    let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+    let left: Vec<_> =
+        told["leftParts"].as_array().unwrap().iter().filter_map(|part| part.as_str()).collect();
+    assert!(
+        left.contains(&"cluster green/two of mgmt") && left.contains(&"namespace green of mgmt"),
+        "{left:?}"
+    );
+    assert!(!left.contains(&"cluster blue/three of mgmt"), "{left:?}");
     assert!(
         paths.contains(&"management/mgmt/clusters/blue/three/addons/notes.manifests.yaml".to_owned()),
         "{paths:?}"

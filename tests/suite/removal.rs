@@ -53,6 +53,11 @@ fn commit(root: &Path) {
     git(root, &["commit", "--quiet", "--allow-empty", "--message", "step"]);
 }
 
+fn commit_definitions(root: &Path) {
+    git(root, &["add", "clusters"]);
+    git(root, &["commit", "--quiet", "--message", "the definition alone"]);
+}
+
 fn definition(root: &Path) -> String {
     fs::read_to_string(root.join("clusters/dev/dev-2.yaml")).unwrap()
 }
@@ -157,6 +162,8 @@ fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     ends(root, &["remove", "dev-2", "--pool", "nope", "--reason", "none"], 1);
     ends(root, &pool, 0);
     ends(root, &pool, 1);
+    commit_definitions(root);
+    assert!(ends(root, &pool, 1).err.contains("the tree of the step `detach` is not committed yet"));
     commit(root);
     assert!(
         generated(root, CLUSTER)
@@ -175,6 +182,8 @@ fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     let addon = ["remove", "dev-2", "--addon", "cilium", "--reason", "another"];
     assert!(generated(root, helm).unwrap().contains("prune: disabled"));
     ends(root, &addon, 0);
+    commit_definitions(root);
+    assert!(ends(root, &addon, 1).err.contains("the tree of the step `detach` is not committed yet"));
     commit(root);
     let detached = generated(root, helm).unwrap();
     assert!(!detached.contains("prune: disabled") && !detached.contains("suspend"), "{detached}");

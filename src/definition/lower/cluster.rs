@@ -25,14 +25,29 @@ pub(super) fn lower_all(
         let mut own = Notes::new();
         let cluster =
             One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
-        (cluster, own)
+        (cluster.ok_or_else(|| layer.source.path.clone()), own)
     };
     let known = context.definitions.clusters.par_iter().filter(|layer| !has_broken_defaults(context, layer));
     let lowered: Vec<_> = known.map(one).collect();
     let mut clusters = Vec::new();
+    let mut lost = Vec::new();
     for (cluster, own) in lowered {
-        clusters.extend(cluster);
+        match cluster {
+            Ok(cluster) => clusters.push(cluster),
+            Err(file) => lost.push(file),
+        }
         notes.append(own);
+    }
+    // A cluster that is left out without a word would be taken from the tree.
+    let told = notes.errors() > 0;
+    for file in lost.iter().filter(|_| !told) {
+        notes
+            .error(
+                "not-understood",
+                Place::file(&**file),
+                "no cluster comes of this definition, and no fault was found in it",
+            )
+            .hint("this is a bug of stackloom; please report it with the definition");
     }
     let identity = |cluster: &Cluster| {
         (cluster.management.name.clone(), cluster.namespace.clone(), cluster.name.clone())

@@ -4,16 +4,21 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use rayon::prelude::*;
 
 use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
+    io::git::tracked,
     note::{Fault, Notes},
     remove::guard,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
+
+/// The folder that is compared.
+const OUTPUT: &str = "generated";
 
 /// A comparison with the disk, part by part.
 #[derive(Debug)]
@@ -21,6 +26,8 @@ pub(super) struct Comparison {
     root: PathBuf,
     scan: Scan,
     written: BTreeMap<TreePath, FileChange>,
+    /// The files below `generated/` that git knows: what became of them since is damage, and is repaired.
+    tracked: OnceLock<BTreeSet<String>>,
     /// Folders that are left as they are, and folders in them that are not.
     kept: BTreeMap<String, bool>,
     /// What was found so far.
@@ -35,6 +42,7 @@ impl Comparison {
             root: root.to_path_buf(),
             scan,
             written: BTreeMap::new(),
+            tracked: OnceLock::new(),
             kept: BTreeMap::new(),
             changes: Changes::default(),
         })
@@ -69,6 +77,18 @@ impl Comparison {
         }
     }
 
+    /// Whether what lies where a file is to be is the program's own, or was: it begins so, or git knows the file. An
+    /// empty file is nobody's.
+    fn is_ours(&self, path: &TreePath, found: Found) -> bool {
+        let ours = match found {
+            Found::File { length: 0, .. } => true,
+            // What cannot be read begins as nothing: then git alone can tell.
+            Found::File { .. } => is_ours_on_disk(&self.root, path).unwrap_or(false),
+            Found::Link | Found::Special => false,
+        };
+        ours || self.tracked.get_or_init(|| tracked(&self.root, OUTPUT)).contains(path.as_str())
+    }
+
     /// Leaves a folder, or a file, as it is.
     pub(super) fn keep(&mut self, folder: &TreePath) {
         self.kept.insert(folder.as_str().to_owned(), true);
@@ -97,20 +117,33 @@ impl Comparison {
 
     /// Once every part is known: which of the program's own files go. What is not its own goes to `notes`.
     pub(super) fn finish(&mut self, notes: &mut Notes) -> Result<Vec<TreePath>, Fault> {
-        let mut removed = Vec::new();
+        let (mut removed, mut left) = (Vec::new(), BTreeSet::new());
         for (path, found) in &self.scan.files {
-            if self.written.contains_key(path) || self.is_kept(path) {
+            let meant = match self.written.get(path) {
+                Some(FileChange::Unchanged) => continue,
+                Some(_) => true,
+                None if self.is_kept(path) => {
+                    left.extend(PartId::of_path(path));
+                    continue;
+                }
+                None => false,
+            };
+            if meant && self.is_ours(path, *found) {
                 continue;
             }
             match found {
                 Found::Link => note_link(notes, path.as_str()),
                 Found::Special => note_foreign(notes, path.as_str(), "this is neither a file nor a folder"),
-                Found::File { .. } if is_ours_on_disk(&self.root, path)? => removed.push(path.clone()),
+                Found::File { .. } if !meant && is_ours_on_disk(&self.root, path)? => {
+                    removed.push(path.clone());
+                }
                 Found::File { .. } => {
                     note_foreign(notes, path.as_str(), "this file was not written by stackloom");
                 }
             }
         }
+        left.retain(|part| !self.changes.parts.contains_key(part));
+        self.changes.left = left;
         for path in &removed {
             self.changes.record_removed(path.clone());
         }

@@ -61,6 +61,7 @@ impl Workspace {
 
 impl World for Workspace {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
+        git::refuse_hidden_sources(&self.root)?;
         let mut input = read::read(&self.root, notes)?;
         if !numbered_releases(&input.sources).is_empty() {
             // What git cannot say is not verified, and told as that; generating needs no repository.

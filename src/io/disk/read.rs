@@ -13,7 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::reason;
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Input, companion_folder, holds_object, is_head_release, is_input, is_yaml},
+    world::{Input, companion_folder, holds_object, is_head_release, is_input, is_yaml, may_hold_secret},
     yaml::Sources,
 };
 
@@ -84,6 +84,16 @@ impl Found<'_> {
     fn folder(&mut self, name: &str) {
         let top = self.root.join(name);
         if fs::symlink_metadata(&top).is_err() || self.leads_out(name, &top) {
+            return;
+        }
+        if top.is_file() {
+            self.notes
+                .error(
+                    "special-file",
+                    Place::file(name),
+                    format!("`{name}` is a file, and a folder belongs here"),
+                )
+                .hint("move it away: what is missing in the folder would be taken from the tree");
             return;
         }
         self.walk(&top, true);
@@ -164,22 +174,44 @@ impl Found<'_> {
         if companion_folder(&format!("{path}/")).is_none() {
             return false;
         }
-        let files = WalkDir::new(folder).min_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok);
-        for entry in files.filter(|entry| !entry.file_type().is_dir()) {
-            let inside = self.path_of(entry.path());
-            // What cannot be read is not for this program to read: it may well be an object.
-            let Ok(bytes) = start_of(entry.path()) else {
-                self.companions.insert(path.to_owned());
-                continue;
-            };
-            if holds_object(&inside, &bytes) {
-                self.companions.insert(path.to_owned());
-                if let Ok(text) = String::from_utf8(bytes) {
-                    self.beside.insert(inside, text);
+        for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => self.own_file(path, &entry),
+                Err(error) => {
+                    self.companions.insert(path.to_owned());
+                    self.broken(&error);
                 }
             }
         }
         true
+    }
+
+    /// A file of the user's own. What is neither a file nor a link to one is nothing that git keeps.
+    fn own_file(&mut self, folder: &str, entry: &DirEntry) {
+        let path = self.path_of(entry.path());
+        if entry.path_is_symlink() && self.leads_out(&path, entry.path()) {
+            return;
+        }
+        if !fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
+            return;
+        }
+        match start_of(entry.path()) {
+            Ok(bytes) => {
+                if holds_object(&path, &bytes) {
+                    self.companions.insert(folder.to_owned());
+                }
+                if may_hold_secret(&path) {
+                    // The readers of Kubernetes pass over a byte order mark.
+                    let text = String::from_utf8_lossy(&bytes);
+                    self.beside.insert(path, text.trim_start_matches('\u{feff}').to_owned());
+                }
+            }
+            Err(error) => {
+                self.companions.insert(folder.to_owned());
+                self.unreadable(&path, &reason(&error));
+            }
+        }
     }
 
     /// Takes a file, if it is one.
@@ -271,9 +303,6 @@ impl Found<'_> {
 /// A file of the user's own, up to the limit for sources.
 fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if !fs::metadata(file)?.is_file() {
-        return Err(std::io::ErrorKind::Unsupported.into());
-    }
     fs::File::open(file)?.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -152,6 +152,7 @@ impl CommitSink {
         let on_disk = self.disk.publish(removed)?;
         let fresh: BTreeSet<TreePath> = on_disk.files.into_keys().collect();
         let open = begun(self.open.as_mut())?;
+        open.changes.left = on_disk.left;
         let disk = &self.disk;
         let meant = Meant {
             files: &open.meant,

@@ -12,8 +12,8 @@ use std::{
 
 use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
 
-use super::{Repository, lock::Lock, trees::FILE};
-use crate::{note::Fault, tree::TreePath, world::is_input};
+use super::{Repository, lock::Lock, refuse_hidden_sources, trees::FILE};
+use crate::{note::Fault, tree::TreePath};
 
 /// The index of a work tree, locked.
 pub(super) struct LockedIndex {
@@ -41,7 +41,7 @@ impl LockedIndex {
         let copy = path.with_file_name("index.stackloom");
         let locked = Self { path, copy, prefix: repository.prefix.clone(), _lock: lock };
         locked.clean();
-        locked.refuse_hidden_sources()?;
+        refuse_hidden_sources(&repository.work_tree().join(&repository.prefix))?;
         Ok(locked)
     }
 
@@ -97,20 +97,6 @@ impl LockedIndex {
             }
         }
         (stale, good)
-    }
-
-    /// A sparse checkout may leave sources out of the work tree: to `generate` they would look deleted.
-    fn refuse_hidden_sources(&self) -> Result<(), Fault> {
-        let index = self.open(&self.path)?;
-        let hidden = index.iter().filter(|entry| entry.flags_extended & SKIP_WORKTREE != 0);
-        let source = hidden
-            .filter_map(|entry| lossy(&entry.path).strip_prefix(&self.prefix).map(str::to_owned))
-            .find(|path| is_input(path));
-        match source {
-            None => Ok(()),
-            Some(path) => Err(Fault::new(format!("a sparse checkout leaves out `{path}`, which is a source"))
-                .hint("add the whole fleet: `git sparse-checkout add` with its folders, or `git sparse-checkout disable`")),
-        }
     }
 
     fn open(&self, path: &Path) -> Result<Index, Fault> {

@@ -12,6 +12,7 @@ mod released;
 mod revision;
 mod sign;
 mod tag;
+mod tracked;
 mod trees;
 mod usage;
 
@@ -27,6 +28,7 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use release::{NewRelease, ReleaseRun, Released};
+pub(super) use tracked::{refuse_hidden_sources, tracked};
 pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.
