@@ -4,7 +4,7 @@ use super::{Check, Finder, Rule};
 use crate::{
     plan::ClusterPlan,
     topology::{
-        admission,
+        admission::{self, gates::Gates},
         fault::{ErrorType, FieldError, Stage},
         schemas::{apply_problems, schema_faults},
     },
@@ -26,7 +26,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
         errors = schema_faults(&json, Stage::Cluster).into_iter().map(|fault| fault.error).collect();
     }
     let class = finder.classes.object(&plan.release.name);
-    for error in admission::cluster::validate(&json, None, class) {
+    for error in admission::cluster::validate(&json, None, class, Gates::default()) {
         // Whether the feature gate of taints is on cannot be known here: the rule `cluster-api` warns.
         let gate = error.kind == ErrorType::Forbidden && error.field.ends_with(".taints");
         if !gate && errors.iter().all(|other| other.field != error.field) {

@@ -2,15 +2,19 @@
 //!
 //! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 
+use super::admission::gates::Gates;
+use super::convert;
+use super::desired::contract::Contract;
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
 use super::patches::whole::Patched;
-use super::value::{get, group, list, text};
+use super::value::{get, group, list, text, version};
 use super::variables::{Definition, definitions};
 
 /// The variables of a class, and what of them is not followed.
@@ -20,6 +24,8 @@ pub type Definitions = (Vec<Definition>, Vec<String>);
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     objects: BTreeMap<(String, String, String), Value>,
+    /// Feature gates of the management cluster in which they are.
+    pub gates: Gates,
     /// What was read of classes; copies of a catalog share it until one of them changes.
     read: Arc<Mutex<Read>>,
 }
@@ -37,6 +43,12 @@ impl Catalog {
         let mut catalog = Self::default();
         catalog.apply(objects);
         catalog
+    }
+
+    /// The same in a management cluster with these feature gates.
+    #[must_use]
+    pub fn with_gates(self, gates: Gates) -> Self {
+        Self { gates, ..self }
     }
 
     /// Adds or replaces objects.
@@ -108,13 +120,36 @@ impl Catalog {
         let api_version = text(reference, &["apiVersion"]);
         let kind = text(reference, &["kind"]);
         let found = self.find(group(api_version), kind, text(reference, &["name"]))?;
-        let mut object = found.clone();
-        object["apiVersion"] = Value::String(api_version.to_owned());
         let group_kind = match group(api_version) {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
         };
-        Some(Template { object, group_kind, patched: Arc::default() })
+        let (own, wanted) = (version(text(found, &["apiVersion"])), version(api_version));
+        let (mut object, opaque) = match convert::template_at(found, wanted) {
+            Ok(object) => (object, None),
+            Err(error) => {
+                let reason = format!(
+                    "{kind}/{} is given in {own}, and the class refers to it in {wanted}: {error}; export it with `kubectl \
+                     get {}s.{wanted}.{}`",
+                    text(found, &["metadata", "name"]),
+                    kind.to_lowercase(),
+                    group(api_version),
+                );
+                (found.clone(), Some(reason))
+            }
+        };
+        object["apiVersion"] = Value::String(api_version.to_owned());
+        Some(Template { object, group_kind, patched: Arc::default(), opaque })
+    }
+
+    /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
+    fn definition_labels(&self, group: &str, kind: &str) -> Option<&Value> {
+        let definitions = self.objects.values().filter(|object| {
+            text(object, &["kind"]) == "CustomResourceDefinition"
+                && text(object, &["spec", "group"]) == group
+                && text(object, &["spec", "names", "kind"]) == kind
+        });
+        definitions.filter_map(|object| get(object, &["metadata", "labels"])).next()
     }
 }
 
@@ -127,6 +162,8 @@ pub struct Template {
     pub group_kind: String,
     /// What patches made of it.
     pub patched: Arc<Patched>,
+    /// Why it is not known at the version that the class asks for.
+    pub opaque: Option<String>,
 }
 
 impl Template {
@@ -170,6 +207,8 @@ pub struct Blueprint {
     pub infrastructure: Template,
     /// Template of the control plane.
     pub control_plane: Template,
+    /// The contract that the control plane follows; none where nothing tells it.
+    pub contract: Option<Contract>,
     /// Template of the control plane's machines, where it has machines.
     pub machine: Option<Template>,
     /// Classes of machine deployments, by name.
@@ -183,9 +222,12 @@ pub struct Blueprint {
 impl Blueprint {
     /// Reads a class and everything that it refers to.
     pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+        let unknown = RefCell::new(Vec::new());
         let template = |owner: &Value, path: &[&str]| {
             let reference = get(owner, path).unwrap_or(&Value::Null);
-            catalog.template(reference).ok_or_else(|| missing(reference))
+            let template = catalog.template(reference).ok_or_else(|| missing(reference))?;
+            unknown.borrow_mut().extend(template.opaque.clone());
+            Ok(template)
         };
         let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
         let machine_path = ["controlPlane", "machineInfrastructure", "templateRef"];
@@ -210,14 +252,18 @@ impl Blueprint {
             catalog.class(name).filter(|known| *known == class).and_then(|_| catalog.definitions(name));
         let variables = known.unwrap_or_else(|| Arc::new(definitions(class)));
         let deep = |name: &String| format!("the schema of variable {name:?} nests too deep");
+        let control_plane = template(spec, &["controlPlane", "templateRef"])?;
+        let infrastructure = template(spec, &["infrastructure", "templateRef"])?;
+        let (deployments, pools) = (workers("machineDeployments")?, workers("machinePools")?);
         Ok(Self {
-            infrastructure: template(spec, &["infrastructure", "templateRef"])?,
-            control_plane: template(spec, &["controlPlane", "templateRef"])?,
+            contract: contract(&control_plane, catalog),
+            infrastructure,
+            control_plane,
             machine,
-            deployments: workers("machineDeployments")?,
-            pools: workers("machinePools")?,
+            deployments,
+            pools,
             patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
-            opaque: variables.1.iter().map(deep).collect(),
+            opaque: variables.1.iter().map(deep).chain(unknown.into_inner()).collect(),
             variables,
             class: class.clone(),
         })
@@ -231,6 +277,17 @@ impl Blueprint {
     /// The class' variables, by name.
     pub fn definitions(&self) -> &[Definition] {
         &self.variables.0
+    }
+}
+
+/// The contract of what a template of control planes makes.
+fn contract(template: &Template, catalog: &Catalog) -> Option<Contract> {
+    let (group, own) = (group(template.api_version()), version(template.api_version()));
+    let kind = template.kind();
+    let kind = kind.strip_suffix("Template").unwrap_or(kind);
+    match catalog.definition_labels(group, kind) {
+        Some(labels) => Contract::labelled(labels, own),
+        None => Contract::of(group, kind, own),
     }
 }
 

@@ -11,6 +11,7 @@ pub mod admission;
 pub mod builtins;
 pub mod cel;
 pub mod class;
+pub mod convert;
 pub mod desired;
 pub mod fault;
 pub mod gotemplate;

@@ -2,7 +2,7 @@
 //! know, and the schemas of the kinds.
 //!
 //! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository,
-//! Apache-2.0), without descriptions and status.
+//! Apache-2.0), without descriptions and status; those of `v1beta1` for the kinds that people still write so.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,9 +26,14 @@ struct Kind {
     rules: Rules,
 }
 
-static KINDS: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
-    let all: Value = serde_json::from_str(include_str!("data/schemas-v1.14.json"))
-        .expect("the file is part of the program");
+static KINDS: LazyLock<BTreeMap<String, Kind>> =
+    LazyLock::new(|| read(include_str!("data/schemas-v1.14.json")));
+
+static OLD_KINDS: LazyLock<BTreeMap<String, Kind>> =
+    LazyLock::new(|| read(include_str!("data/schemas-v1beta1-v1.14.json")));
+
+fn read(file: &str) -> BTreeMap<String, Kind> {
+    let all: Value = serde_json::from_str(file).expect("the file is part of the program");
     let read = |(name, kind): (&String, &Value)| {
         let source = get(kind, &["schema"])?.clone();
         let schema = Schema::read(&source)?;
@@ -42,12 +47,25 @@ static KINDS: LazyLock<BTreeMap<String, Kind>> = LazyLock::new(|| {
         Some((name.clone(), kind))
     };
     all.as_object().into_iter().flatten().filter_map(read).collect()
-});
+}
 
 fn kind_of(object: &Value) -> Option<&'static Kind> {
     let api_version = text(object, &["apiVersion"]);
-    let kind = KINDS.get(text(object, &["kind"]))?;
-    (kind.group == group(api_version) && version(api_version) == "v1beta2").then_some(kind)
+    let kinds = match version(api_version) {
+        "v1beta2" => &KINDS,
+        "v1beta1" => &OLD_KINDS,
+        _ => return None,
+    };
+    kinds.get(text(object, &["kind"])).filter(|kind| kind.group == group(api_version))
+}
+
+/// An object with the defaults that the schema of its kind has.
+pub fn defaulted(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(kind) = kind_of(&object) {
+        fill(&mut object, &kind.schema);
+    }
+    object
 }
 
 /// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.

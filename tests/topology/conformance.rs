@@ -1,10 +1,14 @@
-//! Random classes and Clusters, computed by Cluster API's own code: `tests/conformance/cmd/topology` writes them, one JSON
-//! document per line, and `STACKLOOM_TOPOLOGY_CONFORMANCE` names the file. Without it nothing is compared, and that is said.
+//! Classes and Clusters, computed by Cluster API's own code: `tests/conformance/cmd/topology` writes them, one JSON
+//! document per line. `STACKLOOM_TOPOLOGY_CONFORMANCE` names the file of random ones, `STACKLOOM_TOPOLOGY_CLASSES` that of
+//! files. Without them nothing is compared, and that is said.
 
 use std::io::BufRead;
 
 use serde_json::{Value, json};
+use stackloom::topology::admission::gates::Gates;
 use stackloom::topology::class::Catalog;
+use stackloom::topology::fault::Fault;
+use stackloom::topology::import::Objects;
 use stackloom::topology::predict::{Settings, create};
 
 use super::walk;
@@ -41,14 +45,73 @@ fn random_classes_come_out_as_cluster_api_computes_them() {
     assert!(wrong.is_empty(), "{} of {all} cases differ; the first:\n{shown}", wrong.len());
 }
 
+#[test]
+fn classes_of_files_come_out_as_cluster_api_computes_them() {
+    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_CLASSES") else {
+        println!(
+            "skipped: STACKLOOM_TOPOLOGY_CLASSES names no file of `go run ./cmd/topology -out FILE CASE.yaml…`"
+        );
+        return;
+    };
+    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (mut all, mut wrong) = (0, Vec::new());
+    for line in std::io::BufReader::new(file).lines() {
+        let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        all += 1;
+        let name = case["file"].as_str().unwrap();
+        let differences = differences_of_file(&case);
+        println!("{name}: {}", if differences.is_empty() { "equal" } else { "differs" });
+        if !differences.is_empty() {
+            wrong.push(format!("{name}:\n{}", differences.join("")));
+        }
+    }
+    assert!(all > 0, "{path} holds no case");
+    assert!(wrong.is_empty(), "{} of {all} cases differ:\n{}", wrong.len(), wrong.join(""));
+}
+
+/// What the program makes of the text of a file, from its YAML on.
+fn differences_of_file(case: &Value) -> Vec<String> {
+    let mut objects = Objects::default();
+    if let Err(unread) = objects.read("case", case["text"].as_str().unwrap()) {
+        return vec![format!("  unread: {}\n", unread.message)];
+    }
+    let word = |path: &str| case.pointer(path).and_then(Value::as_str).unwrap_or_default();
+    let namespace = Some(word("/cluster/metadata/namespace")).filter(|own| !own.is_empty());
+    let found = objects.cluster(namespace.unwrap_or("default"), word("/cluster/metadata/name"));
+    let (Some(cluster), refused) = (found, objects.refused().flat_map(|one| one.refused.clone())) else {
+        let why: Vec<String> = objects.refused().flat_map(|one| &one.refused).map(Fault::to_string).collect();
+        return vec![format!("  no Cluster: {why:?}\n")];
+    };
+    let refused: Vec<Fault> = refused.collect();
+    let class = objects.class_of(&cluster.object).map(|files| files.objects).unwrap_or_default();
+    let in_default = |object: &Value| {
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = json!("default");
+        object
+    };
+    let class: Vec<Value> = class.iter().map(in_default).collect();
+    compare(case, &class, &in_default(&cluster.object), refused)
+}
+
 fn differences(case: &Value) -> Vec<String> {
-    let settings = Settings::new("v1.14.2").unwrap();
-    let objects = case["objects"].as_array().unwrap();
-    let mut faults = create::apply_classes(objects, &Catalog::default(), &[]);
+    compare(case, case["objects"].as_array().unwrap(), &case["cluster"], Vec::new())
+}
+
+fn compare(case: &Value, objects: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
+    let external = objects.iter().flat_map(|class| class["spec"]["patches"].as_array()).flatten();
+    let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
+    let gates = Gates { runtime_sdk, ..Gates::default() };
+    let settings = Settings { gates, ..Settings::new("v1.14.2").unwrap() };
+    let mut faults = refused;
+    if faults.is_empty() {
+        faults = create::apply_classes(objects, &Catalog::default().with_gates(gates), &[]);
+    }
     let mut outcome = json!({});
     let mut opaque = Vec::new();
-    if faults.is_empty() {
-        let created = create::create(&case["cluster"], &Catalog::new(objects.iter().cloned()), &settings);
+    // Where runtime extensions have the last word, upstream judged the class alone.
+    if faults.is_empty() && case["outcome"]["external"] != json!(true) {
+        let created =
+            create::create(cluster, &Catalog::new(objects.iter().cloned()).with_gates(gates), &settings);
         faults = created.faults;
         opaque = created.opaque;
         if let Some(cluster) = created.cluster {

@@ -202,7 +202,7 @@ fn outcome(case: &Case) -> Outcome {
         }
         state = created.cluster.zip(created.desired);
         if let Some((_, desired)) = &state {
-            faults.extend(objects::refused(desired));
+            faults.extend(objects::refused(desired, settings.gates));
         }
     }
     out.insert("expected/errors.yaml".to_owned(), errors(&faults));

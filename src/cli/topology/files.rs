@@ -10,6 +10,7 @@ use crate::{
     io::disk,
     note::{Notes, Place},
     topology::{
+        admission::gates::Gates,
         class::Catalog,
         fault::{Fault, Stage},
         import::{Applied, Imported, Objects, identity},
@@ -28,6 +29,13 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             .hint("write it as `1.14`");
         return Err(Failure::from(notes.halted()));
     };
+    let gates = Gates::parse(&args.feature_gates).map_err(|part| {
+        notes.error("feature-gates", None, format!("`{part}` is no feature gate")).hint(
+            "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",
+        );
+        Failure::from(notes.halted())
+    })?;
+    let settings = Settings { gates, ..settings };
     let after = objects_of(&args.from, notes)?;
     let before = objects_of(&args.before, notes)?;
     notes.halt(())?;
@@ -66,7 +74,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &then)), notes),
         }
     }
-    alone(&now, answers.is_empty(), notes);
+    alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
 }
 
@@ -90,7 +98,7 @@ fn place(fault: &Fault, cluster: &Imported, objects: &Objects) -> Place {
 }
 
 /// Classes that no Cluster uses are looked at for themselves.
-fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
+fn alone(objects: &Objects, no_cluster: bool, settings: &Settings, notes: &mut Notes) {
     for cluster in objects.unmanaged() {
         let name = identity(&cluster.object).1;
         let message = format!("the Cluster {name} has no `spec.topology`: no class makes its objects");
@@ -101,7 +109,8 @@ fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
     }
     for class in objects.classes() {
         let files = objects.files_of(&class.object);
-        let faults = create::apply_classes(&files.objects, &Catalog::default(), &[]);
+        let faults =
+            create::apply_classes(&files.objects, &Catalog::default().with_gates(settings.gates), &[]);
         let partial = !files.missing.is_empty();
         for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
             tell(fault, Some(place(fault, class, objects)), notes);
@@ -121,6 +130,10 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
         if let Err(unread) = objects.read(&path, &disk::named(file)?) {
             told(&unread, &path, notes);
         }
+    }
+    for one in objects.refused() {
+        let place = Place { line: one.line, ..Place::file(&*one.file) };
+        one.refused.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
     }
     Ok(objects)
 }

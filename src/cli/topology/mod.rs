@@ -19,7 +19,7 @@ use crate::{
     release::Releases,
     render,
     topology::{
-        fault::{By, Fault, Opaque},
+        fault::{By, ErrorType, Fault, Opaque},
         import::{Applied, Objects, Unread},
         predict::{
             Settings,
@@ -62,6 +62,16 @@ pub(super) struct Args {
     /// The version of Cluster API, with --from
     #[arg(long, value_name = "VERSION", requires = "from", default_value = "1.14")]
     cluster_api: String,
+    /// Feature gates of Cluster API's controllers, with --from: `RuntimeSDK`, `MachineTaintPropagation` and
+    /// `KubeadmBootstrapFormatIgnition` matter
+    #[arg(
+        long,
+        value_name = "GATE=true,…",
+        requires = "from",
+        default_value = "",
+        hide_default_value = true
+    )]
+    feature_gates: String,
 }
 
 const EXAMPLES: &str = "\
@@ -71,6 +81,7 @@ Examples:
   stackloom topology team-a/dev-2 --against origin/main  # what merging this would do
   stackloom topology dev-2 --release docker-scs-1-36     # what a rebase would do
   stackloom topology --from cluster.yaml class.yaml      # no fleet needed
+  stackloom topology --from class.yaml cluster.yaml --feature-gates RuntimeSDK=true
   stackloom topology --before live.yaml class-v1.yaml --from cluster.yaml class-v2.yaml
 
 For --before, this exports what runs (its managed fields tell which values Cluster API filled in):
@@ -219,7 +230,14 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
         By::Topology => "Cluster API's controller stops here: it is taken, and nothing comes of it",
     };
-    notes.error("topology", place, fault.to_string()).hint(who);
+    let gate = ["RuntimeSDK", "MachineTaintPropagation", "KubeadmBootstrapFormatIgnition"]
+        .into_iter()
+        .find(|gate| fault.error.kind == ErrorType::Forbidden && fault.error.detail.contains(gate));
+    let hint = match gate {
+        Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
+        None => who.to_owned(),
+    };
+    notes.error("topology", place, fault.to_string()).hint(hint);
 }
 
 /// The state before is at fault.

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
+use super::gates::Gates;
 use crate::topology::fault::FieldError;
 use crate::topology::value::{get, list, map, present, text};
 
@@ -131,8 +132,8 @@ pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Taints need a feature gate that is off by default.
-pub fn taints(owner: &Value, path: &str) -> Vec<FieldError> {
-    if list(owner, &["taints"]).is_empty() {
+pub fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
+    if gates.taints || list(owner, &["taints"]).is_empty() {
         return Vec::new();
     }
     let detail = "taints are not allowed to be set when the feature gate \

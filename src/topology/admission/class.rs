@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
+use super::gates::Gates;
 use super::{checks, class_patches, class_update, class_variables};
 use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::FieldError;
@@ -14,7 +15,7 @@ use crate::topology::upgrade::version::{Order, Version};
 use crate::topology::value::{get, list, text};
 
 /// Validates a class. `old` is the class before an update, `clusters` are all Clusters.
-pub fn validate(class: &Value, old: Option<&Value>, clusters: &[Value]) -> Vec<FieldError> {
+pub fn validate(class: &Value, old: Option<&Value>, clusters: &[Value], gates: Gates) -> Vec<FieldError> {
     let mut errors = templates(class);
     for kind in ["machineDeployments", "machinePools"] {
         errors.extend(unique(class, kind));
@@ -26,10 +27,10 @@ pub fn validate(class: &Value, old: Option<&Value>, clusters: &[Value]) -> Vec<F
     errors.extend(health_checks(class));
     errors.extend(naming(class));
     for (path, owner, _) in owners(class) {
-        errors.extend(checks::taints(owner, &format!("{path}.taints")));
+        errors.extend(checks::taints(owner, &format!("{path}.taints"), gates));
     }
     errors.extend(class_variables::validate(class));
-    errors.extend(class_patches::validate(class));
+    errors.extend(class_patches::validate(class, gates));
     for (path, owner, is_worker) in owners(class) {
         let inner = if is_worker { ".template.metadata" } else { ".metadata" };
         errors.extend(checks::metadata(owner, &format!("{path}{inner}")));

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::gates::Gates;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::patches::json_patch::{Operation, Source};
 use crate::topology::patches::selector::{Selector, class_matches};
@@ -52,7 +53,7 @@ const WORKER_BUILTINS: &[&str] = &[
 ];
 
 /// Validates the patches of a class.
-pub fn validate(class: &Value) -> Vec<FieldError> {
+pub fn validate(class: &Value, gates: Gates) -> Vec<FieldError> {
     let patches = list(class, &["spec", "patches"]);
     let mut errors = Vec::new();
     for (at, source) in patches.iter().enumerate() {
@@ -70,6 +71,10 @@ pub fn validate(class: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid(&name_path, "patch names must be unique"));
         }
         errors.extend(validate_patch(source, &patch, class, &path));
+        if patch.external && !gates.runtime_sdk {
+            let detail = "patch.external can be used only if the RuntimeSDK feature flag is enabled";
+            errors.push(FieldError::forbidden(format!("{path}.external"), detail));
+        }
     }
     errors
 }
@@ -101,8 +106,6 @@ fn validate_patch(source: &Value, patch: &Patch, class: &Value, path: &str) -> V
     }
     if patch.external {
         let field = format!("{path}.external");
-        let detail = "patch.external can be used only if the RuntimeSDK feature flag is enabled";
-        errors.push(FieldError::forbidden(&field, detail));
         let set = |name: &str| !text(source, &["external", name]).is_empty();
         if !set("validateTopologyExtension") && !set("generatePatchesExtension") {
             let detail = "one of validateTopologyExtension and generatePatchesExtension must be \

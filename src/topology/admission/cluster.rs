@@ -5,12 +5,13 @@
 use serde_json::{Value, json};
 
 use super::checks;
+use super::gates::Gates;
 use crate::topology::class::Blueprint;
 use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, present, set, text};
 use crate::topology::variables::Definition;
-use crate::topology::variables::defaulting::{Scope, default_in_place};
+use crate::topology::variables::defaulting::{NOT_DEFINED, Scope, default_in_place};
 use crate::topology::variables::rules::Judgement;
 use crate::topology::variables::validation::validate_variables;
 
@@ -40,6 +41,21 @@ pub fn default(cluster: &mut Value, old: Option<&Value>, definitions: Option<&[D
         Some(definitions) => variables(cluster, old, definitions),
         None => Judgement::default(),
     }
+}
+
+/// What remains of a judgement where runtime extensions define variables, too: nothing here knows them.
+pub fn discovered(judged: Judgement, class: Option<&Value>, gates: Gates) -> Judgement {
+    let patches = class.map_or(&[][..], |class| list(class, &["spec", "patches"]));
+    let discovers = |patch: &Value| !text(patch, &["external", "discoverVariablesExtension"]).is_empty();
+    if !gates.runtime_sdk || !patches.iter().any(discovers) {
+        return judged;
+    }
+    let errors = judged.errors.into_iter().filter(|error| !error.detail.ends_with(NOT_DEFINED)).collect();
+    let mut opaque = judged.opaque;
+    opaque.push(
+        "a runtime extension defines variables of the class, with defaults and rules of its own".to_owned(),
+    );
+    Judgement { errors, opaque }
 }
 
 /// Defaults all variables, then validates them.
@@ -122,7 +138,12 @@ fn old_values<'a>(cluster: &'a Value, old: &'a Value, pointer: &str) -> &'a [Val
 }
 
 /// The validating webhook, without what an update adds.
-pub fn validate(cluster: &Value, blueprint: Option<&Blueprint>, class: Option<&Value>) -> Vec<FieldError> {
+pub fn validate(
+    cluster: &Value,
+    blueprint: Option<&Blueprint>,
+    class: Option<&Value>,
+    gates: Gates,
+) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = text(cluster, &["metadata", "name"]);
     if !checks::is_label_value(name) {
@@ -141,7 +162,7 @@ pub fn validate(cluster: &Value, blueprint: Option<&Blueprint>, class: Option<&V
     }
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     errors.extend(validate_version(topology));
-    errors.extend(validate_entries(topology));
+    errors.extend(validate_entries(topology, gates));
     errors.extend(validate_concurrency(cluster));
     let class = blueprint.map(|blueprint| &blueprint.class).or(class);
     if let Some(class) = class {
@@ -178,7 +199,7 @@ fn entries(topology: &Value) -> Vec<(String, &Value)> {
     all
 }
 
-fn validate_entries(topology: &Value) -> Vec<FieldError> {
+fn validate_entries(topology: &Value, gates: Gates) -> Vec<FieldError> {
     let entries = entries(topology);
     let mut errors = Vec::new();
     for (path, entry) in &entries {
@@ -190,7 +211,7 @@ fn validate_entries(topology: &Value) -> Vec<FieldError> {
         }
     }
     for (path, entry) in &entries {
-        errors.extend(checks::taints(entry, &format!("{path}.taints")));
+        errors.extend(checks::taints(entry, &format!("{path}.taints"), gates));
     }
     errors
 }

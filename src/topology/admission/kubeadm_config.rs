@@ -5,6 +5,8 @@
 use serde_json::Value;
 
 use super::checks;
+use super::gates::Gates;
+use crate::topology::convert;
 use crate::topology::fault::FieldError;
 use crate::topology::value::{get, list, present, text};
 
@@ -20,7 +22,14 @@ fn config_path(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Errors of the kubeadm config in an object, if it has one.
-pub fn validate(object: &Value) -> Vec<FieldError> {
+pub fn validate(object: &Value, gates: Gates) -> Vec<FieldError> {
+    let stored = match convert::to_stored(object) {
+        Ok(stored) => stored,
+        Err(error) => {
+            return vec![FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"))];
+        }
+    };
+    let object = &stored;
     let kind = text(object, &["kind"]);
     let Some(path) = config_path(kind) else { return Vec::new() };
     let none = Value::Null;
@@ -29,10 +38,10 @@ pub fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = files(config, &path);
     errors.extend(users(config, &path));
     let gate = "can be set only if the KubeadmBootstrapFormatIgnition feature gate is enabled";
-    if text(config, &["format"]) == "ignition" {
+    if text(config, &["format"]) == "ignition" && !gates.ignition {
         errors.push(FieldError::forbidden(format!("{path}.format"), gate));
     }
-    if present(config, &["ignition"]).is_some() {
+    if present(config, &["ignition"]).is_some() && !gates.ignition {
         errors.push(FieldError::forbidden(format!("{path}.ignition"), gate));
     }
     let user = ["joinConfiguration", "discovery", "file", "kubeConfig", "user"];

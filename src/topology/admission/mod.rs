@@ -9,5 +9,6 @@ pub mod class_variables;
 pub mod cluster;
 pub mod cluster_update;
 pub mod compatibility;
+pub mod gates;
 pub mod kubeadm_config;
 pub mod structural;

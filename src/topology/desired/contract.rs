@@ -1,8 +1,18 @@
 //! Where a control plane keeps what the topology controller sets: the contract of its kind.
 //!
-//! Source: `internal/contract/controlplane.go`.
+//! Source: `internal/contract/controlplane.go` and `version.go`.
 
-use crate::topology::value::version;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::topology::value::{map, present};
+
+/// Of each kind the labels of its `CustomResourceDefinition`.
+static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../data/contracts.json")).expect("the file is part of the program")
+});
 
 /// The version of the contract that a kind follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +56,29 @@ impl Contract {
         Self::ROLLOUT_AFTER,
     ];
 
-    /// The contract of a kind, judged by the version of its apiVersion.
-    pub fn of(api_version: &str) -> Self {
-        if version(api_version) == "v1beta1" { Self::V1Beta1 } else { Self::V1Beta2 }
+    /// The contract of a version of a kind, where it is known.
+    pub fn of(group: &str, kind: &str, version: &str) -> Option<Self> {
+        Self::labelled(KNOWN.get(&format!("{kind}.{group}"))?, version)
+    }
+
+    /// The contract of a version, as the labels of a `CustomResourceDefinition` tell it.
+    pub fn labelled(labels: &Value, version: &str) -> Option<Self> {
+        let contracts =
+            [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
+        let labels = map(labels, &[])?;
+        let serves = |label: &str| {
+            let versions = labels.get(label).and_then(Value::as_str).unwrap_or_default();
+            versions.split('_').any(|one| one == version)
+        };
+        contracts.into_iter().find(|(label, _)| serves(label)).map(|(_, contract)| contract)
+    }
+
+    /// The contract by which a control plane was made.
+    pub fn in_use(control_plane: &Value) -> Self {
+        match present(control_plane, Self::V1Beta1.infrastructure_ref()) {
+            Some(_) => Self::V1Beta1,
+            None => Self::V1Beta2,
+        }
     }
 
     /// Where the machine template is referred to.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::Input;
 use super::contract::{CLUSTER_NAME, Contract, OWNED};
 use super::templates::{Copy, object_with_spec, reference, template};
+use crate::topology::gotemplate::duration_text;
 use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::Tracker;
 use crate::topology::value::{get, map, merged, present, set, text};
@@ -50,7 +51,7 @@ pub fn compute(
     copy.labels.clone_from(&labels);
     copy.annotations.clone_from(&annotations);
     let mut made = object_with_spec(&input.blueprint.control_plane, copy);
-    let contract = Contract::of(text(&made, &["apiVersion"]));
+    let contract = input.blueprint.contract.unwrap_or(Contract::V1Beta2);
     if let Some(machine) = machine_template {
         set_machine(&mut made, machine, contract, &labels, &annotations);
     }
@@ -58,6 +59,23 @@ pub fn compute(
     let version = tracker.control_plane_version(input)?;
     set(&mut made, Contract::VERSION, json!(version));
     Ok(made)
+}
+
+/// Why it is not known where the kind of the control plane keeps what is set.
+pub fn unknown_contract(input: &Input<'_>) -> Option<String> {
+    let blueprint = input.blueprint;
+    let class = get(&blueprint.class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
+    let topology = get(input.topology(), &["controlPlane"]).unwrap_or(&Value::Null);
+    let set = |field| present(class, &[field]).or_else(|| present(topology, &[field])).is_some();
+    let matters =
+        blueprint.machine.is_some() || ["deletion", "readinessGates", "taints"].into_iter().any(set);
+    (blueprint.contract.is_none() && matters).then(|| {
+        format!(
+            "nothing tells the contract that {} of {} follows: give its CustomResourceDefinition, too",
+            blueprint.control_plane.group_kind.replacen("Template", "", 1),
+            crate::topology::value::version(blueprint.control_plane.api_version()),
+        )
+    })
 }
 
 fn set_machine(
@@ -106,18 +124,10 @@ fn set_settings(made: &mut Value, topology: &Value, class: &Value, contract: Con
         let Some(seconds) = either(&["deletion", name]) else { continue };
         let value = match contract {
             Contract::V1Beta2 => seconds.clone(),
-            Contract::V1Beta1 => json!(duration(seconds.as_u64().unwrap_or_default())),
+            Contract::V1Beta1 => {
+                json!(duration_text(seconds.as_i64().unwrap_or_default().saturating_mul(1_000_000_000)))
+            }
         };
         set(made, path, value);
-    }
-}
-
-/// Seconds as Go prints a duration: `1h0m0s`.
-fn duration(seconds: u64) -> String {
-    let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{rest}s"),
-        (0, _) => format!("{minutes}m{rest}s"),
-        _ => format!("{hours}h{minutes}m{rest}s"),
     }
 }

@@ -69,6 +69,10 @@ pub fn generate(input: &Input<'_>) -> Result<Generated, Fault> {
     desired.cluster = cluster::compute(input, &desired, &tracker);
     desired.deployments = workers::deployments(input, &mut tracker).map_err(failed)?;
     desired.pools = workers::pools(input, &mut tracker).map_err(failed)?;
-    let opaque = engine::apply(input.blueprint, &mut desired, input.version).map_err(failed)?;
+    let mut opaque = engine::apply(input.blueprint, &mut desired, input.version).map_err(failed)?;
+    let unknown = control_plane::unknown_contract(input);
+    opaque.extend(unknown.map(|reason| Opaque { role: "control-plane".to_owned(), reason }));
+    let class = input.blueprint.opaque.iter().cloned();
+    opaque.extend(class.map(|reason| Opaque { role: "cluster".to_owned(), reason }));
     Ok(Generated { desired, opaque, tracker })
 }

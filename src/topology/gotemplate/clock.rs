@@ -181,7 +181,7 @@ pub(super) fn weekday_name(day: i64) -> String {
 }
 
 /// `time.Duration.String`
-pub(super) fn duration_text(nanos: i64) -> String {
+pub(in crate::topology) fn duration_text(nanos: i64) -> String {
     let size = nanos.unsigned_abs();
     let sign = if nanos < 0 { "-" } else { "" };
     let (unit, scale) = match size {
@@ -211,7 +211,7 @@ pub(super) fn duration_text(nanos: i64) -> String {
 }
 
 /// `time.ParseDuration`
-pub(super) fn parse_duration(text: &str) -> Option<i64> {
+pub(in crate::topology) fn parse_duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

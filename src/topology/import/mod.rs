@@ -1,13 +1,17 @@
 //! Objects as people have them: files of several documents, lists, exports of `kubectl get -o yaml`.
 //!
 //! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
-//! Absent on purpose: conversion between versions of Cluster API's own kinds, which is the API server's business.
+//! Clusters and classes of `v1beta1` become what the API server stores of them ([`convert`]); templates stay as they
+//! are written, since a class refers to them by version.
 
 mod applied;
 
 use serde_json::Value;
 
+use super::convert;
+use super::fault::{By, Fault, FieldError, Stage};
 use super::gotemplate::yaml;
+use super::schemas::{apply_faults, schema_faults};
 use super::value::{get, group, list, present, remove, text, version};
 
 pub use applied::Applied;
@@ -23,6 +27,8 @@ pub struct Imported {
     pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
+    /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
+    pub refused: Vec<Fault>,
 }
 
 /// What is wrong with a file.
@@ -95,20 +101,24 @@ impl Objects {
             }
             return Ok(());
         }
-        let api_version = text(&value, &["apiVersion"]);
-        let ours = group(api_version) == CORE && matches!(kind.as_str(), "Cluster" | "ClusterClass");
-        if ours && version(api_version) != "v1beta2" {
-            return Err(Unread {
-                line,
-                message: format!(
-                    "{kind} {} is of {api_version}, and v1beta2 is needed",
-                    text(&value, &["metadata", "name"])
-                ),
-                hint: "the API server converts: `kubectl get clusters.v1beta2.cluster.x-k8s.io -o yaml`, and the same with clusterclasses",
-            });
-        }
         let applied = Applied::of(&value);
-        self.all.push(Imported { file: file.to_owned(), object: cleaned(value), line, applied });
+        let object = cleaned(value);
+        let ours = group(text(&object, &["apiVersion"])) == CORE
+            && matches!(kind.as_str(), "Cluster" | "ClusterClass");
+        let (object, applied, refused) = match version(text(&object, &["apiVersion"])) {
+            "v1beta1" if ours => stored(object, applied),
+            "v1beta2" => (object, applied, Vec::new()),
+            other if ours => {
+                let name = text(&object, &["metadata", "name"]);
+                return Err(Unread {
+                    line,
+                    message: format!("{kind} {name} is of {other}, and v1beta1 or v1beta2 is needed"),
+                    hint: "the API server converts: `kubectl get clusters.v1beta2.cluster.x-k8s.io -o yaml`, and the same with clusterclasses",
+                });
+            }
+            _ => (object, applied, Vec::new()),
+        };
+        self.all.push(Imported { file: file.to_owned(), object, line, applied, refused });
         Ok(())
     }
 
@@ -135,6 +145,11 @@ impl Objects {
         self.all.iter().find(|one| {
             text(&one.object, &["kind"]) == kind && text(&one.object, &["metadata", "name"]) == name
         })
+    }
+
+    /// Those that the API server refuses in the version in which they are written.
+    pub fn refused(&self) -> impl Iterator<Item = &Imported> {
+        self.all.iter().filter(|one| !one.refused.is_empty())
     }
 
     /// All classes.
@@ -179,6 +194,9 @@ impl Objects {
                 _ => {}
             }
         }
+        let control_plane = get(class, &["spec", "controlPlane", "templateRef"]).unwrap_or(&Value::Null);
+        let definition = self.all.iter().map(|one| &one.object).find(|object| defines(object, control_plane));
+        files.objects.extend(definition.cloned());
         files
     }
 
@@ -187,7 +205,8 @@ impl Objects {
         let used = |object: &Value| {
             let made = get(object, &["metadata", "labels", OWNED]).is_some();
             let template = text(object, &["kind"]).ends_with("Template") && !made;
-            is(object, "Cluster") || is(object, "ClusterClass") || template
+            let definition = text(object, &["kind"]) == "CustomResourceDefinition";
+            definition || is(object, "Cluster") || is(object, "ClusterClass") || template
         };
         let name =
             |object: &Value| format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
@@ -212,6 +231,14 @@ fn is(object: &Value, kind: &str) -> bool {
 fn lies_in(object: &Value, namespace: &str) -> bool {
     let own = text(object, &["metadata", "namespace"]);
     own.is_empty() || namespace.is_empty() || own == namespace
+}
+
+/// Whether an object is the `CustomResourceDefinition` of what a template makes: its labels tell the contract.
+fn defines(object: &Value, template: &Value) -> bool {
+    let kind = text(template, &["kind"]);
+    text(object, &["kind"]) == "CustomResourceDefinition"
+        && text(object, &["spec", "group"]) == group(text(template, &["apiVersion"]))
+        && text(object, &["spec", "names", "kind"]) == kind.strip_suffix("Template").unwrap_or(kind)
 }
 
 /// Every reference to a template in a class.
@@ -247,6 +274,31 @@ fn cleaned(mut object: Value) -> Value {
         remove(&mut object, path);
     }
     object
+}
+
+/// What the API server stores of an object of an old version, once its schema has taken it.
+fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
+    let stage = if text(&object, &["kind"]) == "Cluster" { Stage::Cluster } else { Stage::Class };
+    let mut refused = apply_faults(&object, stage);
+    if refused.is_empty() {
+        refused = schema_faults(&object, stage);
+    }
+    if !refused.is_empty() {
+        return (object, applied, refused);
+    }
+    let applied = match applied {
+        // What was applied is a part of a Cluster, and may be of either version.
+        Applied::Known(part) => convert::to_stored(&part).map_or(Applied::Unknown, Applied::Known),
+        other => other,
+    };
+    match convert::to_stored(&object) {
+        Ok(converted) => (converted, applied, Vec::new()),
+        Err(error) => {
+            let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
+            let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
+            (object, applied, Fault::of(stage, By::WebhookValidate, &name, vec![error]))
+        }
+    }
 }
 
 /// The documents of a file as kubectl tells them apart, each with the line it begins at.
@@ -330,7 +382,7 @@ spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 
         let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
         assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);
         assert!(refused(&mut objects, "a: 1\n").message.contains("no Kubernetes object"));
-        let old = CLASS.replace("v1beta2", "v1beta1");
-        assert!(refused(&mut objects, &old).message.contains("v1beta1"));
+        let old = CLASS.replace("v1beta2", "v1alpha4");
+        assert!(refused(&mut objects, &old).message.contains("v1alpha4"));
     }
 }

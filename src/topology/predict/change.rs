@@ -244,6 +244,7 @@ fn admit(
     let known = class.and_then(|class| catalog.definitions(text(class, &["metadata", "name"])));
     let known = known.as_ref().map(|known| known.0.as_slice());
     let judged = admission::cluster::default(&mut new, Some(live), known);
+    let judged = admission::cluster::discovered(judged, class, catalog.gates);
     if !judged.errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
     }
@@ -251,7 +252,7 @@ fn admit(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let mut errors = admission::cluster::validate(&new, None, class);
+    let mut errors = admission::cluster::validate(&new, None, class, catalog.gates);
     errors.extend(admission::cluster_update::validate(&new, live, &before.running, catalog));
     if !errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
@@ -307,7 +308,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             result.plan = Some(generated.tracker.plan.clone());
         }
         let start = running.clone();
-        let pass = reconcile(&mut running, &generated, Draw(2));
+        let pass = reconcile(&mut running, &generated, Draw(2), settings.gates);
         let versions = |state: &Desired| step(state, &Pass::default());
         if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
             result.steps.push(step(&running, &pass));

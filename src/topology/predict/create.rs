@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use crate::topology::admission;
+use crate::topology::admission::gates::Gates;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
@@ -43,19 +44,19 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     let mut faults = Vec::new();
     let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
     for object in objects.iter().filter(|object| !is_class(object)) {
-        faults.extend(written(object, Stage::Template));
+        faults.extend(written(object, Stage::Template, before.gates));
     }
     let mut there = before.clone();
     there.apply(objects.iter().cloned());
     let mut missing = Vec::new();
     for class in objects.iter().filter(is_class) {
-        let own = written(class, Stage::Class);
+        let own = written(class, Stage::Class, before.gates);
         if !own.is_empty() {
             faults.extend(own);
             continue;
         }
         let name = text(class, &["metadata", "name"]);
-        let errors = admission::class::validate(class, before.class(name), clusters);
+        let errors = admission::class::validate(class, before.class(name), clusters, before.gates);
         if errors.is_empty()
             && let Err(fault) = Blueprint::read(class, &there)
         {
@@ -89,7 +90,7 @@ fn nests_too_deep(object: &Value) -> bool {
 }
 
 /// What the API server and the kubeadm webhooks refuse when an object is written.
-fn written(object: &Value, stage: Stage) -> Vec<Fault> {
+fn written(object: &Value, stage: Stage, gates: Gates) -> Vec<Fault> {
     if nests_too_deep(object) {
         let detail =
             format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
@@ -104,7 +105,7 @@ fn written(object: &Value, stage: Stage) -> Vec<Fault> {
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
-        let errors = admission::kubeadm_config::validate(object);
+        let errors = admission::kubeadm_config::validate(object, gates);
         faults = Fault::of(stage, By::WebhookValidate, &name, errors);
     }
     faults
@@ -124,6 +125,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
         let known = catalog.definitions(&name);
         let known = known.as_ref().map(|known| known.0.as_slice());
         let judged = admission::cluster::default(&mut cluster, None, known);
+        let judged = admission::cluster::discovered(judged, catalog.class(&name), catalog.gates);
         opaque.extend(judged.opaque);
         faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
@@ -131,7 +133,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
         faults = schema_faults(&cluster, Stage::Cluster);
     }
     if faults.is_empty() {
-        let errors = admission::cluster::validate(&cluster, None, catalog.class(&name));
+        let errors = admission::cluster::validate(&cluster, None, catalog.class(&name), catalog.gates);
         faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
     let stain = |reason| Opaque { role: "cluster".to_owned(), reason };

@@ -44,10 +44,11 @@ pub struct Forecast {
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     let mut forecast = Forecast::default();
     let partial = !side.class.missing.is_empty();
-    let faults = create::apply_classes(&side.class.objects, &Catalog::default(), &[]);
+    let faults =
+        create::apply_classes(&side.class.objects, &Catalog::default().with_gates(settings.gates), &[]);
     // A class whose templates are elsewhere is not at fault for that.
     forecast.faults.extend(faults.into_iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)));
-    let catalog = Catalog::new(side.class.objects.iter().cloned());
+    let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
     if partial {
         let admitted = create::admit(&side.cluster, &catalog);
         forecast.faults.extend(admitted.faults);
@@ -59,7 +60,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     forecast.faults.extend(created.faults);
     forecast.opaque = created.opaque;
     if let Some(desired) = created.desired {
-        forecast.faults.extend(objects::refused(&desired));
+        forecast.faults.extend(objects::refused(&desired, settings.gates));
         forecast.desired = Some(desired);
     }
     forecast
@@ -79,7 +80,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         forecast.opaque = unknown;
         return Ok(forecast);
     }
-    let catalog = Catalog::new(before.class.objects.iter().cloned());
+    let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
     let created = create::create(&before.cluster, &catalog, settings);
     let Some(desired) = created.desired.filter(|_| created.faults.is_empty()) else {
         return Err(created.faults);

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
+use super::running::stored;
 use crate::topology::fault::FieldError;
 use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, merge_patch, present, remove, same, set, text};
@@ -174,7 +175,7 @@ pub fn path_matches(allowed: &str, path: &[String]) -> bool {
 /// The spec of a template as it is compared: `KubeadmConfigTemplate`s with the defaults that
 /// earlier versions wrote into them.
 pub fn comparable_spec(template: &Value) -> Value {
-    let mut spec = get(template, &["spec"]).cloned().unwrap_or_default();
+    let mut spec = get(&stored(template), &["spec"]).cloned().unwrap_or_default();
     if text(template, &["kind"]) == "KubeadmConfigTemplate"
         && let Some(inner) = spec.pointer_mut("/template/spec")
     {
@@ -185,7 +186,7 @@ pub fn comparable_spec(template: &Value) -> Value {
 
 /// The spec of a `KubeadmControlPlaneTemplate` as its webhook compares it.
 pub fn control_plane_template_spec(template: &Value) -> Value {
-    let mut spec = get(template, &["spec", "template", "spec"]).cloned().unwrap_or_default();
+    let mut spec = get(&stored(template), &["spec", "template", "spec"]).cloned().unwrap_or_default();
     if let Some(config) = spec.get_mut("kubeadmConfigSpec") {
         previous_defaults(config);
     }

@@ -13,6 +13,7 @@ pub mod rollout;
 pub mod running;
 pub mod verdict;
 
+use super::admission::gates::Gates;
 use super::patches::engine::Version as PatchVersion;
 use super::upgrade::version::Version;
 
@@ -21,12 +22,14 @@ use super::upgrade::version::Version;
 pub struct Settings {
     /// The version of Cluster API.
     pub cluster_api: Version,
+    /// Its feature gates.
+    pub gates: Gates,
 }
 
 impl Settings {
     /// Settings for a version of Cluster API, `1.14` or `v1.14.2`.
     pub fn new(cluster_api: &str) -> Option<Self> {
-        Version::tolerant(cluster_api).map(|cluster_api| Self { cluster_api })
+        Version::tolerant(cluster_api).map(|cluster_api| Self { cluster_api, gates: Gates::default() })
     }
 
     /// What the version decides about patches.

@@ -4,17 +4,22 @@ use serde_json::Value;
 
 use super::kubeadm;
 use super::running::with_defaults;
+use crate::topology::admission::gates::Gates;
 use crate::topology::admission::kubeadm_config;
+use crate::topology::convert;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, FieldError, Stage};
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::text;
 
 /// Why the controller cannot create a desired state; it stops at the first refusal.
-pub fn refused(desired: &Desired) -> Vec<Fault> {
+pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     for (role, object) in desired.objects() {
-        let object = with_defaults(object, None);
-        if let Some(first) = refusals(&object, None).first() {
+        let mut faults = refused_version(object);
+        if faults.is_empty() {
+            faults = refusals(&with_defaults(object, None), None, gates);
+        }
+        if let Some(first) = faults.first() {
             let detail = format!("error reconciling the Cluster topology: {role}: {first}");
             return vec![Fault::controller(Stage::Apply, detail)];
         }
@@ -23,11 +28,27 @@ pub fn refused(desired: &Desired) -> Vec<Fault> {
 }
 
 /// Why an object that runs cannot be changed.
-pub fn refused_update(object: &Value, running: &Value) -> Vec<Fault> {
-    refusals(object, Some(running))
+pub fn refused_update(object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
+    refusals(object, Some(running), gates)
 }
 
-fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {
+/// Why an object of an old version cannot be written at all.
+pub fn refused_version(object: &Value) -> Vec<Fault> {
+    if !convert::is_old(object) {
+        return Vec::new();
+    }
+    let real = with_real_names(object);
+    let mut faults = apply_faults(&real, Stage::Apply);
+    if faults.is_empty() {
+        faults = schema_faults(&real, Stage::Apply);
+    }
+    if let (true, Err(error)) = (faults.is_empty(), convert::to_stored(&real)) {
+        faults = vec![Fault::controller(Stage::Apply, format!("it cannot be converted to v1beta2: {error}"))];
+    }
+    faults
+}
+
+fn refusals(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
     let real = with_real_names(object);
     let mut faults = apply_faults(&real, Stage::Apply);
     if faults.is_empty() {
@@ -39,7 +60,7 @@ fn refusals(object: &Value, running: Option<&Value>) -> Vec<Fault> {
             "KubeadmControlPlane" => kubeadm::validate(object, running),
             _ => Vec::new(),
         };
-        errors.extend(kubeadm_config::validate(object));
+        errors.extend(kubeadm_config::validate(object, gates));
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
         faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::kubeadm;
 use super::objects;
 use super::running::with_defaults;
+use crate::topology::admission::gates::Gates;
 use crate::topology::desired::Generated;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
@@ -25,11 +26,13 @@ pub struct Pass {
     pub rotated: BTreeSet<String>,
     /// Why it stopped half-way.
     pub faults: Vec<Fault>,
+    /// Feature gates of the management cluster.
+    gates: Gates,
 }
 
 /// Brings what runs to what is desired, in the controller's order; stops at a refusal.
-pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw) -> Pass {
-    let mut pass = Pass::default();
+pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw, gates: Gates) -> Pass {
+    let mut pass = Pass { gates, ..Pass::default() };
     let mut desired = generated.desired.clone();
     let done = infrastructure(running, &desired, &mut pass)
         && control_plane(running, &mut desired, draw, &mut pass)
@@ -51,7 +54,10 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
             set(&mut next, path, kept);
         }
     }
-    let faults = objects::refused_update(&next, running);
+    let mut faults = objects::refused_version(desired);
+    if faults.is_empty() {
+        faults = objects::refused_update(&next, running, pass.gates);
+    }
     if faults.is_empty() {
         *running = next;
         return true;
@@ -66,7 +72,7 @@ fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass:
         let name = simple(&format!("{cluster}-"), draw);
         if template(current, next, &name) {
             pass.rotated.insert("control-plane.machine-template".to_owned());
-            let contract = Contract::of(text(&desired.control_plane, &["apiVersion"]));
+            let contract = Contract::in_use(&desired.control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
             set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());

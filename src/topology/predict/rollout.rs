@@ -150,7 +150,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
             rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
         }
     }
-    let path = Contract::of(text(new, &["apiVersion"])).infrastructure_ref();
+    let path = Contract::in_use(new).infrastructure_ref();
     let references = [old, new].map(|object| get(object, path).unwrap_or(&Value::Null));
     if !same(references[0], references[1]) {
         rollout.reasons.push(machine_kind(references[0]));

@@ -5,11 +5,12 @@
 
 use serde_json::{Value, json};
 
+use crate::topology::convert;
 use crate::topology::value::{get, present, set, text};
 
-/// The state that is judged: an object after its kind's defaulting webhook.
+/// The state that is judged: an object as it is stored, after its kind's defaulting webhook.
 pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
-    let mut object = object.clone();
+    let mut object = stored(object);
     match text(&object, &["kind"]) {
         "KubeadmControlPlane" => control_plane(&mut object),
         "MachineDeployment" => deployment(&mut object, running),
@@ -21,6 +22,11 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
         _ => {}
     }
     object
+}
+
+/// An object as it is stored; what cannot be converted is refused where it is written.
+pub(super) fn stored(object: &Value) -> Value {
+    convert::to_stored(object).unwrap_or_else(|_| object.clone())
 }
 
 fn default(object: &mut Value, path: &[&str], value: Value) {

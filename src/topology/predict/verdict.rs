@@ -94,13 +94,13 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
     }
     let subjects: BTreeSet<String> = change.objects.iter().filter_map(|one| subject(&one.role)).collect();
     for subject in subjects {
-        let opaque: Vec<String> = unknown
+        let reasons: BTreeSet<&String> = unknown
             .iter()
             .chain(&change.opaque)
             .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
-            .map(|one| one.reason.clone())
+            .map(|one| &one.reason)
             .collect();
-        all.push(judge(before, change, &subject, opaque));
+        all.push(judge(before, change, &subject, reasons.into_iter().cloned().collect()));
     }
     all
 }

@@ -13,6 +13,9 @@ use super::schema::Schema;
 use crate::topology::fault::FieldError;
 use crate::topology::value::compact;
 
+/// What is said of a variable that the class does not have.
+pub const NOT_DEFINED: &str = "variable is not defined";
+
 /// Fills defaults into a value: properties that are absent or null, then everything in it,
 /// what was just inserted included.
 pub fn fill(value: &mut Value, schema: &Schema) {
@@ -145,7 +148,7 @@ pub fn not_defined(variable: &Value, path: &str) -> FieldError {
     let value = variable.get("value").map(compact).unwrap_or_default();
     FieldError::invalid(
         format!("{path}[{}]", super::name(variable)),
-        format!("Invalid value: {value:?}: variable is not defined"),
+        format!("Invalid value: {value:?}: {NOT_DEFINED}"),
     )
 }
 

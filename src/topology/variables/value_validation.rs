@@ -174,12 +174,21 @@ impl Place<'_> {
     fn check_number(&self, number: Option<f64>, schema: &Schema, path: &Trail<'_>) -> Outcome {
         let mut all = Outcome { errors: Vec::new(), checks: 2 };
         let Some(number) = number else { return all };
-        if !in_range(number, schema) {
-            // Upstream's check of ranges knows no field: the error is that of the whole value.
-            let detail = format!("Checked value must be of type integer in {path}");
-            all.merge(Outcome::one(FieldError::invalid(self.field.to_string(), detail)));
-        }
         let limits = &schema.limits;
+        let boundary = |limit: Option<(f64, bool)>| limit.map(|(limit, _)| limit);
+        let checked = [
+            ("Checked", Some(number)),
+            ("MultipleOf", limits.multiple_of),
+            ("Maximum boundary", boundary(limits.maximum)),
+            ("Minimum boundary", boundary(limits.minimum)),
+        ];
+        for (what, number) in checked {
+            if number.is_some_and(|number| !in_range(number, schema)) {
+                // Upstream's check of ranges knows no field: the error is that of the whole value.
+                let detail = format!("{what} value must be of type integer in {path}");
+                all.merge(Outcome::one(FieldError::invalid(self.field.to_string(), detail)));
+            }
+        }
         let mut fail = |words: &str, limit: f64| {
             let detail = format!("{path} in body should be {words} {limit}");
             all.merge(self.fail(ErrorType::Invalid, path, &detail));

@@ -19,8 +19,54 @@ const MAX_DEPTH: usize = 200;
 /// Values that one text may come to, once its aliases are expanded.
 const MAX_VALUES: usize = 1_000_000;
 
+/// What the parser says of a line inside of quotes that stands left of what holds it.
+const OUTDENTED: &str = "invalid indentation in multiline quoted scalar";
+
+/// So many bytes are read again and again for the sake of such lines.
+const MAX_REREAD: usize = 8 << 20;
+
 /// Reads a text; the empty one is null.
 pub fn parse(text: &str) -> Result<Value, Error> {
+    let mut read = read(text);
+    let (mut indented, mut left, mut done) = (String::new(), MAX_REREAD, 0);
+    while let Err(Error { message, line: Some(line), .. }) = &read
+        && message == OUTDENTED
+        && left > text.len()
+        && *line > done
+        && !ends_a_document(text, *line)
+    {
+        // go-yaml takes such lines, as if they were indented: blanks at their beginning mean nothing.
+        indented = indent(if indented.is_empty() { text } else { &indented }, *line);
+        left -= text.len();
+        done = *line;
+        read = self::read(&indented);
+    }
+    read
+}
+
+/// Whether a line ends a document wherever it stands.
+fn ends_a_document(text: &str, line: usize) -> bool {
+    text.lines()
+        .nth(line.saturating_sub(1))
+        .is_some_and(|own| own.starts_with("---") || own.starts_with("..."))
+}
+
+/// A text with one of its lines indented deeper than the line before it.
+fn indent(text: &str, line: usize) -> String {
+    let (mut indented, mut before) = (String::with_capacity(text.len() + 64), 0);
+    for (at, own) in text.split_inclusive('\n').enumerate() {
+        if at + 1 == line {
+            indented.extend(std::iter::repeat_n(' ', before + 1));
+        }
+        if !own.trim().is_empty() {
+            before = own.len() - own.trim_start_matches(' ').len();
+        }
+        indented.push_str(own);
+    }
+    indented
+}
+
+fn read(text: &str) -> Result<Value, Error> {
     match source::check(text) {
         Some(Trouble::Refused(message, line)) => return Err(refused(message, line)),
         Some(Trouble::Unclear(message)) => return Err(unclear(message, None)),

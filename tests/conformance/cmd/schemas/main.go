@@ -8,22 +8,21 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"stackloom.dev/conformance/internal/module"
 )
-
-const module, version = "sigs.k8s.io/cluster-api", "v1beta2"
-
-// folders hold the CustomResourceDefinitions in the module.
-var folders = []string{"core", "bootstrap/kubeadm", "controlplane/kubeadm"}
 
 // kinds are those that the library judges when they are written.
 var kinds = []string{"Cluster", "ClusterClass", "KubeadmConfig", "KubeadmConfigTemplate", "KubeadmControlPlane",
 	"KubeadmControlPlaneTemplate", "MachineDeployment", "MachineHealthCheck", "MachinePool"}
+
+// old are those that people still write in v1beta1.
+var old = kinds[:6]
 
 type kind struct {
 	Group   string         `json:"group"`
@@ -34,19 +33,20 @@ type kind struct {
 func main() {
 	flags := flag.NewFlagSet("schemas", flag.ContinueOnError)
 	file := flags.String("file", "", "the `file` in the repository")
+	version := flags.String("version", "v1beta2", "the `version` of the kinds")
 	write := flags.Bool("write", false, "write the file instead of comparing it")
 	if err := flags.Parse(os.Args[1:]); err != nil || *file == "" || flags.NArg() > 0 {
 		fmt.Fprintln(os.Stderr, "usage: schemas -file FILE [-write]")
 		os.Exit(2)
 	}
-	if err := run(*file, *write); err != nil {
+	if err := run(*file, *version, *write); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
 }
 
-func run(file string, write bool) error {
-	derived, err := derive()
+func run(file, version string, write bool) error {
+	derived, err := derive(version)
 	if err != nil {
 		return err
 	}
@@ -58,35 +58,39 @@ func run(file string, write bool) error {
 		return err
 	}
 	if !bytes.Equal(there, derived) {
-		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -file %s -write` and look at the difference", file, module, file)
+		return fmt.Errorf("%s is not what %s has: run `go run ./cmd/schemas -version %s -file %s -write` and look at the difference", file, module.Name, version, file)
 	}
-	fmt.Printf("%s: %d kinds as in %s\n", filepath.Base(file), len(kinds), module)
+	fmt.Printf("%s: as in %s\n", filepath.Base(file), module.Name)
 	return nil
 }
 
 // derive gives the file: an object with a line for each kind, its keys in order.
-func derive() ([]byte, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+func derive(version string) ([]byte, error) {
+	folders, err := module.Definitions()
 	if err != nil {
-		return nil, fmt.Errorf("where is %s? %w", module, err)
+		return nil, err
 	}
 	found := map[string]kind{}
 	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), folder, "config", "crd", "bases", "*.yaml"))
+		files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 		if err != nil || len(files) == 0 {
-			return nil, fmt.Errorf("%s of %s holds no CustomResourceDefinition", folder, module)
+			return nil, fmt.Errorf("%s holds no CustomResourceDefinition", folder)
 		}
 		for _, name := range files {
-			if err := read(name, found); err != nil {
+			if err := read(name, version, found); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 		}
 	}
 	lines := []string{}
-	for _, name := range kinds {
+	wanted := kinds
+	if version == "v1beta1" {
+		wanted = old
+	}
+	for _, name := range wanted {
 		k, ok := found[name]
 		if !ok {
-			return nil, fmt.Errorf("%s has no %s in %s", module, name, version)
+			return nil, fmt.Errorf("%s has no %s in %s", module.Name, name, version)
 		}
 		var text bytes.Buffer
 		encoder := json.NewEncoder(&text)
@@ -99,7 +103,7 @@ func derive() ([]byte, error) {
 	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}\n"), nil
 }
 
-func read(name string, found map[string]kind) error {
+func read(name, version string, found map[string]kind) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err

@@ -33,11 +33,13 @@ type Outcome struct {
 	Errors  []Refusal      `json:"errors"`
 	Cluster map[string]any `json:"cluster,omitempty"`
 	Desired map[string]any `json:"desired,omitempty"`
+	// External says that runtime extensions have the last word, and that only the class was judged.
+	External bool `json:"external,omitempty"`
 }
 
 // Compute writes the class, then the Cluster, and computes the desired objects, as far as nothing is refused. Objects are
-// the class, first, and its templates.
-func Compute(ctx context.Context, objects []map[string]any, written map[string]any) (Outcome, error) {
+// the class, first, and its templates; labels are those of the CustomResourceDefinitions of other projects.
+func Compute(ctx context.Context, objects []map[string]any, written map[string]any, labels topology.Labels) (Outcome, error) {
 	class, cluster := &clusterv1.ClusterClass{}, &clusterv1.Cluster{}
 	if err := decode(objects[0], class); err != nil {
 		return Outcome{}, err
@@ -47,9 +49,15 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 	}
 	outcome := Outcome{Errors: []Refusal{}}
 	class.Namespace, cluster.Namespace, cluster.UID = "default", "default", UID
-	if _, err := (&core.ClusterClass{}).ValidateCreate(ctx, class); err != nil {
-		outcome.Errors, err = refusals("class", "webhook-validate", err)
+	if refused, err := Class(ctx, class); err != nil || len(refused) > 0 {
+		outcome.Errors = refused
 		return outcome, err
+	}
+	for _, patch := range class.Spec.Patches {
+		if patch.External != nil {
+			outcome.External = true
+			return outcome, nil
+		}
 	}
 	var templates []*unstructured.Unstructured
 	for _, o := range objects[1:] {
@@ -60,7 +68,7 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 		template.SetNamespace("default")
 		templates = append(templates, template)
 	}
-	release := topology.NewRelease(class, templates)
+	release := topology.NewRelease(class, templates, labels)
 	webhook := &core.Cluster{Client: release.Client()}
 	if err := webhook.Default(ctx, cluster); err != nil {
 		outcome.Errors, err = refusals("cluster", "webhook-default", err)
@@ -79,8 +87,21 @@ func Compute(ctx context.Context, objects []map[string]any, written map[string]a
 		outcome.Errors = []Refusal{{Stage: "desired", By: "topology", Detail: err.Error()}}
 		return outcome, nil
 	}
-	outcome.Desired, err = roles(state)
+	// Names of which no part is drawn come out the same again.
+	again, err := release.State(ctx, cluster)
+	if err != nil {
+		return outcome, err
+	}
+	outcome.Desired, err = roles(state, again)
 	return outcome, err
+}
+
+// Class gives what the webhook refuses of a class.
+func Class(ctx context.Context, class *clusterv1.ClusterClass) ([]Refusal, error) {
+	if _, err := (&core.ClusterClass{}).ValidateCreate(ctx, class); err != nil {
+		return refusals("class", "webhook-validate", err)
+	}
+	return nil, nil
 }
 
 func decode(from map[string]any, into any) error {

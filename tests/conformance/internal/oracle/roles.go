@@ -21,24 +21,10 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[*clusterv1.MachineHealthCheck](): "MachineHealthCheck",
 }
 
-// roles gives the objects of a state by what they are for, with a symbol for the random end of each name.
-func roles(state *scope.ClusterState) (map[string]any, error) {
-	found := map[string]client.Object{
-		"cluster": state.Cluster, "infrastructure-cluster": state.InfrastructureCluster, "control-plane": state.ControlPlane.Object,
-		"control-plane.machine-template": state.ControlPlane.InfrastructureMachineTemplate,
-		"control-plane.health-check":     state.ControlPlane.MachineHealthCheck,
-	}
-	for name, md := range state.MachineDeployments {
-		found["md."+name] = md.Object
-		found["md."+name+".bootstrap"] = md.BootstrapTemplate
-		found["md."+name+".infrastructure"] = md.InfrastructureMachineTemplate
-		found["md."+name+".health-check"] = md.MachineHealthCheck
-	}
-	for name, mp := range state.MachinePools {
-		found["mp."+name] = mp.Object
-		found["mp."+name+".bootstrap"] = mp.BootstrapObject
-		found["mp."+name+".infrastructure"] = mp.InfrastructureMachinePoolObject
-	}
+// roles gives the objects of a state by what they are for, with a symbol for the random end of each name that is another one in
+// the same state drawn again.
+func roles(state, again *scope.ClusterState) (map[string]any, error) {
+	found, other := objects(state), objects(again)
 	all := map[string]any{}
 	var drawn []string
 	for role, o := range found {
@@ -55,7 +41,7 @@ func roles(state *scope.ClusterState) (map[string]any, error) {
 		}
 		all[role] = object
 		// A health check has the name of what it checks, and the Cluster has its own.
-		if role != "cluster" && !strings.HasSuffix(role, ".health-check") {
+		if role != "cluster" && !strings.HasSuffix(role, ".health-check") && o.GetName() != other[role].GetName() {
 			drawn = append(drawn, o.GetName())
 		}
 	}
@@ -63,6 +49,26 @@ func roles(state *scope.ClusterState) (map[string]any, error) {
 		all[role] = symbolic(object, drawn)
 	}
 	return all, nil
+}
+
+func objects(state *scope.ClusterState) map[string]client.Object {
+	found := map[string]client.Object{
+		"cluster": state.Cluster, "infrastructure-cluster": state.InfrastructureCluster, "control-plane": state.ControlPlane.Object,
+		"control-plane.machine-template": state.ControlPlane.InfrastructureMachineTemplate,
+		"control-plane.health-check":     state.ControlPlane.MachineHealthCheck,
+	}
+	for name, md := range state.MachineDeployments {
+		found["md."+name] = md.Object
+		found["md."+name+".bootstrap"] = md.BootstrapTemplate
+		found["md."+name+".infrastructure"] = md.InfrastructureMachineTemplate
+		found["md."+name+".health-check"] = md.MachineHealthCheck
+	}
+	for name, mp := range state.MachinePools {
+		found["mp."+name] = mp.Object
+		found["mp."+name+".bootstrap"] = mp.BootstrapObject
+		found["mp."+name+".infrastructure"] = mp.InfrastructureMachinePoolObject
+	}
+	return found
 }
 
 // plain is an object as JSON has it, without what an API server or a controller adds.

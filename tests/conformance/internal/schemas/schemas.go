@@ -39,6 +39,7 @@ import (
 type Catalog struct {
 	definitions map[apischema.GroupVersionKind]definition
 	compiled    map[apischema.GroupVersionKind]*validator
+	labels      map[string]map[string]string
 }
 
 type definition struct {
@@ -54,20 +55,22 @@ type validator struct {
 	namespaced bool
 }
 
-// Load reads every CustomResourceDefinition below a folder.
-func Load(folder string) (*Catalog, error) {
-	c := &Catalog{definitions: map[apischema.GroupVersionKind]definition{}, compiled: map[apischema.GroupVersionKind]*validator{}}
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || filepath.Ext(name) != ".yaml" {
-			return err
+// Load reads every CustomResourceDefinition below folders.
+func Load(folders ...string) (*Catalog, error) {
+	c := &Catalog{definitions: map[apischema.GroupVersionKind]definition{}, compiled: map[apischema.GroupVersionKind]*validator{}, labels: map[string]map[string]string{}}
+	for _, folder := range folders {
+		err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || filepath.Ext(name) != ".yaml" {
+				return err
+			}
+			return c.add(name)
+		})
+		if err != nil {
+			return nil, err
 		}
-		return c.add(name)
-	})
-	if err != nil {
-		return nil, err
 	}
 	if len(c.definitions) == 0 {
-		return nil, fmt.Errorf("%s holds no CustomResourceDefinition", folder)
+		return nil, fmt.Errorf("%s: no CustomResourceDefinition", strings.Join(folders, ", "))
 	}
 	return c, nil
 }
@@ -93,6 +96,7 @@ func (c *Catalog) add(name string) error {
 		if crd.Kind != "CustomResourceDefinition" {
 			continue
 		}
+		c.labels[crd.Name] = crd.Labels
 		for _, v := range crd.Spec.Versions {
 			gvk := apischema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}
 			if !v.Served || v.Schema == nil {
@@ -146,6 +150,18 @@ func (c *Catalog) validator(gvk apischema.GroupVersionKind) (*validator, error) 
 	v := &validator{structural, openAPI, cel.NewValidator(structural, true, celconfig.PerCallLimit), d.namespaced}
 	c.compiled[gvk] = v
 	return v, nil
+}
+
+// Labels gives the labels of every definition, by name.
+func (c *Catalog) Labels() map[string]map[string]string { return c.labels }
+
+// Default fills in what the schema of a kind has as defaults.
+func (c *Catalog) Default(object *unstructured.Unstructured) error {
+	v, err := c.validator(object.GroupVersionKind())
+	if err == nil {
+		defaulting.Default(object.Object, v.structural)
+	}
+	return err
 }
 
 // Validate returns every reason for which an API server would refuse a new object or drop a part of it.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 
@@ -44,7 +46,7 @@ func (c *Checker) release(cluster *clusterv1.Cluster) (*release, error) {
 		}
 		class.Namespace = key.Namespace
 		reconcile(class)
-		return &release{class, templates(c.Tree, f, key.Namespace), api{class: class}}, nil
+		return &release{class, templates(c.Tree, f, key.Namespace), api{class: class, labels: known}}, nil
 	}
 	return nil, fmt.Errorf("no release of the tree holds ClusterClass %s", key.Name)
 }
@@ -52,14 +54,24 @@ func (c *Checker) release(cluster *clusterv1.Cluster) (*release, error) {
 // Release is a class with its templates, as it would stand reconciled in the API.
 type Release struct{ release *release }
 
-// NewRelease does to a class what its controller does.
-func NewRelease(class *clusterv1.ClusterClass, templates []*unstructured.Unstructured) *Release {
+// Labels are those of CustomResourceDefinitions, by name: they tell the contract of each version.
+type Labels map[string]map[string]string
+
+var known = Labels{contract.CalculateCRDName(controlplanev1.GroupVersion.Group, "KubeadmControlPlane"): {
+	clusterv1.GroupVersion.Group + "/v1beta1": "v1beta1", clusterv1.GroupVersion.Group + "/v1beta2": "v1beta2",
+}}
+
+// NewRelease does to a class what its controller does. Labels are those of kinds that are not Cluster API's own.
+func NewRelease(class *clusterv1.ClusterClass, templates []*unstructured.Unstructured, labels Labels) *Release {
 	reconcile(class)
+	all := Labels{}
+	maps.Copy(all, labels)
+	maps.Copy(all, known)
 	found := map[string]*unstructured.Unstructured{}
 	for _, t := range templates {
 		found[t.GetAPIVersion()+"/"+t.GetKind()+" "+t.GetName()] = t
 	}
-	return &Release{&release{class, found, api{class: class}}}
+	return &Release{&release{class, found, api{class: class, labels: all}}}
 }
 
 // Client answers what the webhooks ask about the class.
@@ -101,7 +113,8 @@ func templates(t *tree.Tree, class tree.File, namespace string) map[string]*unst
 // CustomResourceDefinition that tells the contract of the control plane's version. Anything else is no use of it.
 type api struct {
 	client.Client
-	class *clusterv1.ClusterClass
+	class  *clusterv1.ClusterClass
+	labels Labels
 }
 
 func (a api) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
@@ -113,9 +126,8 @@ func (a api) Get(_ context.Context, key client.ObjectKey, into client.Object, _ 
 		}
 		return apierrors.NewNotFound(clusterv1.GroupVersion.WithResource("clusterclasses").GroupResource(), key.String())
 	case *metav1.PartialObjectMetadata:
-		version := controlplanev1.GroupVersion
-		if key.Name == contract.CalculateCRDName(version.Group, "KubeadmControlPlane") {
-			o.Labels = map[string]string{clusterv1.GroupVersion.String(): version.Version}
+		if labels, ok := a.labels[key.Name]; ok {
+			o.Labels = labels
 			return nil
 		}
 	}
@@ -151,6 +163,27 @@ func (r *release) state(ctx context.Context, cluster *clusterv1.Cluster) (*scope
 		return nil, err
 	}
 	return generator.Generate(ctx, s)
+}
+
+// References are those of a class to its templates, each once.
+func References(class *clusterv1.ClusterClass) []clusterv1.ClusterClassTemplateReference {
+	spec := class.Spec
+	all := []clusterv1.ClusterClassTemplateReference{
+		spec.Infrastructure.TemplateRef, spec.ControlPlane.TemplateRef, spec.ControlPlane.MachineInfrastructure.TemplateRef,
+	}
+	for _, md := range spec.Workers.MachineDeployments {
+		all = append(all, md.Bootstrap.TemplateRef, md.Infrastructure.TemplateRef)
+	}
+	for _, mp := range spec.Workers.MachinePools {
+		all = append(all, mp.Bootstrap.TemplateRef, mp.Infrastructure.TemplateRef)
+	}
+	var once []clusterv1.ClusterClassTemplateReference
+	for _, ref := range all {
+		if ref.Name != "" && !slices.Contains(once, ref) {
+			once = append(once, ref)
+		}
+	}
+	return once
 }
 
 func (r *release) template(ref clusterv1.ClusterClassTemplateReference) (*unstructured.Unstructured, error) {
