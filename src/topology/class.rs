@@ -144,12 +144,12 @@ impl Catalog {
 
     /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
     fn definition_labels(&self, group: &str, kind: &str) -> Option<&Value> {
-        let definitions = self.objects.values().filter(|object| {
+        let mut definitions = self.objects.values().filter(|object| {
             text(object, &["kind"]) == "CustomResourceDefinition"
                 && text(object, &["spec", "group"]) == group
                 && text(object, &["spec", "names", "kind"]) == kind
         });
-        definitions.filter_map(|object| get(object, &["metadata", "labels"])).next()
+        definitions.find_map(|object| get(object, &["metadata", "labels"]))
     }
 }
 

@@ -51,7 +51,9 @@ impl Key {
             Value::Array(items) => {
                 self.mark(b'[');
                 self.number(items.len());
-                items.iter().for_each(|item| self.value(item));
+                for item in items {
+                    self.value(item);
+                }
             }
             Value::Object(fields) => {
                 self.mark(b'{');

@@ -20,6 +20,7 @@ pub(super) fn spec(old: &Value) -> Result<Value, String> {
 }
 
 /// A namespace may stand in an old reference, and never meant another one than the class'.
+#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 fn reference(old: &Value) -> Result<Value, String> {
     Ok(Fields::of(old).keep(&["apiVersion", "kind", "name"]).done())
 }

@@ -112,6 +112,7 @@ fn timeouts(old: &Value, new: &mut Value) -> Result<(), String> {
 }
 
 /// A map of arguments as a list, sorted by name.
+#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
 fn arguments(old: &Value) -> Result<Value, String> {
     let fields = old.as_object().map(sorted).unwrap_or_default();
     Ok(fields.into_iter().map(|(name, value)| json!({ "name": name, "value": value })).collect())

@@ -75,7 +75,9 @@ impl Walk {
                 Node::Text(_) | Node::Break | Node::Continue => {}
                 Node::Action(pipeline) => self.pipeline(pipeline, root),
                 Node::Template { data, .. } => {
-                    data.iter().for_each(|pipeline| self.pipeline(pipeline, root));
+                    if let Some(pipeline) = data {
+                        self.pipeline(pipeline, root);
+                    }
                 }
                 Node::Branch(branch) => {
                     for (condition, body) in &branch.arms {
@@ -96,7 +98,9 @@ impl Walk {
     fn pipeline(&mut self, pipeline: &Pipeline, root: bool) {
         for Command { head, arguments } in &pipeline.commands {
             self.operand(head, root);
-            arguments.iter().for_each(|operand| self.operand(operand, root));
+            for operand in arguments {
+                self.operand(operand, root);
+            }
         }
     }
 
