@@ -98,7 +98,7 @@ fn differences(case: &Value) -> Vec<String> {
 }
 
 fn compare(case: &Value, objects: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
-    let external = objects.iter().flat_map(|class| class["spec"]["patches"].as_array()).flatten();
+    let external = objects.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
     let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
     let gates = Gates { runtime_sdk, ..Gates::default() };
     let settings = Settings { gates, ..Settings::new("v1.14.2").unwrap() };

@@ -1,3 +1,5 @@
+//! Conversions, held against what the API server makes of the same objects.
+
 use super::*;
 
 fn yaml(text: &str) -> Value {
