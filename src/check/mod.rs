@@ -151,31 +151,27 @@ impl Index {
                 namespace: text(&["metadata", "namespace"]),
                 name: text(&["metadata", "name"]),
             };
+            let place = || {
+                let written = input.sources.place(object.node.origin);
+                written.unwrap_or_else(|| Place::file(object.path.as_str()))
+            };
             if let Some(other) = self.seen.get(&identity) {
-                let place = input
-                    .sources
-                    .place(object.node.origin)
-                    .unwrap_or_else(|| Place::file(object.path.as_str()));
                 let message = format!(
                     "{} `{}` would be written twice: as {} and as {other}",
                     identity.kind, identity.name, object.path
                 );
                 notes
-                    .error("duplicate-object", place, message)
+                    .error("duplicate-object", place(), message)
                     .hint("every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it");
                 continue;
             }
             if let Some(other) = self.files.insert(object.path.clone(), identity.kind.clone()) {
-                let place = input
-                    .sources
-                    .place(object.node.origin)
-                    .unwrap_or_else(|| Place::file(object.path.as_str()));
                 let message = format!(
                     "{} and {other} `{}` would be the same file: {}",
                     identity.kind, identity.name, object.path
                 );
                 notes
-                    .error("duplicate-object", place, message)
+                    .error("duplicate-object", place(), message)
                     .hint("files are called by kind and name in lower case: spell the kind as its API does, or give it another name");
                 continue;
             }

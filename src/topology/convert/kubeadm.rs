@@ -65,6 +65,15 @@ fn remediation(old: &Value) -> Result<Value, String> {
         .done())
 }
 
+/// A file that is written on a machine; it is the same in both versions.
+#[expect(clippy::unnecessary_wraps, reason = "one of a list of steps, of which others can fail")]
+pub(super) fn file(either: &Value) -> Result<Value, String> {
+    Ok(Fields::of(either)
+        .keep(&["path", "owner", "permissions", "encoding", "content", "contentFrom", "contentFormat"])
+        .keep_true(&["append"])
+        .done())
+}
+
 /// `spec` of a `KubeadmConfig`, which others have inside of them.
 pub(super) fn config(old: &Value) -> Result<Value, String> {
     let mut new = Fields::of(old)
@@ -73,20 +82,7 @@ pub(super) fn config(old: &Value) -> Result<Value, String> {
         .part(&["clusterConfiguration"], &["clusterConfiguration"], cluster_configuration)?
         .part(&["initConfiguration"], &["initConfiguration"], init_configuration)?
         .part(&["joinConfiguration"], &["joinConfiguration"], join_configuration)?
-        .each(&["files"], &["files"], |old| {
-            Ok(Fields::of(old)
-                .keep(&[
-                    "path",
-                    "owner",
-                    "permissions",
-                    "encoding",
-                    "content",
-                    "contentFrom",
-                    "contentFormat",
-                ])
-                .keep_true(&["append"])
-                .done())
-        })?
+        .each(&["files"], &["files"], file)?
         .keep(&["diskSetup", "users"])
         .part(&["ignition", "containerLinuxConfig"], &["ignition", "containerLinuxConfig"], |old| {
             Ok(Fields::of(old).keep(&["additionalConfig"]).keep_true(&["strict"]).done())

@@ -67,20 +67,7 @@ fn config(stored: &Value) -> Converted {
     let mut old = Fields::of(stored)
         .keep(&["mounts", "bootCommands", "preKubeadmCommands", "postKubeadmCommands", "ntp", "format"])
         .keep(&["verbosity", "users", "ignition"])
-        .each(&["files"], &["files"], |file| {
-            Ok(Fields::of(file)
-                .keep(&[
-                    "path",
-                    "owner",
-                    "permissions",
-                    "encoding",
-                    "content",
-                    "contentFrom",
-                    "contentFormat",
-                ])
-                .keep_true(&["append"])
-                .done())
-        })?
+        .each(&["files"], &["files"], super::kubeadm::file)?
         .part(&["diskSetup"], &["diskSetup"], disks)?
         .part(&["clusterConfiguration"], &["clusterConfiguration"], cluster_configuration)?
         .part(&["initConfiguration"], &["initConfiguration"], init_configuration)?
