@@ -46,9 +46,15 @@ pub(super) fn count(node: &RawNode) -> usize {
     }
 }
 
-/// Whether a collection is written in braces or brackets.
+/// Whether a collection is written in braces or brackets. A list at its key's own indentation has the place of its
+/// first item, which may be written so.
 pub(super) fn is_flow(text: &str, node: &RawNode) -> bool {
-    !matches!(node.kind, RawKind::Scalar { .. }) && text[node.start..].starts_with(['{', '['])
+    let opens = |mark: char| text[node.start..].starts_with(mark);
+    match &node.kind {
+        RawKind::Mapping(_) => opens('{'),
+        RawKind::Sequence(items) => opens('[') && items.first().is_none_or(|item| item.start > node.start),
+        RawKind::Scalar { .. } => false,
+    }
 }
 
 /// Whether nothing is written where a value goes.

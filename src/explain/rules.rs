@@ -136,11 +136,14 @@ impl Field<'_, '_> {
                 let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
                 all([self.named(name)?, scope.management_name(), fleet.collect()])
             }
-            ["spec", "sourceRef", "name"] => match scope.management.map(|management| &management.source) {
-                Some(EngineSource::Git { .. }) => Some(scope.fleet_name()),
-                _ => Some(scope.fleet_value(&["source", "ref", "name"])),
+            ["spec", "sourceRef", key] => match scope.management.map(|management| &management.source) {
+                // The object is the tree's own, because the source is said by its address.
+                Some(EngineSource::Git { .. }) => {
+                    let name = if *key == "name" { scope.fleet_name() } else { Vec::new() };
+                    Some([name, scope.fleet_value(&["source"])].concat())
+                }
+                _ => Some(scope.fleet_value(&["source", "ref", key])),
             },
-            ["spec", "sourceRef", key] => Some(scope.fleet_value(&["source", "ref", key])),
             ["spec", "dependsOn"] => Some(self.dependencies(false)),
             ["spec", "dependsOn", "", ..] => {
                 let item = self.path.segments()[..3].iter().cloned();
