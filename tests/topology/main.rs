@@ -13,6 +13,7 @@ mod case;
 mod conformance;
 mod hostile;
 mod law;
+mod together;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
