@@ -187,7 +187,7 @@ fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
     });
     if planned.is_err() {
         let (mut all, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
-        settle(&input, &scope, read, &mut all);
+        settle(&input, &scope, read, &[], &mut all);
         // It begins with the same run; and a warning on what remains may be none on the whole.
         let of = |notes: &Notes, severity| {
             notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
@@ -212,22 +212,64 @@ pub fn generate_some(
 ) -> Result<Generation, Failure> {
     let mut read = Notes::new();
     let input = world.read(&mut read)?;
-    let Some(((input, plan), left)) = settle(&input, scope, read, notes) else { return Err(Failure::Input) };
-    let mut last = Notes::new();
-    sink.begin(&mut last)?;
+    let mut obstructed = Vec::new();
+    loop {
+        let (mut found, mut last) = (Notes::new(), Notes::new());
+        let settled = settle(&input, scope, read.clone(), &obstructed, &mut found);
+        let Some(((input, plan), left)) = settled else {
+            notes.append(found);
+            return Err(Failure::Input);
+        };
+        let made = write_some(&input, &plan, sink, progress, &mut last);
+        let more = if scope.keep_going { obstructed_by(&last, &plan) } else { Vec::new() };
+        notes.append(last);
+        if made.is_err() && !more.is_empty() {
+            obstructed.extend(more);
+            continue;
+        }
+        notes.append(found);
+        let mut changes = made?;
+        if !scope.only.is_empty() {
+            // Everything else was left on purpose.
+            changes.left.clear();
+        }
+        return Ok(Generation { plan, changes, left });
+    }
+}
+
+/// Hands the parts of a plan to a sink, which keeps everything else.
+fn write_some(
+    input: &Input,
+    plan: &Plan,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Changes, Failure> {
+    sink.begin(notes)?;
     sink.keep(TreePath::root());
     plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| sink.sweep(folder));
-    let done = weave(&input, &plan, sink, progress, &mut last)
-        .and_then(|_| Ok(last.halt(())?))
-        .and_then(|()| Ok(sink.commit(&mut last, &publish::message)?))
-        .and_then(|changes| Ok(last.halt(changes)?));
-    notes.append(last);
-    let mut changes = done?;
-    if !scope.only.is_empty() {
-        // Everything else was left on purpose.
-        changes.left.clear();
-    }
-    Ok(Generation { plan, changes, left })
+    weave(input, plan, sink, progress, notes)?;
+    notes.halt(())?;
+    let changes = sink.commit(notes, &publish::message)?;
+    Ok(notes.halt(changes)?)
+}
+
+/// The clusters in whose folders something stands in the way of a sink; none where something stands elsewhere, too.
+fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<partial::Faulty> {
+    let folders: Vec<_> = plan
+        .clusters
+        .iter()
+        .flat_map(|one| render::cluster_folders(one).map(|folder| (folder, one)))
+        .collect();
+    let errors = notes.iter().filter(|note| note.severity == Severity::Error);
+    let blamed: Option<Vec<_>> = errors
+        .map(|note| {
+            let path = TreePath::parse(&note.place.as_ref()?.file)?;
+            let (_, one) = folders.iter().find(|(folder, _)| path.is_within(folder))?;
+            Some((one.cluster.file.to_string(), format!("`{path}` stands in its way")))
+        })
+        .collect();
+    blamed.unwrap_or_default()
 }
 
 /// The plan of what is sound, and what was left out of it.
@@ -235,9 +277,10 @@ fn settle(
     input: &Input,
     scope: &Scope,
     read: Notes,
+    obstructed: &[partial::Faulty],
     notes: &mut Notes,
 ) -> Option<((Input, Plan), Vec<Left>)> {
-    partial::settle(input, scope, read, notes, |input, excluded, found| {
+    partial::settle(input, scope, read, obstructed, notes, |input, excluded, found| {
         let made = lay_out(input, found, |definitions, notes| {
             partial::narrow(definitions, scope, excluded, notes);
         });

@@ -19,23 +19,27 @@ pub fn verify(
         return Err(Fault::new(format!("there is no key `{key}`, with which `{image}` must be signed"))
             .hint("put the public key there, or change `key` where it is named"));
     }
+    let mut arguments = vec!["verify", "--key", key];
+    arguments.extend((!with_log).then_some("--insecure-ignore-tlog"));
+    arguments.extend(repository.is_local().then_some("--allow-http-registry"));
+    arguments.push(&image);
     let mut command = Command::new("cosign");
-    command.current_dir(root).args(["verify", "--key", key]);
-    if !with_log {
-        command.arg("--insecure-ignore-tlog");
-    }
-    if repository.is_local() {
-        command.arg("--allow-http-registry");
-    }
-    command.arg(&image);
+    command.current_dir(root).args(&arguments);
     let output = program::spoken(command, b"").map_err(|fault| {
         fault.hint(format!("`{key}` is to be held against the signature of `{image}`, and that takes cosign: install it, it is not done without"))
     })?;
     if output.status.success() {
         return Ok(());
     }
-    Err(Fault::new(format!("`{image}` has no signature of the key `{key}`: {}", program::words(&output)))
-        .hint(format!("nothing was taken; `cosign verify --key {key} {image}` says it again"))
-        .hint("where signatures are in no transparency log, the source in stackloom.yaml says so: `transparencyLog: false`")
-        .hint("ask whoever publishes it for a signature, or for the key that it is signed with"))
+    let fault = Fault::new(format!(
+        "cosign finds no signature of `{image}` with the key `{key}`: {}",
+        program::words(&output)
+    ))
+    .hint(format!("nothing was taken; `cosign {}` says it again", arguments.join(" ")));
+    let fault = if with_log {
+        fault.hint("where signatures are in no transparency log, the source in stackloom.yaml says so: `transparencyLog: false`")
+    } else {
+        fault
+    };
+    Err(fault.hint("ask whoever publishes it for a signature, or for the key that it is signed with"))
 }

@@ -115,16 +115,18 @@ pub type Faulty = (String, String);
 
 /// Tries again and again, each time without what was at fault before, until something sound is made of the rest.
 ///
-/// `attempt` makes it from an input, or nothing, and names the definitions whose parts are at fault. What was found goes
-/// to `notes`; faults of what the run is not about are left out of them.
+/// `attempt` makes it from an input, or nothing, and names the definitions whose parts are at fault; `faulty` are known
+/// to be before. What was found goes to `notes`; faults of what the run is not about are left out of them.
 pub fn settle<T>(
     input: &Input,
     scope: &Scope,
     read: Notes,
+    faulty: &[Faulty],
     notes: &mut Notes,
     mut attempt: impl FnMut(Input, &mut Excluded, &mut Notes) -> (Option<T>, Vec<Faulty>),
 ) -> Option<(T, Vec<Left>)> {
     let mut excluded = Excluded::default();
+    faulty.iter().for_each(|(file, why)| excluded.add_cluster(file, why));
     let (mut told, mut found) = (Notes::new(), read);
     loop {
         excluded.learn(input);

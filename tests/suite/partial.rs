@@ -80,6 +80,39 @@ fn one_fault_stops_nobody_else() {
 }
 
 #[test]
+fn what_is_not_ours_in_a_clusters_folder_stops_that_cluster_only() {
+    let root = fleet();
+    let root = root.path();
+    let own = root.join("generated/management/mgmt/clusters/blue/one/own.yaml");
+    let cluster = root.join("generated").join(TWO);
+    for foreign in [true, false] {
+        edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
+        edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicas: 4");
+        if foreign {
+            sandbox::write(&own, "kind: ConfigMap\n");
+        } else {
+            fs::remove_file(&own).unwrap();
+            std::os::unix::fs::symlink(&cluster, &own).unwrap();
+        }
+        let (nothing, _) = changed(root, &["generate"], 1);
+        assert!(nothing.is_empty(), "{nothing:?}");
+        let (paths, told) = changed(root, &["generate", "--keep-going"], 1);
+        assert_eq!(paths, [TWO]);
+        assert_eq!(left(&told), ["clusters/blue/one.yaml"]);
+        let codes: Vec<_> = told["diagnostics"].as_array().unwrap().iter().map(|one| &one["code"]).collect();
+        assert_eq!(codes, [if foreign { "foreign-file" } else { "linked-output" }]);
+        edit(root, "clusters/green/two.yaml", "replicas: 5", "replicas: 3");
+        edit(root, "clusters/blue/one.yaml", "replicas: 4", "replicas: 2");
+        ends(root, &["generate", "--keep-going"], 1);
+    }
+    // What stands elsewhere is in nobody's way.
+    fs::rename(&own, root.join("generated/own.yaml")).unwrap();
+    edit(root, "clusters/green/two.yaml", "replicas: 3", "replicas: 5");
+    let (paths, _) = changed(root, &["generate", "--keep-going"], 0);
+    assert_eq!(paths, [TWO]);
+}
+
+#[test]
 fn a_fault_of_defaults_leaves_their_folder_and_one_of_the_fleet_stops_all() {
     let root = fleet();
     let root = root.path();
