@@ -49,7 +49,7 @@ fn unlike(cluster: &Value, number: usize) -> Value {
     let own = [
         ("controlPlaneFlavor", json!(format!("SCS-{number}V"))),
         ("workerFlavor", json!(format!("SCS-{number}V"))),
-        ("nodeCIDR", json!(format!("10.{}.{}.0/24", number >> 8 & 255, number & 255))),
+        ("nodeCIDR", json!(format!("10.{}.{}.0/24", (number >> 8) & 255, number & 255))),
         ("externalId", json!(format!("f6ff1d8e-2c1c-4d0a-9d5a-{number:012x}"))),
         ("certSANs", json!([format!("api.cluster-{number}.example")])),
         ("nodeLabels", json!({ "zone": "north", "cluster": format!("cluster-{number}") })),
