@@ -12,13 +12,16 @@ mod case;
 
 use std::{hint::black_box, path::Path};
 
-use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use serde_json::Value;
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use serde_json::{Value, json};
 use stackloom::topology::{
     class::{Blueprint, Catalog},
     desired::{Input, generate},
     names::Draw,
-    predict::{Settings, create},
+    predict::{
+        Settings,
+        create::{self, Created},
+    },
 };
 
 fn case() -> (Vec<Value>, Value) {
@@ -28,56 +31,124 @@ fn case() -> (Vec<Value>, Value) {
     (one.documents("input/class.yaml").unwrap(), one.document("input/cluster.yaml").unwrap())
 }
 
-fn topology(criterion: &mut Criterion) {
+/// The same cluster with another name.
+fn renamed(cluster: &Value, number: usize) -> Value {
+    let mut cluster = cluster.clone();
+    cluster["metadata"]["name"] = json!(format!("cluster-{number}"));
+    cluster
+}
+
+/// A cluster with values that no other one has, so that no template of the class comes out as it did before.
+fn unlike(cluster: &Value, number: usize) -> Value {
+    let mut cluster = renamed(cluster, number);
+    let topology = &mut cluster["spec"]["topology"];
+    topology["controlPlane"]["replicas"] = json!(number);
+    topology["workers"]["machineDeployments"][0]["replicas"] = json!(number);
+    topology["workers"]["machineDeployments"][1]["variables"]["overrides"][0]["value"] =
+        json!(format!("GPU-{number}"));
+    let own = [
+        ("controlPlaneFlavor", json!(format!("SCS-{number}V"))),
+        ("workerFlavor", json!(format!("SCS-{number}V"))),
+        ("nodeCIDR", json!(format!("10.{}.{}.0/24", (number >> 8) & 255, number & 255))),
+        ("externalId", json!(format!("f6ff1d8e-2c1c-4d0a-9d5a-{number:012x}"))),
+        ("certSANs", json!([format!("api.cluster-{number}.example")])),
+        ("nodeLabels", json!({ "zone": "north", "cluster": format!("cluster-{number}") })),
+    ];
+    let variables = topology["variables"].as_array_mut().unwrap();
+    variables.retain(|variable| own.iter().all(|(name, _)| variable["name"] != *name));
+    variables.extend(own.map(|(name, value)| json!({ "name": name, "value": value })));
+    cluster
+}
+
+fn class(criterion: &mut Criterion) {
     let (objects, cluster) = case();
-    let catalog = Catalog::new(objects.iter().cloned());
+    // A catalog keeps what it has read, so each has its own.
+    let fresh = || Catalog::new(objects.iter().cloned());
     let settings = Settings::new("1.14").unwrap();
-    let admitted = create::admit(&cluster, &catalog).cluster;
-    let mut group = criterion.benchmark_group("topology");
-    group.bench_function("class, validated", |bencher| {
+    let mut group = criterion.benchmark_group("class");
+    group.bench_function("validated", |bencher| {
         bencher.iter(|| black_box(create::apply_classes(&objects, &Catalog::default(), &[])));
     });
-    group.bench_function("class, read", |bencher| {
-        // A catalog keeps what it has read, so each has its own.
-        let fresh = || Catalog::new(objects.iter().cloned());
+    group.bench_function("read", |bencher| {
         bencher.iter_batched(
             fresh,
-            |catalog| black_box(create::blueprint(&admitted, &catalog).unwrap()),
+            |catalog| black_box(create::blueprint(&cluster, &catalog).unwrap()),
             BatchSize::LargeInput,
         );
     });
-    group.bench_function("cluster, admitted", |bencher| {
-        bencher.iter(|| black_box(create::admit(&cluster, &catalog)));
-    });
-    let desired = |cluster: &Value, blueprint: &Blueprint| {
-        let version = settings.patches();
-        generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version }).unwrap()
-    };
-    group.bench_function("cluster, desired, the first of its class", |bencher| {
-        let fresh = || create::blueprint(&admitted, &Catalog::new(objects.iter().cloned())).unwrap();
+    group.bench_function("read, with its first cluster", |bencher| {
         bencher.iter_batched(
             fresh,
-            |blueprint| black_box(desired(&admitted, &blueprint)),
+            |catalog| black_box(create::create(&cluster, &catalog, &settings)),
             BatchSize::LargeInput,
-        );
-    });
-    group.bench_function("cluster, desired, one more with another name", |bencher| {
-        let blueprint = create::blueprint(&admitted, &catalog).unwrap();
-        let mut number = 0;
-        let mut other = || {
-            number += 1;
-            let mut cluster = admitted.clone();
-            cluster["metadata"]["name"] = Value::from(format!("cluster-{number}"));
-            cluster
-        };
-        bencher.iter_batched(
-            &mut other,
-            |cluster| black_box(desired(&cluster, &blueprint)),
-            BatchSize::SmallInput,
         );
     });
     group.finish();
 }
 
-criterion_group!(benches, topology);
+fn one_more(criterion: &mut Criterion) {
+    let (objects, cluster) = case();
+    let catalog = Catalog::new(objects);
+    let settings = Settings::new("1.14").unwrap();
+    let made = |cluster: &Value| create::create(cluster, &catalog, &settings);
+    let sound = |created: &Created| created.desired.is_some() && created.faults.is_empty();
+    assert!(sound(&made(&cluster)) && sound(&made(&unlike(&cluster, 1))));
+    let mut group = criterion.benchmark_group("one more cluster");
+    for (what, other) in
+        [("another name", renamed as fn(&Value, usize) -> Value), ("values of its own", unlike)]
+    {
+        let mut numbers = 2..;
+        let mut next = || other(&cluster, numbers.next().unwrap());
+        group.bench_function(BenchmarkId::new("admitted", what), |bencher| {
+            bencher.iter_batched(
+                &mut next,
+                |cluster| black_box(create::admit(&cluster, &catalog)),
+                BatchSize::SmallInput,
+            );
+        });
+        let desired = |(cluster, blueprint): &(Value, std::sync::Arc<Blueprint>)| {
+            let version = settings.patches();
+            generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version }).unwrap()
+        };
+        group.bench_function(BenchmarkId::new("desired", what), |bencher| {
+            bencher.iter_batched(
+                || {
+                    let cluster = create::admit(&next(), &catalog).cluster;
+                    let blueprint = create::blueprint(&cluster, &catalog).unwrap();
+                    (cluster, blueprint)
+                },
+                |input| black_box(desired(&input)),
+                BatchSize::SmallInput,
+            );
+        });
+        group.bench_function(BenchmarkId::new("admitted and desired", what), |bencher| {
+            bencher.iter_batched(&mut next, |cluster| black_box(made(&cluster)), BatchSize::SmallInput);
+        });
+    }
+    group.finish();
+}
+
+/// All on one core, the reading of the class included.
+fn fleet(criterion: &mut Criterion) {
+    const SIZE: usize = 10_000;
+    let (objects, cluster) = case();
+    let settings = Settings::new("1.14").unwrap();
+    let mut group = criterion.benchmark_group("10,000 clusters");
+    group.sample_size(10).throughput(Throughput::Elements(SIZE as u64));
+    for (what, other) in
+        [("equal but for names", renamed as fn(&Value, usize) -> Value), ("all different", unlike)]
+    {
+        group.bench_function(what, |bencher| {
+            bencher.iter(|| {
+                let catalog = Catalog::new(objects.iter().cloned());
+                for number in 1..=SIZE {
+                    black_box(create::create(&other(&cluster, number), &catalog, &settings));
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, class, one_more, fleet);
 criterion_main!(benches);

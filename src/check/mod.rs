@@ -155,27 +155,27 @@ impl Index {
                 let written = input.sources.place(object.node.origin);
                 written.unwrap_or_else(|| Place::file(object.path.as_str()))
             };
-            if let Some(other) = self.seen.get(&identity) {
-                let message = format!(
-                    "{} `{}` would be written twice: as {} and as {other}",
-                    identity.kind, identity.name, object.path
-                );
-                notes
-                    .error("duplicate-object", place(), message)
-                    .hint("every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it");
-                continue;
+            let (kind, name, path) = (&identity.kind, &identity.name, &object.path);
+            let collision = if let Some(other) = self.seen.get(&identity) {
+                Some((
+                    format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
+                    "every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it",
+                ))
+            } else {
+                let before = self.files.insert(path.clone(), kind.clone());
+                before.map(|other| (
+                    format!("{kind} and {other} `{name}` would be the same file: {path}"),
+                    "files are called by kind and name in lower case: spell the kind as its API does, or give it another name",
+                ))
+            };
+            match collision {
+                Some((message, hint)) => {
+                    notes.error("duplicate-object", place(), message).hint(hint);
+                }
+                None => {
+                    self.seen.insert(identity, object.path.to_string());
+                }
             }
-            if let Some(other) = self.files.insert(object.path.clone(), identity.kind.clone()) {
-                let message = format!(
-                    "{} and {other} `{}` would be the same file: {}",
-                    identity.kind, identity.name, object.path
-                );
-                notes
-                    .error("duplicate-object", place(), message)
-                    .hint("files are called by kind and name in lower case: spell the kind as its API does, or give it another name");
-                continue;
-            }
-            self.seen.insert(identity, object.path.to_string());
         }
     }
 }

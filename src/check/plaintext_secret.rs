@@ -98,6 +98,7 @@ fn report(source: &str, node: &Node, what: &str, finder: &mut Finder<'_>) {
 
 /// What a text looks like, by its form or by its key.
 fn looks_like(key: &str, text: &str) -> Option<&'static str> {
+    const SHORTEST: usize = 20;
     const FORMS: [(&str, usize, &str); 7] = [
         ("AKIA", 20, "an access key of AWS"),
         ("ghp_", 40, "a token of GitHub"),
@@ -113,12 +114,14 @@ fn looks_like(key: &str, text: &str) -> Option<&'static str> {
     if has_password(text) {
         return Some("an address with a password in it");
     }
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
+    let words: Vec<&str> = words.filter(|word| word.len() >= SHORTEST).collect();
     let token = |(prefix, length, what): &(&str, usize, &'static str)| {
-        let found = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
-        found.into_iter().any(|word| word.starts_with(prefix) && word.len() >= *length).then_some(*what)
+        words.iter().any(|word| word.starts_with(prefix) && word.len() >= *length).then_some(*what)
     };
     let own = FORMS.iter().find_map(token).or_else(|| is_credential(key, text).then_some("a credential"));
-    own.or_else(|| text.lines().find_map(|line| in_line(line.trim()).filter(|_| text.contains(['\n', '=']))))
+    let assigns = || text.contains(['\n', '=']);
+    own.or_else(|| assigns().then(|| text.lines().find_map(|line| in_line(line.trim()))).flatten())
 }
 
 /// What a line of a text assigns: `key=value`, `key: value`, `--key=value`.
@@ -160,6 +163,11 @@ fn is_credential(key: &str, text: &str) -> bool {
         "apitoken",
         "apikey",
     ];
+    let whole = text.trim();
+    // Most texts end here, before anything is made of their keys.
+    if whole.len() < 6 || whole.contains('\n') {
+        return false;
+    }
     let key = key.to_ascii_lowercase().replace(['-', '_'], "");
     let named = ENDS.iter().any(|end| key.ends_with(end)) || key == "token";
     let literal = !text.is_empty()
@@ -167,8 +175,7 @@ fn is_credential(key: &str, text: &str) -> bool {
         && !text.contains("${")
         && !text.starts_with("ENC[")
         && !text.starts_with('$');
-    let whole = text.trim();
-    named && literal && whole.len() >= 6 && !whole.contains('\n')
+    named && literal
 }
 
 #[cfg(test)]

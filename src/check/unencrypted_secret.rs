@@ -4,7 +4,7 @@ use super::{Check, Finder, Rule, plaintext_secret};
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
-    yaml::{Key, Mapping, Node, RawKind, RawNode, Source, read_raw},
+    yaml::{Key, Mapping, Node, RawKind, RawNode, SYNTAX, Source, read_raw},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -19,16 +19,30 @@ pub(super) static RULE: Rule = Rule {
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let Some(folder) = &plan.cluster.companion else { return };
     for source in finder.input.beside.below(folder) {
-        match documents(source) {
+        let mut found = Notes::new();
+        match documents(source, &mut found) {
             Some(documents) => documents.iter().for_each(|document| look_at(document, source, finder)),
             None => look_through(source, finder),
         }
+        report_syntax(source, &found, finder);
     }
 }
 
-/// The documents of a file; none where it is no YAML that can be read here. The folder is not ours to be strict with.
-fn documents(source: &Source) -> Option<Vec<Node>> {
-    let documents = read_raw(source, &mut Notes::new())?;
+/// What no reader takes stops everything that is applied with it. With the rest that our own reader refuses, the folder
+/// is not ours to be strict.
+fn report_syntax(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
+    let is_yaml = source.path.ends_with(".yaml") || source.path.ends_with(".yml");
+    for note in found.iter().filter(|note| is_yaml && note.code == SYNTAX) {
+        let place = note.place.clone().map(|place| Place { source: String::new(), ..place });
+        let told = finder.notes.error(SYNTAX, place, note.message.clone());
+        told.hints.clone_from(&note.hints);
+        told.hint("Flux applies this folder as it is, and would apply nothing of it; what is no YAML must not be called so");
+    }
+}
+
+/// The documents of a file; none where it is no YAML that can be read here.
+fn documents(source: &Source, found: &mut Notes) -> Option<Vec<Node>> {
+    let documents = read_raw(source, found)?;
     let nodes: Vec<_> = documents.iter().map(|document| as_text(&document.root, source)).collect();
     let assignments = nodes.iter().all(|node| node.as_mapping().is_none());
     (!assignments).then_some(nodes)

@@ -193,7 +193,7 @@ fn tell(
     printer.result(&match (is_new, args.dry_run) {
         (true, true) => format!("{LOCK} would hold {holds}"),
         (true, false) => format!("{LOCK} written: it holds {holds}"),
-        (false, _) => format!("nothing new: {LOCK} holds {holds}"),
+        (false, _) => format!("{LOCK} stays as it is: it holds {holds}"),
     });
     if args.dry_run {
         printer.talk("this was a dry run: nothing was written");

@@ -64,17 +64,22 @@ pub fn folder_digest(files: &BTreeMap<String, String>) -> String {
 
 /// Packs the files of a release, by their paths in its folder. The error says which path no archive can hold.
 pub fn pack(files: &BTreeMap<String, String>) -> Result<Archived, String> {
+    archive(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())))
+}
+
+/// Packs files so that the same ones give the same bytes everywhere.
+pub(super) fn archive<'a>(files: impl Iterator<Item = (&'a str, &'a [u8])>) -> Result<Archived, String> {
     let mut builder = Builder::new(Vec::new());
-    for (path, text) in files {
+    for (path, bytes) in files {
         let mut header = Header::new_ustar();
         header
             .set_path(path)
             .map_err(|error| format!("the path `{path}` does not fit into an archive: {error}"))?;
         header.set_entry_type(EntryType::Regular);
         header.set_mode(0o644);
-        header.set_size(text.len() as u64);
+        header.set_size(bytes.len() as u64);
         header.set_cksum();
-        builder.append(&header, text.as_bytes()).map_err(|error| error.to_string())?;
+        builder.append(&header, bytes).map_err(|error| error.to_string())?;
     }
     let tarball = builder.into_inner().map_err(|error| error.to_string())?;
     let mut gzip =

@@ -47,6 +47,17 @@ impl<'a> Variables<'a> {
         })
     }
 
+    /// Some of them as the data of a template that looks at no others.
+    pub fn part<'n>(&self, names: impl Iterator<Item = &'n str>) -> Value {
+        let mut part = Map::new();
+        for name in names {
+            if let (false, Some(value)) = (part.contains_key(name), self.get(name)) {
+                part.insert(name.to_owned(), value.clone());
+            }
+        }
+        Value::Object(part)
+    }
+
     /// The same with the overrides of a topology, and more in `builtin`.
     fn with(&self, topology: &'a Value, more: Value, definitions: &[Definition]) -> Self {
         let own = named(list(topology, &["variables", "overrides"]), definitions);

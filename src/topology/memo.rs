@@ -87,11 +87,13 @@ pub struct Memo<T> {
 struct Kept<T> {
     results: BTreeMap<Key, T>,
     bytes: usize,
+    /// Something was too large for what is left of the room.
+    full: bool,
 }
 
 impl<T> Default for Memo<T> {
     fn default() -> Self {
-        Self { kept: RwLock::new(Kept { results: BTreeMap::new(), bytes: 0 }) }
+        Self { kept: RwLock::new(Kept { results: BTreeMap::new(), bytes: 0, full: false }) }
     }
 }
 
@@ -113,10 +115,16 @@ impl<T: Clone> Memo<T> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned()
     }
 
+    /// Whether there may be room for more.
+    pub fn has_room(&self) -> bool {
+        !self.kept.read().unwrap_or_else(PoisonError::into_inner).full
+    }
+
     /// Keeps a result of a size.
     pub fn keep(&self, key: Key, made: T, size: usize) {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         let size = size + key.0.len() + size_of::<T>();
+        kept.full |= kept.bytes + size > MAX_BYTES;
         if kept.bytes + size <= MAX_BYTES && kept.results.insert(key, made).is_none() {
             kept.bytes += size;
         }

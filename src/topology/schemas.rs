@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::fault::{By, ErrorType, Fault, FieldError, Stage};
-use super::value::{get, group, list, text, version};
+use super::value::{get, group, text, version};
 use super::variables::defaulting::fill;
 use super::variables::rules::Rules;
-use super::variables::schema::Schema;
+use super::variables::schema::{Identity, Schema};
 use super::variables::trail::Trail;
 use super::variables::value_validation::validate;
 
@@ -89,8 +89,7 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
         if matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
             continue;
         }
-        let schema = get(&kind.source, &["properties", name]);
-        typed(value, schema, &Trail::start("").dotted(name), &mut problems);
+        typed(value, kind.schema.properties.get(name), &Trail::start("").dotted(name), &mut problems);
     }
     problems
 }
@@ -114,22 +113,19 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     Fault::of(stage, By::Schema, &name, errors)
 }
 
-fn typed(value: &Value, schema: Option<&Value>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
     let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
     let Some(schema) = schema else {
         problems.push(problem("field not declared in schema".to_owned()));
         return;
     };
-    let flag = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
-    let keeps = flag("x-kubernetes-preserve-unknown-fields");
     let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
-    match (value, text(schema, &["type"])) {
+    match (value, schema.only_type()) {
         (Value::Null, _) | (_, "") => {}
         (Value::Object(fields), "object") => {
             for (name, child) in fields {
-                let known = get(schema, &["properties", name])
-                    .or_else(|| schema.get("additionalProperties").filter(|s| s.is_object()));
-                if !(known.is_none() && keeps) {
+                let known = schema.properties.get(name).or(schema.additional.as_deref());
+                if known.is_some() || !schema.preserve_unknown {
                     typed(child, known, &path.dotted(name), problems);
                 }
             }
@@ -137,9 +133,7 @@ fn typed(value: &Value, schema: Option<&Value>, path: &Trail<'_>, problems: &mut
         (_, "object") => wrong("map"),
         (Value::Array(items), "array") => typed_list(items, schema, path, problems),
         (_, "array") => wrong("list"),
-        (Value::Array(_) | Value::Object(_), _) if !flag("x-kubernetes-int-or-string") => {
-            wrong("a scalar");
-        }
+        (Value::Array(_) | Value::Object(_), _) => wrong("a scalar"),
         (Value::Bool(_) | Value::Number(_), "string") => wrong("string"),
         (Value::String(_) | Value::Number(_), "boolean") => wrong("boolean"),
         (Value::String(_) | Value::Bool(_), "integer" | "number") => wrong("numeric"),
@@ -147,26 +141,22 @@ fn typed(value: &Value, schema: Option<&Value>, path: &Trail<'_>, problems: &mut
     }
 }
 
-fn typed_list(items: &[Value], schema: &Value, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let names = list(schema, &["x-kubernetes-list-map-keys"]);
-    let key = |item| -> Vec<&Value> {
-        names
-            .iter()
-            .filter_map(Value::as_str)
-            .map(|name| get(item, &[name]).unwrap_or(&Value::Null))
-            .collect()
-    };
-    let keys: Vec<Vec<&Value>> = match text(schema, &["x-kubernetes-list-type"]) {
-        "map" => items.iter().map(key).collect(),
-        "set" => items.iter().map(|item| vec![item]).collect(),
-        _ => Vec::new(),
+fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let keys: Vec<Vec<&Value>> = match &schema.identity {
+        Identity::Atomic => Vec::new(),
+        Identity::Set => items.iter().map(|item| vec![item]).collect(),
+        Identity::Map(names) => {
+            let key =
+                |item| names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect();
+            items.iter().map(key).collect()
+        }
     };
     for (at, item) in items.iter().enumerate() {
         if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
             let detail = format!("duplicate entries for key {key:?}");
             problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
         }
-        typed(item, schema.get("items"), &path.item(at), problems);
+        typed(item, schema.items.as_deref(), &path.item(at), problems);
     }
 }
 

@@ -3,9 +3,27 @@
 
 use serde_json::{Map, Value};
 
+/// Up to so many fields it takes less to compare their names than to hash the one that is looked for.
+const FEW: usize = 8;
+
+/// The field of a name.
+pub fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    if fields.len() > FEW {
+        return fields.get(name);
+    }
+    fields.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
+fn field_mut<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Value> {
+    if fields.len() > FEW {
+        return fields.get_mut(name);
+    }
+    fields.iter_mut().find(|(key, _)| *key == name).map(|(_, value)| value)
+}
+
 /// The value at a path of keys, if every key on the way exists.
 pub fn get<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
-    path.iter().try_fold(object, |value, key| value.as_object()?.get(*key))
+    path.iter().try_fold(object, |value, key| field(value.as_object()?, key))
 }
 
 /// As [`get`], but an explicit null counts as absent.
@@ -38,10 +56,19 @@ pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {
     let mut current = object;
     for key in parents {
         let Some(fields) = current.as_object_mut() else { return false };
-        current = fields.entry((*key).to_owned()).or_insert_with(|| Value::Object(Map::new()));
+        if field(fields, key).is_none() {
+            fields.insert((*key).to_owned(), Value::Object(Map::new()));
+        }
+        let Some(next) = field_mut(fields, key) else { return false };
+        current = next;
     }
     let Some(fields) = current.as_object_mut() else { return false };
-    fields.insert((*last).to_owned(), value);
+    match field_mut(fields, last) {
+        Some(there) => *there = value,
+        None => {
+            fields.insert((*last).to_owned(), value);
+        }
+    }
     true
 }
 

@@ -19,7 +19,7 @@ pub use field::{Step, trail};
 pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
 pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
-pub use raw::{Comment, Document, RawKind, RawNode, Style, read_raw};
+pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, read_raw};
 pub(crate) use raw::{key_text, read_masked};
 pub use scan::{Part, scan};
 pub use source::{FileId, Origin, Source, Sources};

@@ -80,6 +80,9 @@ pub struct Document {
     pub anchor: Option<usize>,
 }
 
+/// The code of a message on text that is no YAML.
+pub const SYNTAX: &str = "yaml-syntax";
+
 /// Reads all documents of a file; empty ones (comments only) are left out. Faults go to `notes`.
 pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     read_masked(&source.text, source, notes)
@@ -304,7 +307,7 @@ impl Builder<'_> {
             self.notes.error("yaml-limit", place, message).hint("write less nested: people stop at about 20");
             return;
         }
-        let note = self.notes.error("yaml-syntax", place, format!("this is no YAML: {info}"));
+        let note = self.notes.error(SYNTAX, place, format!("this is no YAML: {info}"));
         if tab {
             note.hint("the line is indented with a tab: YAML takes spaces only");
         } else {

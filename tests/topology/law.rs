@@ -43,7 +43,7 @@ fn side(objects: &[Value], cluster: &Value) -> Side {
 }
 
 /// Every place in a value that holds no list and no map, as a pointer.
-fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
+pub(super) fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
@@ -62,7 +62,7 @@ fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 /// Another value of the same kind, or none at all.
-fn altered(value: &mut Value, how: usize) {
+pub(super) fn altered(value: &mut Value, how: usize) {
     *value = match (&value, how % 3) {
         (Value::Bool(flag), _) => json!(!flag),
         (Value::Number(number), 0) => json!(number.as_i64().unwrap_or(0) + 1),

@@ -14,6 +14,7 @@ mod conformance;
 mod fuzz;
 mod hostile;
 mod law;
+mod together;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

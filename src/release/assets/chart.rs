@@ -1,21 +1,18 @@
 //! Archives of charts: read as helm reads them, written so that the same files are the same bytes.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 
-use flate2::{Compression, GzBuilder, bufread::GzDecoder};
-use tar::{Archive, Builder, EntryType, Header};
+use flate2::bufread::GzDecoder;
+use tar::{Archive, EntryType};
 
 use super::ChartFiles;
-use crate::note::Notes;
+use crate::{note::Notes, release::artifact::archive};
 
 /// What an archive may unpack to.
 const CONTENT_LIMIT: u64 = 100 * 1024 * 1024;
 
 /// What it may hold.
 const ENTRY_LIMIT: usize = 20_000;
-
-/// The byte of a gzip header for "no operating system in particular".
-const ANY_SYSTEM: u8 = 255;
 
 /// The files of a chart's archive, by their paths below its one folder. The error says what is wrong with it.
 pub fn unpack_chart(archive: &[u8]) -> Result<ChartFiles, String> {
@@ -76,21 +73,7 @@ pub(super) fn pack(files: &ChartFiles, notes: &mut Notes) -> Option<Vec<u8>> {
 }
 
 fn packed(files: &ChartFiles) -> Result<Vec<u8>, String> {
-    let mut builder = Builder::new(Vec::new());
-    for (path, bytes) in files {
-        let mut header = Header::new_ustar();
-        header.set_path(path).map_err(|error| format!("`{path}`: {error}"))?;
-        header.set_entry_type(EntryType::Regular);
-        header.set_mode(0o644);
-        header.set_size(bytes.len() as u64);
-        header.set_cksum();
-        builder.append(&header, bytes.as_slice()).map_err(|error| error.to_string())?;
-    }
-    let tarball = builder.into_inner().map_err(|error| error.to_string())?;
-    let mut gzip =
-        GzBuilder::new().mtime(0).operating_system(ANY_SYSTEM).write(Vec::new(), Compression::best());
-    gzip.write_all(&tarball).map_err(|error| error.to_string())?;
-    gzip.finish().map_err(|error| error.to_string())
+    Ok(archive(files.iter().map(|(path, bytes)| (path.as_str(), bytes.as_slice())))?.bytes)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Input;
 use super::contract::{CLUSTER_NAME, Contract, OWNED};
-use super::templates::{Copy, object_with_spec, reference, template};
+use super::templates::{Copy, object_with, reference, template};
 use crate::topology::gotemplate::duration_text;
 use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::Tracker;
@@ -50,7 +50,7 @@ pub fn compute(
     let mut copy = Copy::new(input.cluster, name);
     copy.labels.clone_from(&labels);
     copy.annotations.clone_from(&annotations);
-    let mut made = object_with_spec(&input.blueprint.control_plane, copy);
+    let mut made = object_with(&input.blueprint.control_plane, copy, Contract::PRESERVED);
     let contract = input.blueprint.contract.unwrap_or(Contract::V1Beta2);
     if let Some(machine) = machine_template {
         set_machine(&mut made, machine, contract, &labels, &annotations);

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED};
+use super::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED, Path};
 use crate::topology::class::Template;
 use crate::topology::value::{get, map, set, text};
 
@@ -41,17 +41,13 @@ impl<'a> Copy<'a> {
 
 /// An object from `spec.template` of a template, but for its spec, which the patches put in.
 pub fn object(template: &Template, copy: Copy<'_>) -> Value {
-    from_inner(template, copy, |inner| without(inner, &["spec"]))
+    object_with(template, copy, &[])
 }
 
-/// An object from `spec.template` of a template.
-pub fn object_with_spec(template: &Template, copy: Copy<'_>) -> Value {
-    from_inner(template, copy, Value::clone)
-}
-
-fn from_inner(template: &Template, copy: Copy<'_>, take: impl Fn(&Value) -> Value) -> Value {
+/// The same with what stands at some paths of its spec, which patches do not put in.
+pub fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value {
     let mut object = match get(&template.object, &["spec", "template"]) {
-        Some(inner @ Value::Object(_)) => take(inner),
+        Some(inner @ Value::Object(_)) => taken(inner, paths),
         _ => json!({}),
     };
     finish(&mut object, template, copy);
@@ -61,6 +57,20 @@ fn from_inner(template: &Template, copy: Copy<'_>, take: impl Fn(&Value) -> Valu
     if text(&object, &["kind"]).is_empty() {
         let kind = template.kind();
         set(&mut object, &["kind"], json!(kind.strip_suffix("Template").unwrap_or(kind)));
+    }
+    object
+}
+
+/// A copy, of its spec only what stands at some paths.
+fn taken(inner: &Value, paths: &[Path]) -> Value {
+    let mut object = without(inner, &["spec"]);
+    if get(inner, &["spec"]).is_some_and(Value::is_object) {
+        set(&mut object, &["spec"], json!({}));
+    }
+    for path in paths {
+        if let Some(value) = get(inner, path) {
+            set(&mut object, path, value.clone());
+        }
     }
     object
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::ast::{Command, List, Node, Operand, Pipeline, Trees};
 use super::parser;
 use crate::topology::memo::Key;
+use crate::topology::value::field;
 
 /// Paths from the root of the data.
 #[derive(Debug, Default, Clone)]
@@ -48,12 +49,17 @@ impl Reads {
         self
     }
 
-    /// All that stands at the paths; none where that is too much. `field` gives the fields of the data.
-    pub fn key<'d>(&self, field: impl Fn(&str) -> Option<&'d Value>) -> Option<Key> {
+    /// The fields of the data in which the paths begin.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.paths.iter().filter_map(|path| path.first()).map(AsRef::as_ref)
+    }
+
+    /// All that stands at the paths; none where that is too much. `data` gives the fields of the data.
+    pub fn key<'d>(&self, data: impl Fn(&str) -> Option<&'d Value>) -> Option<Key> {
         let mut key = Key::default();
         for path in &self.paths {
             let (first, rest) = path.split_first()?;
-            match field(first) {
+            match data(first) {
                 Some(value) => locate(value, rest, &mut key),
                 None => key.mark(b'?'),
             }
@@ -133,7 +139,7 @@ fn locate(data: &Value, path: &[Box<str>], key: &mut Key) {
             key.number(depth);
             return key.value(value);
         };
-        let Some(next) = fields.get(&**name) else {
+        let Some(next) = field(fields, name) else {
             key.mark(b'-');
             return key.number(depth);
         };

@@ -53,7 +53,10 @@ fn remembered(
     let reads = template.template.as_ref().ok().and_then(|parsed| parsed.reads());
     let key = reads.and_then(|reads| reads.key(|name| data.get(name)));
     template.results.get(key, || {
-        let text = rendered(template, data.whole())?;
+        let text = match reads {
+            Some(reads) => rendered(template, &data.part(reads.fields()))?,
+            None => rendered(template, data.whole())?,
+        };
         // A value takes some times the space of its text.
         Ok((read(&text)?, 8 * text.len()))
     })

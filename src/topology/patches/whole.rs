@@ -38,9 +38,11 @@ impl Patched {
         self.specs.known(key).map(|spec| Value::clone(&spec))
     }
 
-    /// Keeps a spec.
+    /// Keeps a spec, as long as there is room.
     pub(super) fn keep(&self, key: Key, spec: &Value) {
-        self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
+        if self.specs.has_room() {
+            self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
+        }
     }
 }
 

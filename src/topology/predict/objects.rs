@@ -15,11 +15,7 @@ use crate::topology::value::text;
 /// Why the controller cannot create a desired state; it stops at the first refusal.
 pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     for (role, object) in desired.objects() {
-        let mut faults = refused_version(object);
-        if faults.is_empty() {
-            faults = refusals(&with_defaults(object, None), None, gates);
-        }
-        if let Some(first) = faults.first() {
+        if let Some(first) = refusals(object, &with_defaults(object, None), None, gates).first() {
             let detail = format!("error reconciling the Cluster topology: {role}: {first}");
             return vec![Fault::controller(Stage::Apply, detail)];
         }
@@ -27,32 +23,20 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     Vec::new()
 }
 
-/// Why an object that runs cannot be changed.
-pub fn refused_update(object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
-    refusals(object, Some(running), gates)
+/// Why an object that runs cannot be changed; `written` is what the controller writes, `object` what is stored of it.
+pub fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
+    refusals(written, object, Some(running), gates)
 }
 
-/// Why an object of an old version cannot be written at all.
-pub fn refused_version(object: &Value) -> Vec<Fault> {
-    if !convert::is_old(object) {
-        return Vec::new();
-    }
-    let real = with_real_names(object);
+/// The API server looks at an object in the version in which it is written, webhooks look at what is stored.
+fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
+    let real = with_real_names(if convert::is_old(written) { written } else { object });
     let mut faults = apply_faults(&real, Stage::Apply);
     if faults.is_empty() {
         faults = schema_faults(&real, Stage::Apply);
     }
     if let (true, Err(error)) = (faults.is_empty(), convert::to_stored(&real)) {
         faults = vec![Fault::controller(Stage::Apply, format!("it cannot be converted to v1beta2: {error}"))];
-    }
-    faults
-}
-
-fn refusals(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
-    let real = with_real_names(object);
-    let mut faults = apply_faults(&real, Stage::Apply);
-    if faults.is_empty() {
-        faults = schema_faults(&real, Stage::Apply);
     }
     if faults.is_empty() {
         let kind = text(object, &["kind"]);

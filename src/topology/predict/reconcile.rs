@@ -54,10 +54,7 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
             set(&mut next, path, kept);
         }
     }
-    let mut faults = objects::refused_version(desired);
-    if faults.is_empty() {
-        faults = objects::refused_update(&next, running, pass.gates);
-    }
+    let faults = objects::refused_update(desired, &next, running, pass.gates);
     if faults.is_empty() {
         *running = next;
         return true;

@@ -107,9 +107,12 @@ pub fn default_in_place(
         }
     }
     for variable in values.iter_mut() {
-        if let Some(definition) = super::find(definitions, super::name(variable)) {
-            let value = variable.get_mut("value").map(Value::take).unwrap_or_default();
-            *variable = completed(value, definition);
+        let Some(definition) = super::find(definitions, super::name(variable)) else { continue };
+        match variable.as_object_mut().map(|fields| (fields.len(), fields.get_mut("value"))) {
+            // It has a name and a value, and nothing else.
+            Some((2, Some(value))) => complete(value, definition),
+            Some((_, Some(value))) => *variable = completed(value.take(), definition),
+            _ => *variable = completed(Value::Null, definition),
         }
     }
     values.extend(added);
@@ -118,10 +121,14 @@ pub fn default_in_place(
 
 /// A variable with its whole value.
 fn completed(mut value: Value, definition: &Definition) -> Value {
-    replace_null(&mut value, &definition.schema);
-    fill(&mut value, &definition.schema);
-    as_go_floats(&mut value);
+    complete(&mut value, definition);
     json!({ "name": definition.name, "value": value })
+}
+
+fn complete(value: &mut Value, definition: &Definition) {
+    replace_null(value, &definition.schema);
+    fill(value, &definition.schema);
+    as_go_floats(value);
 }
 
 /// Upstream reads values as Go's `float64`s and writes them again: whole numbers lose what a

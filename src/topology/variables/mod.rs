@@ -27,7 +27,7 @@ pub struct Definition {
     pub schema: Schema,
     /// The CEL rules of the schema.
     pub rules: Rules,
-    /// Values that keep the rules.
+    /// Values that are valid.
     pub kept: Memo<()>,
     /// Why nothing is known of the values that it takes, where its schema is not followed.
     pub opaque: Option<String>,
@@ -59,7 +59,7 @@ pub fn definitions(class: &Value) -> Vec<Definition> {
 
 /// The name of a variable, as value or as definition.
 pub fn name(variable: &Value) -> &str {
-    variable.get("name").and_then(Value::as_str).unwrap_or_default()
+    super::value::text(variable, &["name"])
 }
 
 /// The definition of a name.

@@ -44,6 +44,20 @@ pub struct Schema {
     pub not: Option<Box<Schema>>,
     /// Whether unknown properties are kept.
     pub preserve_unknown: bool,
+    /// What tells the items of a list apart. Variables' schemas cannot say so; those of CRDs can.
+    pub identity: Identity,
+}
+
+/// What tells the items of a list apart (`x-kubernetes-list-type`).
+#[derive(Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// Nothing: the list is one value.
+    #[default]
+    Atomic,
+    /// Their values.
+    Set,
+    /// These of their fields.
+    Map(Vec<String>),
 }
 
 /// The bounds of a schema.
@@ -118,6 +132,11 @@ impl Schema {
             one_of: children("oneOf")?,
             not: child("not")?,
             preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
+            identity: match source.get("x-kubernetes-list-type").and_then(Value::as_str) {
+                Some("map") => Identity::Map(words(source, "x-kubernetes-list-map-keys")),
+                Some("set") => Identity::Set,
+                _ => Identity::Atomic,
+            },
         })
     }
 
@@ -125,6 +144,11 @@ impl Schema {
     pub fn has_defaults(&self) -> bool {
         let deeper = self.additional.iter().chain(&self.items).map(AsRef::as_ref);
         self.default.is_some() || self.properties.values().chain(deeper).any(Self::has_defaults)
+    }
+
+    /// The one type that is accepted; empty where several are, or any.
+    pub fn only_type(&self) -> &str {
+        if let [only] = self.types.as_slice() { only } else { "" }
     }
 
     /// Whether a type is accepted by name.

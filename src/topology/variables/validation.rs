@@ -54,7 +54,7 @@ pub fn validate_variables(
     all
 }
 
-/// Validates one value. Later steps run only when the earlier ones found nothing.
+/// Validates one value, unless the same one was found to be valid before.
 fn validate_variable(
     value: &Value,
     old: Option<&Value>,
@@ -64,6 +64,21 @@ fn validate_variable(
     if let Some(reason) = &definition.opaque {
         return Judgement { errors: Vec::new(), opaque: vec![reason.clone()] };
     }
+    let mut key = Key::default();
+    key.value(value);
+    if let Some(old) = old {
+        key.value(old);
+    }
+    let judge = || {
+        let judged = judge(value, old, definition, field);
+        let clean = judged.errors.is_empty() && judged.opaque.is_empty();
+        if clean { Ok(((), 0)) } else { Err(judged) }
+    };
+    definition.kept.get(key.short(), judge).err().unwrap_or_default()
+}
+
+/// What is to be said of a value. Later steps run only when the earlier ones found nothing.
+fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dyn fmt::Display) -> Judgement {
     let errors = validate(value, &definition.schema, &format_args!("{field}.value"));
     if !errors.is_empty() {
         return Judgement { errors, opaque: Vec::new() };
@@ -83,15 +98,5 @@ fn validate_variable(
     if definition.rules.is_empty() {
         return Judgement::default();
     }
-    let mut key = Key::default();
-    key.value(value);
-    if let Some(old) = old {
-        key.value(old);
-    }
-    let judge = || {
-        let judged = definition.rules.judge(value, old, &format!("{field}.value"));
-        let clean = judged.errors.is_empty() && judged.opaque.is_empty();
-        if clean { Ok(((), 0)) } else { Err(judged) }
-    };
-    definition.kept.get(key.short(), judge).err().unwrap_or_default()
+    definition.rules.judge(value, old, &format!("{field}.value"))
 }

@@ -11,7 +11,7 @@ use super::formats;
 use super::schema::Schema;
 use super::trail::Trail;
 use crate::topology::fault::{ErrorType, FieldError};
-use crate::topology::value::{compact, same};
+use crate::topology::value::{compact, field, same};
 
 /// What checking one value gave: its errors, and how many checks were made, by which the best
 /// of several alternatives is chosen.
@@ -265,11 +265,11 @@ impl Place<'_> {
             }
         }
         for (name, property) in &schema.properties {
-            if let Some(value) = fields.get(name) {
+            if let Some(value) = field(fields, name) {
                 all.merge(self.check(value, property, &path.field(name)));
             }
         }
-        for name in schema.required.iter().filter(|name| !fields.contains_key(*name)) {
+        for name in schema.required.iter().filter(|name| field(fields, name).is_none()) {
             all.merge(self.fail(ErrorType::Required, &path.dotted(name), "Required value"));
         }
         all
