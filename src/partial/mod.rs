@@ -126,7 +126,9 @@ pub fn settle<T>(
     mut attempt: impl FnMut(Input, &mut Excluded, &mut Notes) -> (Option<T>, Vec<Faulty>),
 ) -> Option<(T, Vec<Left>)> {
     let mut excluded = Excluded::default();
-    faulty.iter().for_each(|(file, why)| excluded.add_cluster(file, why));
+    for (file, why) in faulty {
+        excluded.add_cluster(file, why);
+    }
     let (mut told, mut found) = (Notes::new(), read);
     loop {
         excluded.learn(input);

@@ -91,7 +91,9 @@ fn look(value: &Json, path: &str, kind: &str, longest: &mut Option<Long>) {
             }
         }
         Json::Array(items) => {
-            items.iter().for_each(|item| look(item, &format!("{path}/-"), kind, longest));
+            for item in items {
+                look(item, &format!("{path}/-"), kind, longest);
+            }
         }
         Json::Object(fields) => {
             let argument = fields.get("name").and_then(Json::as_str).filter(|name| LABELS.contains(name));
