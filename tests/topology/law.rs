@@ -215,7 +215,7 @@ fn with_other_pools(
     let object = all.iter_mut().find(|object| object["kind"] == kind).unwrap();
     let Some(pools) = object.pointer_mut(path).and_then(Value::as_array_mut) else { return };
     let at = which.index(pools.len());
-    if what == 1 && number % 2 == 0 {
+    if what == 1 && number.is_multiple_of(2) {
         pools.remove(at);
     } else if what == 1 {
         let mut more = pools[at].clone();

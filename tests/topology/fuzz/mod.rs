@@ -17,7 +17,6 @@ fn each(target: &str, run: fn(&[u8])) {
     inputs.sort();
     assert!(!inputs.is_empty(), "no input of {target}");
     for input in inputs {
-        println!("{}", input.display());
         run(&fs::read(&input).unwrap());
     }
 }
