@@ -1,34 +1,9 @@
 //! Schemas of variables: a schema and a value, each as JSON. The value is defaulted, checked and judged.
 #![no_main]
 
-#[path = "../input.rs"]
+#[path = "../../tests/topology/fuzz/input.rs"]
 mod input;
+#[path = "../../tests/topology/fuzz/schemas.rs"]
+mod target;
 
-use libfuzzer_sys::fuzz_target;
-use serde_json::json;
-use stackloom::topology::admission::class_variables;
-use stackloom::topology::variables::{
-    defaulting::{Scope, default_variables},
-    definitions,
-    validation::validate_variables,
-};
-
-fuzz_target!(|bytes: &[u8]| {
-    let Some([schema, value]) = input::parts(bytes) else { return };
-    let (Some(schema), Some(value)) = (input::json(schema), input::json(value)) else { return };
-    let variable = json!({ "name": "v", "required": true, "schema": { "openAPIV3Schema": schema } });
-    let class = json!({ "spec": { "variables": [variable] } });
-    drop(class_variables::validate(&class));
-    let (known, _) = definitions(&class);
-    let values = [json!({ "name": "v", "value": value })];
-    let Ok(defaulted) = default_variables(&values, &known, Scope::Cluster, "") else { return };
-    let again = default_variables(&defaulted, &known, Scope::Cluster, "");
-    assert_eq!(Ok(&defaulted), again.as_ref(), "defaulting what is defaulted changes it");
-    let judged = validate_variables(&defaulted, &[], &known, Scope::Cluster, "");
-    let remembered = validate_variables(&defaulted, &[], &known, Scope::Cluster, "");
-    assert_eq!(
-        (judged.errors, judged.opaque),
-        (remembered.errors, remembered.opaque),
-        "a second look differs"
-    );
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| target::run(bytes));

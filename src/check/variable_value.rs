@@ -79,8 +79,7 @@ impl Classes {
 fn of_release(release: &Release) -> Option<Class> {
     let is_class = |object: &&Node| object.get("kind").and_then(Node::as_str) == Some("ClusterClass");
     let object = release.objects.iter().find(is_class).map(to_json)?;
-    // A schema that nests too deep to be followed is left to the API server.
-    let variables = definitions(&object).0;
+    let variables = definitions(&object);
     Some(Class { object, variables })
 }
 

@@ -17,9 +17,6 @@ use super::patches::whole::Patched;
 use super::value::{get, group, list, text, version};
 use super::variables::{Definition, definitions};
 
-/// The variables of a class, and what of them is not followed.
-pub type Definitions = (Vec<Definition>, Vec<String>);
-
 /// The `ClusterClass`es and templates that exist, by group, kind and name.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
@@ -33,7 +30,7 @@ pub struct Catalog {
 /// What was read of classes, by name: to read one takes far longer than to use it.
 #[derive(Debug, Default)]
 struct Read {
-    definitions: BTreeMap<String, Arc<Definitions>>,
+    definitions: BTreeMap<String, Arc<Vec<Definition>>>,
     blueprints: BTreeMap<String, Arc<Blueprint>>,
 }
 
@@ -88,7 +85,7 @@ impl Catalog {
     }
 
     /// The variables of a class, read once.
-    pub fn definitions(&self, class: &str) -> Option<Arc<Definitions>> {
+    pub fn definitions(&self, class: &str) -> Option<Arc<Vec<Definition>>> {
         let object = self.class(class)?;
         let known = self.reads(|read| read.definitions.get(class).cloned());
         Some(known.unwrap_or_else(|| {
@@ -199,8 +196,8 @@ pub struct WorkerClass {
 pub struct Blueprint {
     /// The `ClusterClass`.
     pub class: Value,
-    /// Its variables, by name, and those whose schemas nest too deep.
-    pub variables: Arc<Definitions>,
+    /// Its variables, by name.
+    pub variables: Arc<Vec<Definition>>,
     /// What of it cannot be known offline.
     pub opaque: Vec<String>,
     /// Template of the infrastructure cluster.
@@ -251,7 +248,6 @@ impl Blueprint {
         let known =
             catalog.class(name).filter(|known| *known == class).and_then(|_| catalog.definitions(name));
         let variables = known.unwrap_or_else(|| Arc::new(definitions(class)));
-        let deep = |name: &String| format!("the schema of variable {name:?} nests too deep");
         let control_plane = template(spec, &["controlPlane", "templateRef"])?;
         let infrastructure = template(spec, &["infrastructure", "templateRef"])?;
         let (deployments, pools) = (workers("machineDeployments")?, workers("machinePools")?);
@@ -263,7 +259,7 @@ impl Blueprint {
             deployments,
             pools,
             patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
-            opaque: variables.1.iter().map(deep).chain(unknown.into_inner()).collect(),
+            opaque: unknown.into_inner(),
             variables,
             class: class.clone(),
         })
@@ -276,7 +272,7 @@ impl Blueprint {
 
     /// The class' variables, by name.
     pub fn definitions(&self) -> &[Definition] {
-        &self.variables.0
+        &self.variables
     }
 }
 

@@ -137,6 +137,21 @@ fn schemas_a_thousand_levels_deep_are_refused() {
     std::thread::Builder::new().stack_size(64 << 20).spawn(judge).unwrap().join().unwrap();
 }
 
+/// The class is refused with the limit; of the Cluster it is not said that its variable is not defined.
+#[test]
+fn a_schema_deeper_than_is_followed_is_refused_with_the_limit_and_makes_values_unknown() {
+    let limit = |one: &&String| one.contains("nests more than 64 levels deep");
+    for (value, default, told) in [(None, false, 1), (Some(nested(3)), false, 2), (None, true, 2)] {
+        let mut deep = schema(100);
+        if default {
+            deep["default"] = json!({});
+        }
+        let judged = judged(&deep, value);
+        assert_eq!(judged.iter().filter(limit).count(), told, "{judged:?}");
+        assert!(!judged.iter().any(|one| one.contains("not defined")), "{judged:?}");
+    }
+}
+
 #[test]
 fn long_values_are_judged() {
     for (pattern, length) in [("^(a+)+$", 10_000_000), ("^(a|a)*b$", 1_000_000), ("(.*)(.*)(.*)x", 1_000_000)]

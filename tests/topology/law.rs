@@ -151,6 +151,83 @@ fn sticks(object: &Value, leaf: &str) -> bool {
     object["kind"] == "ClusterClass" && leaf.starts_with("/spec/variables/") && leaf.contains("/default")
 }
 
+/// Inputs whose Cluster has machine pools.
+static WITH_POOLS: LazyLock<Vec<&(String, Vec<Value>, Value)>> = LazyLock::new(|| {
+    let pools = |cluster: &Value| cluster.pointer("/spec/topology/workers/machinePools/0").is_some();
+    INPUTS.iter().filter(|(_, _, cluster)| pools(cluster)).collect()
+});
+
+/// Fields that the entry of a machine pool in a Cluster or in a class may have, each with a value.
+fn pool_fields(number: u8) -> Vec<(&'static str, Value)> {
+    vec![
+        ("replicas", json!(number)),
+        ("failureDomains", json!([format!("az{number}")])),
+        ("minReadySeconds", json!(number)),
+        ("deletion", json!({ "nodeDrainTimeoutSeconds": number })),
+        (
+            "deletion",
+            json!({ "nodeVolumeDetachTimeoutSeconds": number, "nodeDeletionTimeoutSeconds": number }),
+        ),
+        ("metadata", json!({ "labels": { "fuzz": format!("v{number}") } })),
+        ("metadata", json!({ "annotations": { "fuzz": format!("v{number}") } })),
+        ("name", json!(format!("mp-{number}"))),
+        ("class", json!("another")),
+    ]
+}
+
+/// Fields that templates of machine pools may get.
+fn template_fields(number: u8) -> Vec<(&'static str, Value)> {
+    vec![
+        ("/spec/template/spec", json!({ "postKubeadmCommands": [format!("echo {number}")] })),
+        ("/spec/template/spec", json!({ "fuzz": number })),
+        ("/metadata", json!({ "labels": { "fuzz": format!("v{number}") } })),
+    ]
+}
+
+/// A change of what machine pools are made from: an entry of the Cluster or of the class, a pool more or less, or a template.
+fn with_other_pools(
+    all: &mut [Value],
+    what: usize,
+    which: prop::sample::Index,
+    field: prop::sample::Index,
+    number: u8,
+) {
+    let is_pool = |object: &Value| {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        kind.contains("MachinePool") || kind == "KubeadmConfigTemplate"
+    };
+    let (kind, path) = match what {
+        0 | 1 => ("Cluster", "/spec/topology/workers/machinePools"),
+        2 => ("ClusterClass", "/spec/workers/machinePools"),
+        _ => {
+            let mut templates: Vec<&mut Value> = all.iter_mut().filter(|object| is_pool(object)).collect();
+            let fields = template_fields(number);
+            let (path, value) = field.get(&fields);
+            if let (Some(at), Some(more)) =
+                (which.get_mut(&mut templates).pointer_mut(path), value.as_object())
+            {
+                let fields = at.as_object_mut().unwrap();
+                fields.extend(more.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            return;
+        }
+    };
+    let object = all.iter_mut().find(|object| object["kind"] == kind).unwrap();
+    let Some(pools) = object.pointer_mut(path).and_then(Value::as_array_mut) else { return };
+    let at = which.index(pools.len());
+    if what == 1 && number % 2 == 0 {
+        pools.remove(at);
+    } else if what == 1 {
+        let mut more = pools[at].clone();
+        more["name"] = json!("one-more");
+        pools.push(more);
+    } else {
+        let fields = pool_fields(number);
+        let (name, value) = field.get(&fields);
+        pools[at][*name] = value.clone();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -171,5 +248,16 @@ proptest! {
         let changed_cluster = all.pop().unwrap();
         let judged = judge(objects, cluster, &all, &changed_cluster);
         prop_assert!(judged.is_ok(), "{name}: {kind} {place}: {judged:?}");
+    }
+
+    #[test]
+    fn what_alters_a_machine_pool_is_never_no_change(case: prop::sample::Index, what in 0_usize..5,
+                                                     which: prop::sample::Index, field: prop::sample::Index, number in 1_u8..9) {
+        let (name, objects, cluster) = case.get(&WITH_POOLS);
+        let mut all: Vec<Value> = objects.iter().chain([cluster]).cloned().collect();
+        with_other_pools(&mut all, what, which, field, number);
+        let changed_cluster = all.pop().unwrap();
+        let judged = judge(objects, cluster, &all, &changed_cluster);
+        prop_assert!(judged.is_ok(), "{name}: {what} {}: {judged:?}", changed_cluster["spec"]["topology"]["workers"]);
     }
 }

@@ -11,6 +11,7 @@
 
 mod case;
 mod conformance;
+mod fuzz;
 mod hostile;
 mod law;
 mod together;

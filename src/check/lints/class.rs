@@ -21,6 +21,8 @@ pub(super) struct View<'a> {
     pub(super) definitions: Vec<Definition>,
     /// What its patches do.
     pub(super) operations: Vec<Operation<'a>>,
+    /// The objects of its release, among them the templates that it refers to.
+    pub(super) templates: &'a [Node],
 }
 
 /// A variable of a class.
@@ -38,8 +40,10 @@ pub(super) enum Value<'a> {
     Template(&'a str, Option<Template>),
     /// The path of a variable.
     Variable(&'a str),
-    /// Anything else.
-    Other,
+    /// A value as it is.
+    Given(&'a Node),
+    /// Nothing, as where something is removed.
+    None,
 }
 
 /// One operation of a patch.
@@ -86,8 +90,9 @@ impl<'a> View<'a> {
         Some(Self {
             class,
             variables: items(class, &["spec", "variables"]).iter().filter_map(variable).collect(),
-            definitions: definitions(&to_json(class)).0,
+            definitions: definitions(&to_json(class)),
             operations,
+            templates: objects,
         })
     }
 }
@@ -107,7 +112,7 @@ fn operation<'a>(patch: &'a Node, definition: &'a Node, node: &'a Node) -> Opera
     let value = match (template.and_then(Node::as_str), variable.and_then(Node::as_str)) {
         (Some(source), _) => Value::Template(source, Template::parse(source).ok()),
         (_, Some(path)) => Value::Variable(path),
-        _ => Value::Other,
+        _ => node.get("value").map_or(Value::None, Value::Given),
     };
     let resources = definition.at(&["selector", "matchResources"]);
     let has = |name: &str| resources.and_then(|node| node.get(name)).is_some();

@@ -20,7 +20,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
     for operation in view.operations.iter().filter(|operation| operation.of_machines) {
         let source = match &operation.value {
             Value::Template(source, _) | Value::Variable(source) => source,
-            Value::Other => continue,
+            Value::Given(_) | Value::None => continue,
         };
         if let Some(name) = CHANGING.iter().find(|name| source.contains(*name)) {
             found.push(Found {

@@ -6,6 +6,7 @@
 
 mod autoscaler_in_class;
 mod class;
+mod cloud_init_syntax;
 mod cluster_metadata_in_values;
 mod condition_not_boolean;
 mod early_health_check;
@@ -15,6 +16,7 @@ mod label_may_grow;
 mod large_number_in_text;
 mod metadata_patch_rolls;
 mod missing_value_in_text;
+mod name_may_grow;
 mod probe;
 mod renders_empty;
 mod topology_version;
@@ -44,8 +46,9 @@ pub struct Lint {
 }
 
 /// All lints, by name.
-pub static LINTS: [&Lint; 13] = [
+pub static LINTS: [&Lint; 15] = [
     &autoscaler_in_class::LINT,
+    &cloud_init_syntax::LINT,
     &cluster_metadata_in_values::LINT,
     &condition_not_boolean::LINT,
     &early_health_check::LINT,
@@ -55,6 +58,7 @@ pub static LINTS: [&Lint; 13] = [
     &large_number_in_text::LINT,
     &metadata_patch_rolls::LINT,
     &missing_value_in_text::LINT,
+    &name_may_grow::LINT,
     &renders_empty::LINT,
     &topology_version::LINT,
     &version_like_text::LINT,

@@ -9,7 +9,7 @@ use crate::topology::cel::{self, RuleFault};
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, text};
 use crate::topology::variables::rules::Rules;
-use crate::topology::variables::schema::Schema;
+use crate::topology::variables::schema::{MAX_DEPTH, Schema};
 use crate::topology::variables::unknown::unknown_fields;
 use crate::topology::variables::value_validation;
 
@@ -58,7 +58,8 @@ fn validate_root(schema: &Value, path: &str) -> Vec<FieldError> {
         return errors;
     }
     let Some(read) = Schema::read(schema) else {
-        let detail = "the schema nests deeper than this program follows";
+        let detail =
+            format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
         return vec![FieldError::new(ErrorType::Internal, path, detail)];
     };
     let mut errors = Vec::new();

@@ -183,6 +183,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
         }
     }
     let mut result = converge(running, &catalog, settings);
+    opaque.retain(|one| !result.opaque.contains(one));
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
     result.objects = objects(&before.running, &end, &result.all_rotated());
@@ -242,7 +243,7 @@ fn admit(
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
     let class = catalog.class(text(&new, &["spec", "topology", "classRef", "name"]));
     let known = class.and_then(|class| catalog.definitions(text(class, &["metadata", "name"])));
-    let known = known.as_ref().map(|known| known.0.as_slice());
+    let known = known.as_deref().map(Vec::as_slice);
     let judged = admission::cluster::default(&mut new, Some(live), known);
     let judged = admission::cluster::discovered(judged, class, catalog.gates);
     if !judged.errors.is_empty() {
@@ -257,8 +258,7 @@ fn admit(
     if !errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
-    let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
-    Ok((new, judged.opaque.into_iter().map(stain).collect()))
+    Ok((new, judged.opaque.into_iter().map(of_the_cluster).collect()))
 }
 
 /// References carry symbolic names, which no schema takes.
@@ -329,7 +329,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
     }
     if !rests && result.faults.is_empty() {
         let reason = format!("after {MAX_PASSES} passes the controller still changes something");
-        result.opaque.push(Opaque { role: "cluster".to_owned(), reason });
+        result.opaque.push(of_the_cluster(reason));
     }
     if !result.faults.is_empty() {
         result.desired = None;
@@ -349,18 +349,25 @@ fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Res
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
     let judged = admission::cluster::variables(&mut cluster, None, definitions);
+    let judged = admission::cluster::discovered(judged, Some(&blueprint.class), settings.gates);
     if let Some(error) = judged.errors.first() {
         let detail = format!("{}: {}", error.field, error.detail);
         return Err(Fault::controller(Stage::Apply, detail));
     }
-    generate(&Input {
+    let mut generated = generate(&Input {
         blueprint,
         cluster: &cluster,
         current: Some(running),
         draw: Draw(2),
         version: settings.patches(),
     })
-    .map_err(|fault| Fault { stage: Stage::Apply, ..fault })
+    .map_err(|fault| Fault { stage: Stage::Apply, ..fault })?;
+    generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
+    Ok(generated)
+}
+
+fn of_the_cluster(reason: String) -> Opaque {
+    Opaque { role: "cluster".to_owned(), reason }
 }
 
 fn step(state: &Desired, pass: &Pass) -> Step {

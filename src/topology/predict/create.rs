@@ -123,7 +123,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
     let name = text(&cluster, &["spec", "topology", "classRef", "name"]).to_owned();
     if faults.is_empty() {
         let known = catalog.definitions(&name);
-        let known = known.as_ref().map(|known| known.0.as_slice());
+        let known = known.as_deref().map(Vec::as_slice);
         let judged = admission::cluster::default(&mut cluster, None, known);
         let judged = admission::cluster::discovered(judged, catalog.class(&name), catalog.gates);
         opaque.extend(judged.opaque);

@@ -218,7 +218,8 @@ fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
             Some(text) => {
                 let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
                 let hundredths = percent.checked_mul(replicas)?;
-                Some(if up { (hundredths + 99).div_euclid(100) } else { hundredths.div_euclid(100) })
+                let rounded = if up { hundredths.checked_add(99)? } else { hundredths };
+                Some(rounded.div_euclid(100))
             }
         }
     };

@@ -232,6 +232,13 @@ fn in_place(verdict: &mut Verdict, change: &Change, objects: &[&ObjectChange], e
     if verdict.subject == "infrastructure-cluster" && verdict.meaning == Meaning::InPlace {
         infrastructure(verdict, change);
     }
+    let domains = format!("{}: spec.failureDomains", verdict.subject);
+    if verdict.meaning == Meaning::InPlace && verdict.fields.contains(&domains) {
+        // Of a machine pool, that is: machine deployments have one, and replace their machines for it.
+        verdict.meaning = Meaning::ProviderDependent;
+        verdict.source = PROVIDER;
+        verdict.reasons.push("whether machines move to other failure domains is the provider's".to_owned());
+    }
 }
 
 /// A provider may refuse a change of the infrastructure cluster.

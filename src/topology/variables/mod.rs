@@ -13,7 +13,7 @@ pub mod value_validation;
 use serde_json::Value;
 
 use self::rules::Rules;
-use self::schema::Schema;
+use self::schema::{MAX_DEPTH, Schema};
 use super::memo::Memo;
 
 /// One variable that a class defines.
@@ -29,33 +29,32 @@ pub struct Definition {
     pub rules: Rules,
     /// Values that are valid.
     pub kept: Memo<()>,
+    /// Why nothing is known of the values that it takes, where its schema is not followed.
+    pub opaque: Option<String>,
 }
 
-/// The variables of a class by name, as its status lists them. Schemas that nest deeper than
-/// we follow are named in the second list.
-pub fn definitions(class: &Value) -> (Vec<Definition>, Vec<String>) {
+/// The variables of a class by name, as its status lists them.
+pub fn definitions(class: &Value) -> Vec<Definition> {
     let mut read = Vec::new();
-    let mut too_deep = Vec::new();
     for variable in crate::topology::value::list(class, &["spec", "variables"]) {
         let source =
             crate::topology::value::get(variable, &["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
         let name = name(variable).to_owned();
         let required = variable.get("required").and_then(Value::as_bool) == Some(true);
-        match Schema::read(source) {
-            Some(schema) => {
-                read.push(Definition {
-                    name,
-                    required,
-                    schema,
-                    rules: Rules::read(source),
-                    kept: Memo::default(),
-                });
+        let (schema, rules, opaque) = match Schema::read(source) {
+            Some(schema) => (schema, Rules::read(source), None),
+            None => {
+                let reason = format!(
+                    "the schema of variable {name:?} nests more than {MAX_DEPTH} levels deep, which this program does not \
+                     follow: what Cluster API makes of its value is not known"
+                );
+                (Schema::not_followed(source), Rules::default(), Some(reason))
             }
-            None => too_deep.push(name),
-        }
+        };
+        read.push(Definition { name, required, schema, rules, kept: Memo::default(), opaque });
     }
     read.sort_by(|a, b| a.name.cmp(&b.name));
-    (read, too_deep)
+    read
 }
 
 /// The name of a variable, as value or as definition.

@@ -93,6 +93,11 @@ impl Schema {
         Self::at(source, 0)
     }
 
+    /// What stands for a schema that nests too deep: it takes everything, and has the default of the whole.
+    pub fn not_followed(source: &Value) -> Self {
+        Self { default: default(source), preserve_unknown: true, ..Self::default() }
+    }
+
     fn at(source: &Value, depth: usize) -> Option<Self> {
         if depth > MAX_DEPTH {
             return None;
@@ -120,7 +125,7 @@ impl Schema {
             items: child("items")?,
             required: words(source, "required"),
             accepted: source.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
-            default: source.get("default").filter(|value| !value.is_null()).cloned(),
+            default: default(source),
             limits: Limits::read(source),
             all_of: children("allOf")?,
             any_of: children("anyOf")?,
@@ -207,6 +212,10 @@ fn go_pattern(pattern: &str) -> String {
         }
     }
     out
+}
+
+fn default(source: &Value) -> Option<Value> {
+    source.get("default").filter(|value| !value.is_null()).cloned()
 }
 
 fn types(source: &Value, int_or_string: bool) -> Vec<String> {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The parts of an input; none where it is no text, or has fewer.
-pub fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
+pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut parts = text.splitn(N, "\n===\n");
     let mut all = [""; N];
@@ -14,6 +14,6 @@ pub fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
 }
 
 /// A part as JSON.
-pub fn json(text: &str) -> Option<Value> {
+pub(crate) fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }
