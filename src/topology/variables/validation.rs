@@ -61,9 +61,6 @@ fn validate_variable(
     definition: &Definition,
     field: &dyn fmt::Display,
 ) -> Judgement {
-    if let Some(reason) = &definition.opaque {
-        return Judgement { errors: Vec::new(), opaque: vec![reason.clone()] };
-    }
     let mut key = Key::default();
     key.value(value);
     if let Some(old) = old {
@@ -79,6 +76,9 @@ fn validate_variable(
 
 /// What is to be said of a value. Later steps run only when the earlier ones found nothing.
 fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dyn fmt::Display) -> Judgement {
+    if let Some(reason) = &definition.opaque {
+        return Judgement { errors: Vec::new(), opaque: vec![reason.clone()] };
+    }
     let errors = validate(value, &definition.schema, &format_args!("{field}.value"));
     if !errors.is_empty() {
         return Judgement { errors, opaque: Vec::new() };
