@@ -33,11 +33,10 @@ fn keys(schema: Option<&Value>) -> Option<Vec<&str>> {
     Some(names.iter().filter_map(Value::as_str).collect())
 }
 
+/// A map is merged by its keys unless its schema says otherwise: also where the schema says nothing of what is inside
+/// (`x-kubernetes-preserve-unknown-fields`), as in the value of a variable. Lists in there are one value.
 fn is_atomic(schema: Option<&Value>) -> bool {
-    schema.is_some_and(|schema| {
-        text(schema, &["x-kubernetes-map-type"]) == "atomic"
-            || schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
-    })
+    schema.is_some_and(|schema| text(schema, &["x-kubernetes-map-type"]) == "atomic")
 }
 
 fn merge(live: &Value, applied: &Value, schema: Option<&Value>) -> Value {
