@@ -124,21 +124,50 @@ pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
     }
     let zero = |field: &str| update.get(field).and_then(Value::as_i64) == Some(0);
     if zero("maxUnavailable") && zero("maxSurge") {
-        let field = format!("{path}.strategy.rollingUpdate.maxUnavailable");
-        let detail = "cannot be 0 when maxSurge is 0";
+        let field = format!("{path}.strategy.rollingUpdate");
+        let detail = "maxUnavailable and maxSurge cannot both be 0";
         errors.push(FieldError::invalid(field, detail));
     }
     errors
 }
 
-/// Taints need a feature gate that is off by default.
+/// Said of taints where their feature gate is off.
+pub const NO_TAINTS: &str =
+    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
+
+/// Errors of the taints of machines; they need a feature gate that is off by default.
+///
+/// Source: `internal/util/taints/validation.go`.
 pub fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
-    if gates.taints || list(owner, &["taints"]).is_empty() {
-        return Vec::new();
+    let taints = list(owner, &["taints"]);
+    let mut errors = Vec::new();
+    if !gates.taints && !taints.is_empty() {
+        errors.push(FieldError::forbidden(path, NO_TAINTS));
     }
-    let detail = "taints are not allowed to be set when the feature gate \
-                  MachineTaintPropagation is disabled";
-    vec![FieldError::forbidden(path, detail)]
+    for (at, taint) in taints.iter().enumerate() {
+        let (key, field) = (text(taint, &["key"]), format!("{path}[{at}].key"));
+        let wrong = reserved_taint(key).into_iter().chain(key_errors(key));
+        errors.extend(wrong.map(|why| FieldError::invalid(&field, why)));
+    }
+    errors
+}
+
+/// Why nobody may set a taint with this key.
+fn reserved_taint(key: &str) -> Option<&'static str> {
+    match key {
+        "node.cluster.x-k8s.io/uninitialized" | "node.cluster.x-k8s.io/outdated-revision" => {
+            Some("taint key is not allowed")
+        }
+        "node.kubernetes.io/out-of-service" => None,
+        "node-role.kubernetes.io/master" => Some("taint is deprecated since 1.24"),
+        _ if key.starts_with("node.kubernetes.io/") => {
+            Some("taint key must not have the prefix node.kubernetes.io/")
+        }
+        _ if key.starts_with("node.cloudprovider.kubernetes.io/") => {
+            Some("taint key must not have the prefix node.cloudprovider.kubernetes.io/")
+        }
+        _ => None,
+    }
 }
 
 /// Whether a value is a number or a percentage.

@@ -12,3 +12,4 @@ pub mod compatibility;
 pub mod gates;
 pub mod kubeadm_config;
 pub mod structural;
+pub mod workers;

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::kubeadm;
 use super::running::with_defaults;
 use crate::topology::admission::gates::Gates;
-use crate::topology::admission::kubeadm_config;
+use crate::topology::admission::{kubeadm_config, workers};
 use crate::topology::convert;
 use crate::topology::desired::state::Desired;
-use crate::topology::fault::{By, Fault, FieldError, Stage};
+use crate::topology::fault::{By, ErrorType, Fault, FieldError, Stage};
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::text;
 
@@ -21,6 +21,11 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
         }
     }
     Vec::new()
+}
+
+/// Why an object cannot be added to a Cluster that runs.
+pub fn refused_create(written: &Value, gates: Gates) -> Vec<Fault> {
+    refusals(written, &with_defaults(written, None), None, gates)
 }
 
 /// Why an object that runs cannot be changed; `written` is what the controller writes, `object` what is stored of it.
@@ -42,10 +47,16 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
         let kind = text(object, &["kind"]);
         let mut errors: Vec<FieldError> = match kind {
             "KubeadmControlPlane" => kubeadm::validate(object, running),
+            "MachineDeployment" => workers::deployment(object, gates),
+            "MachinePool" => workers::pool(object, gates),
             _ => Vec::new(),
         };
         errors.extend(kubeadm_config::validate(object, gates));
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
+        if let ("MachineDeployment" | "MachinePool", Some(why)) = (kind, workers::defaulting(written)) {
+            let error = FieldError::new(ErrorType::Controller, "", why);
+            return Fault::of(Stage::Apply, By::WebhookDefault, &name, vec![error]);
+        }
         faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
     }
     faults

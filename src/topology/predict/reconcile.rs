@@ -146,6 +146,11 @@ impl Side<'_> {
         for next in desired.iter() {
             let known = running.iter().any(|one| one.name == next.name);
             if !known && !self.tracker.pending_create.contains(&next.name) {
+                let faults = objects::refused_create(&next.object, pass.gates);
+                if !faults.is_empty() {
+                    pass.faults.extend(faults);
+                    return false;
+                }
                 running.push(created(next));
             }
         }
