@@ -222,19 +222,28 @@ fn in_place(verdict: &mut Verdict, change: &Change, objects: &[&ObjectChange], e
         _ => Meaning::InPlace,
     };
     let replicas = format!("{}: spec.replicas", verdict.subject);
-    if verdict.meaning == Meaning::InPlace && verdict.fields == [replicas] {
+    if verdict.meaning == Meaning::InPlace && verdict.fields.contains(&replicas) {
         let count = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or(1);
         let own = objects.iter().find(|one| one.role == verdict.subject);
         let to = own.and_then(|one| get(one.patch.as_ref()?, &["spec", "replicas"]));
         let before = change.replicas_before.get(&verdict.subject).copied();
         verdict.meaning = Meaning::Scale { from: before.unwrap_or(1), to: count(to) };
+        if verdict.fields.len() > 1 {
+            let detail = "the other fields change in place; no machine is replaced for them";
+            verdict.reasons.push(detail.to_owned());
+        }
     }
     if verdict.subject == "infrastructure-cluster" && verdict.meaning == Meaning::InPlace {
         infrastructure(verdict, change);
     }
     let domains = format!("{}: spec.failureDomains", verdict.subject);
-    if verdict.meaning == Meaning::InPlace && verdict.fields.contains(&domains) {
+    let changed = matches!(verdict.meaning, Meaning::InPlace | Meaning::Scale { .. });
+    if changed && verdict.fields.contains(&domains) {
         // Of a machine pool, that is: machine deployments have one, and replace their machines for it.
+        verdict.reasons = match verdict.meaning {
+            Meaning::Scale { from, to } => vec![format!("it scales from {from} to {to}")],
+            _ => Vec::new(),
+        };
         verdict.meaning = Meaning::ProviderDependent;
         verdict.source = PROVIDER;
         verdict.reasons.push("whether machines move to other failure domains is the provider's".to_owned());
