@@ -81,7 +81,7 @@ fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, Str
 
 /// Renders with Go's `missingkey=error`: a name that is not there fails.
 fn render_strict(template: &str, data: &Value) -> Result<String, String> {
-    let parsed = Template::parse(template).map_err(|error| error.message)?;
+    let parsed = Template::parse_plain(template).map_err(|error| error.message)?;
     let name = parsed.render(data).map_err(|error| error.message)?;
     if name.contains("<no value>") {
         return Err("the template uses a name that does not exist".to_owned());

@@ -52,7 +52,16 @@ pub struct Template {
 impl Template {
     /// Parses a template; functions and variables that do not exist are errors already here.
     pub fn parse(source: &str) -> Result<Template, Error> {
-        let trees = parser::parse(source).map_err(|fault| *fault)?;
+        Self::parse_with(source, functions::find)
+    }
+
+    /// Parses a template that has the functions of `text/template` alone, as those of names have.
+    pub fn parse_plain(source: &str) -> Result<Template, Error> {
+        Self::parse_with(source, functions::find_builtin)
+    }
+
+    fn parse_with(source: &str, find: parser::Find) -> Result<Template, Error> {
+        let trees = parser::parse(source, find).map_err(|fault| *fault)?;
         Ok(Template { reads: Reads::of(&trees), trees, patterns: Patterns::default() })
     }
 

@@ -2,7 +2,6 @@
 
 use super::ast::{Command, Operand, Pipeline};
 use super::error::Outcome;
-use super::functions;
 use super::literal;
 use super::parser::{Parser, unexpected};
 use super::token::{Keyword, Kind, Token};
@@ -137,7 +136,7 @@ impl Parser<'_> {
         let token = self.next_word()?;
         let operand = match token.kind {
             Kind::Identifier => {
-                let Some(function) = functions::find(token.text) else {
+                let Some(function) = (self.find)(token.text) else {
                     return self.fail(format!("function {:?} not defined", token.text));
                 };
                 self.trees.changes_data |= function.changes_data;

@@ -2,6 +2,7 @@
 
 use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
 use super::error::{Fault, Outcome, limit, syntax};
+use super::functions::Function;
 use super::lexer::Lexer;
 use super::literal;
 use super::token::{Keyword, Kind, Token};
@@ -11,9 +12,12 @@ pub(super) const ROOT: &str = "tpl";
 /// Blocks and parentheses deeper than this are refused, because walking them recurses.
 const MAX_DEPTH: usize = 100;
 
+/// How functions are found by their names.
+pub(super) type Find = fn(&str) -> Option<&'static Function>;
+
 /// Parses a source and everything it defines.
-pub(super) fn parse(source: &str) -> Outcome<Trees> {
-    let mut parser = Parser::new(source);
+pub(super) fn parse(source: &str, find: Find) -> Outcome<Trees> {
+    let mut parser = Parser::new(source, find);
     let root = parser.top()?;
     parser.add(ROOT.to_owned(), root)?;
     Ok(parser.trees)
@@ -43,6 +47,7 @@ struct Scope {
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     broken: Option<Fault>,
+    pub(super) find: Find,
     at: usize,
     pub(super) trees: Trees,
     names: Vec<&'s str>,
@@ -51,7 +56,7 @@ pub(super) struct Parser<'s> {
 }
 
 impl<'s> Parser<'s> {
-    fn new(source: &'s str) -> Parser<'s> {
+    fn new(source: &'s str, find: Find) -> Parser<'s> {
         let mut lexer = Lexer::new(source);
         let mut tokens = Vec::new();
         let mut broken = None;
@@ -69,7 +74,7 @@ impl<'s> Parser<'s> {
         }
         let names = vec!["$"];
         let scope = Scope { variables: vec![0], ranges: 0 };
-        Parser { tokens, broken, at: 0, trees: Trees::default(), names, scope, depth: 0 }
+        Parser { tokens, broken, find, at: 0, trees: Trees::default(), names, scope, depth: 0 }
     }
 
     /// The token here, which stays; what cannot be cut into tokens is an error here.

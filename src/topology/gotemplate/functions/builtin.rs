@@ -32,6 +32,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("urlquery", &[], url_query).rest(Any),
 ];
 
+/// It is apart because sprig has one of its own.
+pub(super) static SLICE: Function = Function::new("slice", &[Reflect], slice).rest(Reflect);
+
 /// What `and` and `or` would be if they were called like others.
 fn first_argument<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(args.first().cloned().unwrap_or(Value::Invalid))
@@ -229,6 +232,26 @@ fn index<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
         };
     }
     Ok(item)
+}
+
+/// A part of a text; lists are cut only where sprig's function is at hand, and nothing else gives a template any.
+fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
+    let (text, indexes) = match args.split_first() {
+        Some((Value::Str(text), indexes)) => (text.bytes(), indexes),
+        None | Some((Value::Invalid | Value::Nil, _)) => return Err(exec("slice of untyped nil")),
+        Some((other, _)) => return Err(exec(format!("can't slice item of type {}", other.type_name()))),
+    };
+    if indexes.len() > 2 {
+        return Err(exec("cannot 3-index slice a string"));
+    }
+    // An end may stand behind the last byte.
+    let at = |index: &Value<'_>| position(index, text.len() + 1);
+    let start = indexes.first().map_or(Ok(0), at)?;
+    let end = indexes.get(1).map_or(Ok(text.len()), at)?;
+    match text.get(start..end) {
+        Some(part) => cx.text(part.to_vec()),
+        None => Err(exec(format!("invalid slice index: {start} > {end}"))),
+    }
 }
 
 /// What a map gives for a key that it lacks.

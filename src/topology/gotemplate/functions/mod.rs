@@ -139,7 +139,12 @@ static TABLE: LazyLock<BTreeMap<&'static str, &'static Function>> = LazyLock::ne
     groups.into_iter().flatten().map(|function| (function.name, function)).collect()
 });
 
-/// The function of a name.
+/// The function of a name where there is nothing but `text/template` itself.
+pub(super) fn find_builtin(name: &str) -> Option<&'static Function> {
+    builtin::FUNCTIONS.iter().chain([&builtin::SLICE]).find(|function| function.name == name)
+}
+
+/// The function of a name, with sprig's.
 pub(super) fn find(name: &str) -> Option<&'static Function> {
     TABLE.get(name).copied()
 }
