@@ -18,7 +18,7 @@ use self::cost::look;
 use self::types::{MAX_REQUEST, Type, Typed};
 use super::fault::FieldError;
 use super::value::{get, text};
-use super::variables::rules::{is_too_large, parse};
+use super::variables::rules::{TOO_LARGE, is_too_large, parse};
 
 /// The most that one rule may cost.
 pub const RULE_LIMIT: u64 = 10_000_000;
@@ -101,6 +101,7 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
     let variables = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
     let fault = |part, detail: &str| RuleFault { part, detail: detail.to_owned() };
     match parse(text(rule, &["rule"])) {
+        Err(error) if error == TOO_LARGE => {}
         Err(error) => checked.faults.push(fault("rule", &format!("compilation failed: {error}"))),
         Ok(expression) => {
             checked.uses_old_self = expression.references().has_variable("oldSelf");
@@ -126,6 +127,7 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
     }
     let part = "messageExpression";
     match parse(message).and_then(|expression| look(&expression, &variables)) {
+        Err(error) if error == TOO_LARGE => {}
         Err(error) => {
             checked.faults.push(fault(part, &format!("compilation failed: {error}")));
         }
