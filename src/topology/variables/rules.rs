@@ -139,13 +139,14 @@ fn parse_flat(expression: &str) -> Result<IdedExpr, String> {
 
 /// What only Kubernetes' parser would take is too large; what it would not take either is a fault.
 fn parse_deep(expression: &str) -> Result<IdedExpr, String> {
-    parse_flat(expression).or_else(|_| {
+    parse_flat(expression).map_err(|_| {
         let parser = Parser::new().enable_optional_syntax(true).max_recursion_depth(UPSTREAM_DEPTH);
-        match parser.parse(expression) {
-            Ok(_) => Err(TOO_LARGE.to_owned()),
-            Err(error) => Err(Some(error.to_string())
-                .filter(|words| !words.contains("Recursion limit"))
-                .unwrap_or_else(|| format!("it is nested deeper than {UPSTREAM_DEPTH} levels"))),
+        match parser.parse(expression).map_err(|error| error.to_string()) {
+            Ok(_) => TOO_LARGE.to_owned(),
+            Err(words) if words.contains("Recursion limit") => {
+                format!("it is nested deeper than {UPSTREAM_DEPTH} levels")
+            }
+            Err(words) => words,
         }
     })
 }
