@@ -253,6 +253,31 @@ fn semantic_versions_are_chosen_by_impact() {
 }
 
 #[test]
+fn a_changed_default_is_told_of_the_templates_that_read_it() {
+    let sandbox = fleet();
+    edit(
+        &sandbox,
+        "addons/net/values.yaml",
+        "replicas: 2",
+        "replicas: 2\nmotd: ${{ cluster.variables.motd }}",
+    );
+    commit(&sandbox, "an addon reads a variable");
+    let cut = ["release", "--kubernetes", "1.35"];
+    ends(&sandbox, &cut, 0);
+    edit(&sandbox, "cluster-class/class.yaml", "default: hello", "default: hi");
+    commit(&sandbox, "another default");
+    let told = ends(&sandbox, &cut, 0);
+    let reads = "it reads the variable `motd`, whose default changes";
+    for told_of in [format!("addons change: net: {reads}"), format!("cluster/facts.yaml: {reads}")] {
+        assert!(told.contains(&told_of), "{told}");
+    }
+    edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 21");
+    commit(&sandbox, "a default that nothing reads");
+    let told = ends(&sandbox, &cut, 0);
+    assert!(told.contains("the default of the variable `disk`, which nothing reads"), "{told}");
+}
+
+#[test]
 fn tags_are_signed_as_git_is_told_to() {
     let sandbox = fleet();
     let key = sandbox.outside().join("key");
