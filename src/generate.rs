@@ -341,6 +341,11 @@ pub fn cut(
     let (input, model, releases) = understand(world, notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let foretell = |from: &Release, to: &Release| rebase::rebases(&model, &releases, &input, from, to);
+    // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
+    // release did would go on into the next one.
+    let mut planned = Notes::new();
+    plan::plan(&model, &releases, &input, &mut planned).ok();
+    planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
     let considered = release::cut(&resolution, &releases, request, &input, &foretell, notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
     let is_cut = |head: &Release| {

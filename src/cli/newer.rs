@@ -85,7 +85,7 @@ fn tell(url: &str, found: &[Found], printer: &Printer) {
     for Found { newer, address } in found {
         let than = match &newer.here {
             Some(here) => format!("newer than {here}"),
-            None => format!("none of {} {} is here", newer.stack, newer.minor),
+            None => format!("none of {} {} of its channel is here", newer.stack, newer.minor),
         };
         let for_whom = match newer.clusters.as_slice() {
             [] => "no cluster uses an older one".to_owned(),

@@ -10,7 +10,7 @@ use crate::{
     generate,
     io::{
         disk::Workspace,
-        git::{NewRelease, ReleaseRun, Repository},
+        git::{NewRelease, ReleaseRun, Repository, Tagging},
     },
     model::{Minor, StackId},
     note::{Fault, Notes},
@@ -370,7 +370,19 @@ fn tag(global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     let input = world.read(&mut notes)?;
     let messages = release::numbered_notes(&input, &mut notes);
-    let (made, elsewhere) = repository.tag_releases(&messages)?;
+    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages)?;
+    for name in &absent {
+        notes
+            .error(
+                "release-tag",
+                None,
+                format!("HEAD has the release `{name}`, and the work tree does not have it whole"),
+            )
+            .hint(format!(
+                "`git checkout HEAD -- generated/releases/{name}` puts it there; then run this again"
+            ))
+            .hint("where a run was killed, `stackloom release` finishes what it began");
+    }
     for name in &elsewhere {
         notes
             .error(

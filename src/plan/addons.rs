@@ -251,7 +251,11 @@ impl Planner<'_> {
                     "{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}",
                     row.kubernetes
                 ),
-                None => format!("the release `{}` does not list {name} {version}", self.release.name),
+                None => {
+                    let own = choice.and_then(|choice| choice.release.as_ref());
+                    let release = own.map_or(self.release.name.as_str(), |(name, _)| name.as_str());
+                    format!("the release `{release}` does not list {name} {version}")
+                }
             };
             let fitting: Vec<_> = frozen
                 .addon

@@ -25,6 +25,9 @@ fn key(addon: &ReleaseAddon, version: &Version) -> Option<ChartVersion> {
     Some(ChartVersion { chart, version: version.clone() })
 }
 
+/// The code of a message on a lock that says another digest than a release that clusters use.
+pub const CONTRADICTS: &str = "lock-contradicts";
+
 /// Clusters by what they are made from that the lock contradicts: release, chart, and the digest that it recorded.
 type Contradicted<'a> = BTreeMap<(&'a str, ChartVersion, &'a Digest), Vec<&'a ClusterPlan>>;
 
@@ -52,7 +55,7 @@ pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, input: &Input, notes:
         let names: Vec<_> = clusters.iter().map(|plan| plan.cluster.name.as_str()).collect();
         notes
             .error(
-                "lock-contradicts",
+                CONTRADICTS,
                 place,
                 format!(
                     "{key} is locked as `{}`, and the release `{release}` was cut when it was `{recorded}`",

@@ -17,6 +17,7 @@ use std::{
 
 pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
 pub use charts::{ChartReference, ChartSource, Pin};
+pub use locked::CONTRADICTS;
 pub use names::{ClusterNames, namespace_name, release_name};
 pub use variables::complete;
 

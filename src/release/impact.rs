@@ -11,6 +11,7 @@ use super::{
     Release,
     difference::{Component, Difference},
     number::Step,
+    readers::readers,
 };
 use crate::yaml::{Mapping, Node, to_json};
 
@@ -117,7 +118,7 @@ pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impac
     }
     beside(differences, &mut impact);
     let (before, after) = (Class::of(old), Class::of(new));
-    let mut comparison = Comparison { before: &before, after: &after, impact: &mut impact };
+    let mut comparison = Comparison { release: new, before: &before, after: &after, impact: &mut impact };
     comparison.class();
     comparison.templates();
     let images = differences.iter().any(|one| one.component == Component::NodeImage);
@@ -192,6 +193,7 @@ impl Class {
 }
 
 struct Comparison<'a> {
+    release: &'a Release,
     before: &'a Class,
     after: &'a Class,
     impact: &'a mut Impact,
@@ -264,10 +266,14 @@ impl Comparison<'_> {
                 read = true;
                 self.patch(patch, &format!("the default of the variable `{name}`"));
             }
+            for (effect, why) in readers(self.release, name) {
+                read = true;
+                self.impact.add(effect, why);
+            }
             if !read {
                 self.impact.add(
                     Effect::InPlace,
-                    format!("the default of the variable `{name}`, which no patch reads"),
+                    format!("the default of the variable `{name}`, which nothing reads"),
                 );
             }
         }

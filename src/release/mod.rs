@@ -20,6 +20,7 @@ mod newer;
 mod notes_text;
 mod number;
 mod read;
+mod readers;
 mod rebases;
 mod record;
 mod take;

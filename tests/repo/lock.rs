@@ -70,6 +70,9 @@ fn a_lock_that_contradicts_a_release_in_use_is_refused_until_it_says_so_itself()
     {
         assert!(said.contains(word), "{word}: {said}");
     }
+    // Nor does it go on into the next release.
+    commit(&sandbox, "taken without a word");
+    assert!(ends(&sandbox, &CUT, 1).contains("lock-contradicts"));
     lock(&sandbox, 'b', Some('a'));
     ends(&sandbox, &["check"], 0);
     // Other bytes under the same version are another release, and it says of what.

@@ -308,7 +308,7 @@ fn newer_releases_are_told_with_who_would_want_them() {
     let before = to.git(&["rev-parse", "HEAD"]);
     let told = ends(&to, &["releases", "--check"], 4);
     assert!(told.contains("test-tiny-1-35-v2: newer than test-tiny-1-35-v1; for mgmt/blue/one"), "{told}");
-    assert!(told.contains("test-tiny-1-36-v1: none of test/tiny 1.36 is here"), "{told}");
+    assert!(told.contains("test-tiny-1-36-v1: none of test/tiny 1.36 of its channel is here"), "{told}");
     assert!(told.contains(&format!("stackloom pull {url}#test-tiny-1-35-v2")), "{told}");
     assert!(
         told.contains("/nowhere/at-all") && !told.contains("v1.2.3") && !told.contains("test-tiny-1-35-v1:"),

@@ -288,6 +288,13 @@ pub(super) fn move_reference(
             Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
                 return Err(moved_meanwhile(name));
             }
+            Err(error) if error.code() == ErrorCode::Locked => {
+                let lock = inner.commondir().join(format!("{name}.lock"));
+                return Err(Fault::because(format!("cannot move `{name}`"), error).hint(format!(
+                    "another git command is at it, or one that was killed left its lock: if none runs, delete `{}`",
+                    lock.display()
+                )));
+            }
             Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
         }
     }

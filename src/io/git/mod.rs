@@ -30,7 +30,7 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use release::{NewRelease, ReleaseRun, Released};
+pub use release::{NewRelease, ReleaseRun, Released, Tagging};
 pub use released::TaggedCommit;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
 pub use usage::Unused;
@@ -205,8 +205,8 @@ impl Repository {
             RepositoryState::ApplyMailbox => ("`git am`", "git am --continue"),
         };
         Err(Fault::new(format!("{what} is in progress, so nothing is committed"))
-            .hint("run `stackloom generate` without `--commit`, then `git add generated`: it becomes part of it")
-            .hint(format!("or end it first, for example with `{end}`")))
+            .hint(format!("end it first, for example with `{end}`"))
+            .hint("`stackloom generate` without `--commit` writes files only: `git add generated` makes them part of it"))
     }
 
     fn tip(&self) -> Result<Tip, Fault> {

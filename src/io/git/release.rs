@@ -288,6 +288,9 @@ impl ReleaseRun {
                 same &= self.lock_of(tree(head))? == self.lock_of(tree(commit))?;
             }
             if has && same {
+                for (name, _) in &journal.tags {
+                    tag::release_lock(&self.repository, name)?;
+                }
                 self.follow(&journal)?;
             }
         }
@@ -301,6 +304,23 @@ impl ReleaseRun {
 }
 
 /// What git knows of releases.
+/// What became of the tags of the releases that HEAD has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tagging {
+    /// The tags that were made.
+    pub made: Vec<String>,
+    /// Releases whose tag names another content.
+    pub elsewhere: Vec<String>,
+    /// Releases without a tag that the work tree does not have, or not whole.
+    pub absent: Vec<String>,
+}
+
+/// Whether a file would be read as a source, by its name.
+fn is_source_name(path: &str) -> bool {
+    let hidden = path.split('/').any(|part| part.starts_with('.'));
+    path == LOCK || !hidden && (path.ends_with(".yaml") || path.ends_with(".yml"))
+}
+
 impl Repository {
     /// The commit that HEAD names.
     pub fn head(&self) -> Result<Option<String>, Fault> {
@@ -358,6 +378,8 @@ impl Repository {
     pub fn uncommitted(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
         let mut options = StatusOptions::new();
         options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
+        // What git ignores is read like the rest, and would be released though no commit has it.
+        options.include_ignored(true).recurse_ignored_dirs(true);
         for folder in folders {
             options.pathspec(format!("{}{folder}", self.prefix));
         }
@@ -369,35 +391,36 @@ impl Repository {
             let path = String::from_utf8_lossy(bytes).into_owned();
             path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
         };
-        Ok(statuses.iter().map(|entry| path(entry.path_bytes())).collect())
+        let paths = statuses.iter().map(|entry| (entry.status().is_ignored(), path(entry.path_bytes())));
+        Ok(paths.filter(|(ignored, path)| !ignored || is_source_name(path)).map(|(_, path)| path).collect())
     }
 
     /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
-    /// is. The names of those made, and of those whose tag names another content.
-    pub fn tag_releases(
-        &self,
-        messages: &BTreeMap<String, String>,
-    ) -> Result<(Vec<String>, Vec<String>), Fault> {
+    /// is.
+    pub fn tag_releases(&self, messages: &BTreeMap<String, String>) -> Result<Tagging, Fault> {
         self.identity()?;
         if self.inner.is_shallow() {
             return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
                 .hint("`git fetch --unshallow --tags`, and run this again"));
         }
-        let (mut made, mut elsewhere) = (Vec::new(), Vec::new());
+        let mut tagging = Tagging::default();
         for (name, tree) in self.committed_releases()? {
-            let Some(message) = messages.get(&name) else { continue };
             match tag::tagged(self, &name)? {
                 Tagged::Tree(found) if found == tree => {}
-                Tagged::Tree(_) | Tagged::Elsewhere => elsewhere.push(name),
+                Tagged::Tree(_) | Tagged::Elsewhere => tagging.elsewhere.push(name),
                 Tagged::Missing => {
+                    let Some(message) = messages.get(&name) else {
+                        tagging.absent.push(name);
+                        continue;
+                    };
                     let commit = self.oldest_with(&name, tree)?;
                     let id = tag::object(self, &name, commit, message)?;
                     tag::create(self, &name, id)?;
-                    made.push(name);
+                    tagging.made.push(name);
                 }
             }
         }
-        Ok((made, elsewhere))
+        Ok(tagging)
     }
 
     /// The oldest commit on the branch's own line that has a folder as this tree.

@@ -1,5 +1,7 @@
 //! Annotated tags of releases.
 
+use std::{fs, io::ErrorKind, path::PathBuf};
+
 use git2::{ErrorCode, ObjectType, Oid};
 
 use super::{
@@ -54,7 +56,30 @@ pub(super) fn create(repository: &Repository, name: &str, id: Oid) -> Result<(),
             Err(Fault::new(format!("there is a tag `{name}` already, and it names something else"))
                 .hint(format!("look at it: `git show {name}`")))
         }
+        Err(error) if error.code() == ErrorCode::Locked => Err(Fault::because(
+            format!("cannot make the tag `{name}`"),
+            error,
+        )
+        .hint(format!(
+            "another git command is at it, or one that was killed left its lock: if none runs, delete `{}`",
+            lock_of(repository, name).display()
+        ))),
         Err(error) => Err(Fault::because(format!("cannot make the tag `{name}`"), error)),
+    }
+}
+
+fn lock_of(repository: &Repository, name: &str) -> PathBuf {
+    repository.inner.commondir().join(format!("refs/tags/{name}.lock"))
+}
+
+/// Takes away the lock of a tag that a killed run of this program left; nobody else makes tags of this name while the
+/// lock of the index is held.
+pub(super) fn release_lock(repository: &Repository, name: &str) -> Result<(), Fault> {
+    match fs::remove_file(lock_of(repository, name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Fault::because(format!("cannot remove the lock that was left of the tag `{name}`"), error))
+        }
+        _ => Ok(()),
     }
 }
 
