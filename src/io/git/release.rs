@@ -318,7 +318,8 @@ pub struct Tagging {
 /// Whether a file would be read as a source, by its name.
 fn is_source_name(path: &str) -> bool {
     let hidden = path.split('/').any(|part| part.starts_with('.'));
-    path == LOCK || !hidden && (path.ends_with(".yaml") || path.ends_with(".yml"))
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
+    path == LOCK || !hidden && matches!(extension, Some("yaml" | "yml"))
 }
 
 impl Repository {
