@@ -8,7 +8,7 @@ use std::{
 use semver::Version;
 
 use super::{
-    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content,
+    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content, record,
     write::file_digest,
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     model::{Addon, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
+    world::unix_ends,
     yaml::{self, Node, Source, Sources},
 };
 
@@ -221,8 +222,12 @@ fn check_digests(
         };
         notes.error("release-changed", Place::file(&*path), what).hint(how);
     };
+    let mut ends = Vec::new();
     for (path, digest) in recorded {
         match files.get(path) {
+            Some(file) if unix_ends(&file.text).is_some_and(|text| file_digest(&text) == *digest) => {
+                ends.push(path);
+            }
             None => wrong(path, &format!("this file of the release `{name}` is missing"), ""),
             Some(file) if file_digest(&file.text) != *digest => {
                 wrong(
@@ -241,6 +246,7 @@ fn check_digests(
             "a release never changes: move the file elsewhere",
         );
     }
+    record::note_line_ends(name, &ends, None, notes);
 }
 
 /// Compares what the files say with what was recorded, component by component.

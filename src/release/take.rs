@@ -186,9 +186,7 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
         format!("the release `{name}` is not the one that the lock holds: its folder is `{digest}`"),
     );
     if drifted {
-        note.hint(format!(
-            "its files were changed, as other messages say: `git checkout HEAD -- generated/releases/{name}`"
-        ));
+        note.hint("its files were changed: put them back as the other messages say");
     } else {
         note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` says by whom, and `git checkout HEAD -- {LOCK}` puts it back"));
     }

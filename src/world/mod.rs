@@ -51,6 +51,8 @@ pub enum Record {
 pub enum Drift {
     /// It has another content.
     Changed,
+    /// It has other line ends, and else the same content.
+    LineEnds,
     /// It was not there.
     Added,
     /// It is gone.
@@ -160,4 +162,9 @@ pub fn numbered_releases(sources: &Sources) -> Vec<String> {
 /// Whether a release is a head release (channel `hash`), which is made anew by every run.
 pub fn is_head_release(name: &str) -> bool {
     name.contains("-v0-sha.")
+}
+
+/// A text with the line ends that every file of a release was cut with; none if it has no others.
+pub fn unix_ends(text: &str) -> Option<String> {
+    text.contains("\r\n").then(|| text.replace("\r\n", "\n"))
 }

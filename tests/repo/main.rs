@@ -7,6 +7,7 @@ mod commit;
 mod disk;
 mod hostile;
 mod identity;
+mod line_ends;
 mod lock;
 mod prune;
 mod registry;

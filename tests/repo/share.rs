@@ -65,8 +65,10 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     ends(&to, &["pull", &source], 0);
     assert_eq!(to.git(&["status", "--porcelain"]), "A  README.md\n");
     let touched = to.git(&["show", "--format=", "--name-only", "HEAD"]);
-    let is_own =
-        |path: &str| path == "stackloom.lock" || path.starts_with(&format!("generated/releases/{NAME}/"));
+    let is_own = |path: &str| {
+        ["stackloom.lock", "generated/.gitattributes"].contains(&path)
+            || path.starts_with(&format!("generated/releases/{NAME}/"))
+    };
     assert!(touched.lines().all(is_own) && touched.contains("stackloom.lock"), "{touched}");
     let trailers = to.git(&["log", "-1", "--format=%(trailers:key=Stackloom-Source,valueonly)"]);
     assert_eq!(trailers.trim(), source);

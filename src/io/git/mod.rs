@@ -30,8 +30,9 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use release::{NewRelease, ReleaseRun, Released, Tagging};
+pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
+pub use tag::Tagging;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
 pub use usage::Unused;
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     note::Fault,
-    world::{Drift, Record, Recorded, numbered_releases},
+    world::{Drift, Record, Recorded, numbered_releases, unix_ends},
     yaml::Sources,
 };
 
@@ -84,11 +84,25 @@ impl Repository {
             let id = Oid::hash_object(ObjectType::Blob, source.text.as_bytes()).map_err(failed)?;
             match recorded.remove(&path) {
                 Some(known) if known == id => {}
-                Some(_) => drop(drift.insert(path, Drift::Changed)),
-                None => drop(drift.insert(path, Drift::Added)),
+                Some(known) if with_unix_ends(&source.text)? == Some(known) => {
+                    drift.insert(path, Drift::LineEnds);
+                }
+                Some(_) => {
+                    drift.insert(path, Drift::Changed);
+                }
+                None => {
+                    drift.insert(path, Drift::Added);
+                }
             }
         }
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
     }
+}
+
+/// The blob of a text as it would be without carriage returns; none if it has none.
+fn with_unix_ends(text: &str) -> Result<Option<Oid>, Fault> {
+    let Some(text) = unix_ends(text) else { return Ok(None) };
+    let id = Oid::hash_object(ObjectType::Blob, text.as_bytes());
+    id.map(Some).map_err(|error| Fault::because("cannot hash a file", error))
 }

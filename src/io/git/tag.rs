@@ -1,6 +1,6 @@
 //! Annotated tags of releases.
 
-use std::{fs, io::ErrorKind, path::PathBuf};
+use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf};
 
 use git2::{ErrorCode, ObjectType, Oid};
 
@@ -122,4 +122,62 @@ pub(super) fn names(repository: &Repository) -> Result<Vec<String>, Fault> {
         );
     }
     Ok(names)
+}
+
+/// What became of the tags of the releases that HEAD has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tagging {
+    /// The tags that were made.
+    pub made: Vec<String>,
+    /// Releases whose tag names another content.
+    pub elsewhere: Vec<String>,
+    /// Releases without a tag that the work tree does not have, or not whole.
+    pub absent: Vec<String>,
+}
+
+impl Repository {
+    /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
+    /// is.
+    pub fn tag_releases(&self, messages: &BTreeMap<String, String>) -> Result<Tagging, Fault> {
+        self.identity()?;
+        if self.inner.is_shallow() {
+            return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
+                .hint("`git fetch --unshallow --tags`, and run this again"));
+        }
+        let mut tagging = Tagging::default();
+        for (name, tree) in self.committed_releases()? {
+            match tagged(self, &name)? {
+                Tagged::Tree(found) if found == tree => {}
+                Tagged::Tree(_) | Tagged::Elsewhere => tagging.elsewhere.push(name),
+                Tagged::Missing => {
+                    let Some(message) = messages.get(&name) else {
+                        tagging.absent.push(name);
+                        continue;
+                    };
+                    let commit = self.oldest_with(&name, tree)?;
+                    let id = object(self, &name, commit, message)?;
+                    create(self, &name, id)?;
+                    tagging.made.push(name);
+                }
+            }
+        }
+        Ok(tagging)
+    }
+
+    /// The oldest commit on the branch's own line that has a folder as this tree.
+    fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
+        let missing = || Fault::new("there is no commit yet");
+        let mut found = self.tip()?.commit().ok_or_else(missing)?;
+        loop {
+            let commit = self
+                .inner
+                .find_commit(found)
+                .map_err(|error| Fault::because("cannot read a commit", error))?;
+            let Ok(parent) = commit.parent_id(0) else { return Ok(found) };
+            if self.folder_of(parent, name)? != Some(tree) {
+                return Ok(found);
+            }
+            found = parent;
+        }
+    }
 }
