@@ -309,6 +309,7 @@ fn locked(input: &Input) -> Lock {
 
 /// Reads a numbered release, and holds it against its own digests, what git recorded of it and what the lock says.
 fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
+    record::check_damaged(name, input, notes);
     record::check(name, input, notes);
     take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
@@ -317,7 +318,8 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
     let mut own = Notes::new();
     let release = read(name, &files_of(name, input), &mut own);
     // What git says of a file already names it, and how to put it back.
-    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| told.contains(&place.file)));
+    let is_told = |file: &str| told.iter().any(|told| record::is_at(file, told));
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_told(&place.file)));
     release.filter(|_| !drifted)
 }
 
@@ -365,7 +367,10 @@ pub fn releases_recorded(
         }
     }
     take::check_missing(input, resolution.lock, notes);
-    for name in numbered_releases(&input.sources) {
+    // One of which nothing at all can be read is there, too.
+    let names: BTreeSet<String> =
+        numbered_releases(&input.sources).into_iter().chain(input.damaged.keys().cloned()).collect();
+    for name in names {
         let mut own = Notes::new();
         match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => drop(releases.named.insert(name, Arc::new(release))),

@@ -243,7 +243,7 @@ fn check_digests(
         wrong(
             path,
             &format!("this file was not in the release `{name}` when it was cut"),
-            "a release never changes: move the file elsewhere",
+            &format!("a release never changes: {}", record::ADDED),
         );
     }
     record::note_line_ends(name, &ends, None, notes);

@@ -23,6 +23,8 @@ pub struct Input {
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
     pub folder: Option<String>,
+    /// What of numbered releases cannot be read (links, binary files …), by name. It concerns whoever uses them.
+    pub damaged: BTreeMap<String, Notes>,
     /// What git recorded of the numbered releases, by name; those that it knows nothing of are left out.
     pub recorded: BTreeMap<String, Recorded>,
 }
@@ -133,14 +135,15 @@ pub fn is_yaml(path: &str) -> bool {
 }
 
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
-/// are none: they belong to editors and operating systems.
+/// are none: they belong to editors and operating systems. In a release they are, as whatever lies there: it was cut with
+/// every one of its files, and engines apply hidden ones, too.
 pub fn is_input(path: &str) -> bool {
     let yaml = is_yaml(path);
+    if path.starts_with("generated/releases/") {
+        return release_of(path).is_some();
+    }
     if path.split('/').any(|part| part.starts_with('.')) {
         return false;
-    }
-    if let Some(inside) = path.strip_prefix("generated/releases/") {
-        return inside.split_once('/').is_some_and(|(release, _)| !is_head_release(release));
     }
     path == "stackloom.yaml"
         || path == LOCK
@@ -157,6 +160,12 @@ pub fn numbered_releases(sources: &Sources) -> Vec<String> {
         .collect();
     names.dedup();
     names
+}
+
+/// The numbered release that a file lies in.
+pub fn release_of(path: &str) -> Option<&str> {
+    let (name, _) = path.strip_prefix("generated/releases/")?.split_once('/')?;
+    (!is_head_release(name)).then_some(name)
 }
 
 /// Whether a release is a head release (channel `hash`), which is made anew by every run.

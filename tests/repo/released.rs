@@ -26,7 +26,7 @@ fn pinned() -> Sandbox {
 /// What is said is of this file, names the cluster that uses the release, and not the other one.
 fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
     let told = ends(sandbox, &["generate"], 1);
-    assert!(told.contains(&format!("error[{code}]")) && told.contains(file), "{told}");
+    assert!(told.contains(&format!("error[{code}")) && told.contains(file), "{told}");
     assert!(told.contains("error[release-refused]") && told.contains("clusters/blue/one.yaml:"), "{told}");
     assert!(!told.contains("two.yaml"), "{told}");
     told
@@ -131,4 +131,85 @@ fn a_release_that_nobody_uses_is_nobodys_trouble() {
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
     let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
     assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
+}
+
+/// Something that cannot be read stands where a file of a release was, or beside it.
+fn damage(sandbox: &Sandbox, kind: &str) -> &'static str {
+    let at = |path: &str| sandbox.root.join(RELEASE).join(path);
+    match kind {
+        "a link" => {
+            fs::remove_file(at("NOTES.md")).unwrap();
+            std::os::unix::fs::symlink("metadata.yaml", at("NOTES.md")).unwrap();
+            "NOTES.md"
+        }
+        "a linked folder" => {
+            fs::rename(at("cluster-class"), sandbox.outside().join("cluster-class")).unwrap();
+            std::os::unix::fs::symlink(sandbox.outside().join("cluster-class"), at("cluster-class")).unwrap();
+            "cluster-class"
+        }
+        "no UTF-8" => {
+            sandbox.write(&format!("{RELEASE}/metadata.yaml"), b"name: caf\xe9\n");
+            "metadata.yaml"
+        }
+        _ => {
+            sandbox.write(&format!("{RELEASE}/cluster-class/more.bin"), b"\xff\n");
+            "cluster-class/more.bin"
+        }
+    }
+}
+
+const DAMAGES: [&str; 4] = ["a link", "a linked folder", "no UTF-8", "a file beside it"];
+
+#[test]
+fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
+    let sandbox = pinned();
+    for kind in DAMAGES {
+        let path = damage(&sandbox, kind);
+        let told = refused(&sandbox, if path.contains('.') { "" } else { "linked-output" }, path);
+        let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{path}");
+        if kind == "a file beside it" {
+            assert!(told.contains("not cut with the release") && !told.contains(&put_back), "{told}");
+            fs::remove_file(sandbox.root.join(RELEASE).join(path)).unwrap();
+        } else {
+            assert!(told.contains(&put_back) && !told.contains("is missing"), "{told}");
+            sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
+        }
+        ends(&sandbox, &["generate", "--check"], 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_of_a_release_that_nobody_uses_stops_nobody() {
+    let sandbox = pinned();
+    let one = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write(
+        "clusters/blue/one.yaml",
+        one.replace("  release: test-tiny-1-35-v1\n  stack: null\n  kubernetes: null\n", ""),
+    );
+    for kind in DAMAGES {
+        let path = damage(&sandbox, kind);
+        let told = ends(&sandbox, &["generate"], 0);
+        assert!(told.contains(path) && told.contains("warning[") && !told.contains("error["), "{told}");
+        sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
+        sandbox.git(&["clean", "-q", "-f", RELEASE]);
+    }
+}
+
+#[test]
+fn a_hidden_file_is_no_part_of_a_release_wherever_it_is() {
+    let sandbox = pinned();
+    let path = format!("{RELEASE}/cluster-class/.more.yaml");
+    sandbox.write(&path, "a: 1\n");
+    for committed in [false, true] {
+        if committed {
+            commit(&sandbox, "a hidden file");
+        }
+        let told = refused(&sandbox, "release-changed", &path);
+        assert!(told.contains("was added: it is not what the tag"), "{told}");
+    }
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    assert!(refused(&sandbox, "release-changed", &path).contains("was not in the release"));
+    sandbox.git(&["rm", "-q", &path]);
+    commit(&sandbox, "gone again");
+    ends(&sandbox, &["check"], 0);
 }
