@@ -47,7 +47,7 @@ pub struct Considered {
     pub stack: StackId,
     /// The Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// The last release of the channel.
+    /// The release that the next one follows: the last one of the channel, or what a custom version follows by its name.
     pub last: Option<String>,
     /// What that one is.
     pub standing: Option<Arc<Release>>,
@@ -102,12 +102,13 @@ pub fn cut(
     let mut all = Vec::new();
     for (key, resolved) in found {
         let Some(head) = releases.heads.get(key) else { continue };
-        if let Some(name) = releases.newest_broken(&key.0, key.1, request.channel) {
-            notes.append(releases.refused.get(&name).cloned().unwrap_or_default());
-            note_broken(&name, notes);
+        let last = releases.last(&key.0, key.1, request.channel, request.version.as_deref());
+        if let Some((name, why)) = last.as_ref().and_then(|name| releases.refused.get_key_value(name)) {
+            notes.append(why.clone());
+            note_broken(name, notes);
             continue;
         }
-        let last = releases.newest(&key.0, key.1, request.channel);
+        let last = last.and_then(|name| releases.named.get(&name)).map(|last| &**last);
         let cut = match last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
             _ => match one(resolved, head, last, sources, notes) {

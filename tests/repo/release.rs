@@ -219,13 +219,8 @@ fn channels_count_apart_and_names_are_never_used_twice() {
     let beta: Vec<_> = ONE_MINOR.into_iter().chain(["--channel", "beta"]).collect();
     ends(&sandbox, &beta, 0);
     assert!(ends(&sandbox, &beta, 0).contains("nothing changed since test-tiny-1-35-v0-beta.1"));
-    let custom: Vec<_> =
-        ONE_MINOR.into_iter().chain(["--channel", "custom", "--version", "v1-hotfix.1"]).collect();
-    ends(&sandbox, &custom, 0);
-    assert_eq!(versions(&sandbox, "test-tiny-1-35-v1-hotfix.1"), ["v1-hotfix.1"; 3]);
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
     commit(&sandbox, "an edit");
-    assert!(ends(&sandbox, &custom, 1).contains("release-exists"));
     sandbox.git(&["tag", "test-tiny-1-35-v2"]);
     ends(&sandbox, &ONE_MINOR, 0);
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v3"), ["v3", "v2", "v1"]);
@@ -234,6 +229,43 @@ fn channels_count_apart_and_names_are_never_used_twice() {
     assert!(
         ends(&sandbox, &["release", "--kubernetes", "1.20"], 1).contains("no stack serves Kubernetes 1.20")
     );
+}
+
+fn custom(version: &str) -> [&str; 8] {
+    ["release", "test/tiny", "--kubernetes", "1.35", "--channel", "custom", "--version", version]
+}
+
+#[test]
+fn a_custom_release_follows_what_its_name_says() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(told.contains("nothing changed since test-tiny-1-35-v1\n"), "{told}");
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(told.contains("after test-tiny-1-35-v1: addons change"), "{told}");
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v1-hotfix.1"), ["v1-hotfix.1", "v1-hotfix.1", "v1"]);
+    assert!(
+        ends(&sandbox, &custom("v1-hotfix.1"), 0)
+            .contains("nothing changed since test-tiny-1-35-v1-hotfix.1")
+    );
+    assert!(
+        ends(&sandbox, &custom("v1-hotfix.2"), 0)
+            .contains("nothing changed since test-tiny-1-35-v1-hotfix.1")
+    );
+
+    // Another word, of a higher number, that has nothing to do with it.
+    edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 30");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &custom("v2-canary.1"), 0);
+    assert!(ends(&sandbox, &custom("v1-hotfix.1"), 1).contains("release-exists"));
+    sandbox.git(&["revert", "--no-edit", "HEAD~1"]);
+    let told = ends(&sandbox, &custom("v1-hotfix.2"), 0);
+    assert!(told.contains("nothing changed since test-tiny-1-35-v1-hotfix.1"), "{told}");
+
+    let told = ends(&sandbox, &["release", "prune", "--dry-run"], 0);
+    assert!(told.contains("no release to remove"), "each word has a newest one: {told}");
 }
 
 #[test]
