@@ -19,10 +19,11 @@ fn folder(name: &str) -> String {
 }
 
 /// What `git checkout` takes a release from.
-fn reference(name: &str, by: Record) -> &str {
+fn reference<'a>(name: &'a str, by: &'a Record) -> &'a str {
     match by {
         Record::Tag => name,
         Record::Head => "HEAD",
+        Record::Commit(id) => id,
     }
 }
 
@@ -46,7 +47,7 @@ pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
         let was_there = drift.map(|drift| drift.keys().any(|recorded| is_at(recorded, path)));
         let hint = match (recorded, was_there) {
             (Some(recorded), Some(true)) => {
-                let (reference, folder) = (reference(name, recorded.by), folder(name));
+                let (reference, folder) = (reference(name, &recorded.by), folder(name));
                 format!("`git checkout {reference} -- {folder}/{path}` puts back what was cut")
             }
             (_, Some(false)) => "it was not cut with the release: move it elsewhere, or remove it".to_owned(),
@@ -74,10 +75,11 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             .hint(format!("if it was never right: `git tag --delete {name}`, then `stackloom release tag`"));
         return;
     };
-    let reference = reference(name, recorded.by);
-    let source = match recorded.by {
+    let reference = reference(name, &recorded.by);
+    let source = match &recorded.by {
         Record::Tag => format!("what the tag `{name}` has"),
         Record::Head => "what HEAD has".to_owned(),
+        Record::Commit(id) => format!("what the commit {id} has, which added the release"),
     };
     let ends: Vec<&String> =
         drift.iter().filter(|(_, drift)| **drift == Drift::LineEnds).map(|(path, _)| path).collect();

@@ -1,6 +1,9 @@
 //! What the flow may read of the outside world, and a world in memory for tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     note::{Fault, Notes},
@@ -37,15 +40,21 @@ pub struct Recorded {
     /// The files that are not as they were recorded, by their paths in the release's folder; none if the tag names
     /// something that has no such folder.
     pub drift: Option<BTreeMap<String, Drift>>,
+    /// The commit that added it, where there is no tag, and the clone goes back as far.
+    pub since: Option<String>,
+    /// What the lock said when the release was recorded: of which commit or tag, and its text.
+    pub lock: Option<(String, Arc<str>)>,
 }
 
 /// What a release is recorded by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The tag of its name.
     Tag,
     /// The commit that is checked out: there is no such tag here.
     Head,
+    /// The commit that added it, and which HEAD no longer agrees with: there is no such tag here.
+    Commit(String),
 }
 
 /// What became of a file since it was recorded.

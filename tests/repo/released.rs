@@ -96,22 +96,18 @@ fn a_tag_that_names_something_else_is_refused() {
 }
 
 #[test]
-fn without_its_tag_a_release_is_verified_from_files_and_that_is_told() {
+fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
     let sandbox = pinned();
     assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
-    let told = ends(&sandbox, &["check"], 0);
-    assert!(
-        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
-        "{told}"
-    );
+    assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
     for file in FILES {
         tamper(&sandbox, file);
         let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
         assert!(told.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{told}");
         sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
     }
-    // In a commit, and without a tag, the release's own digests are what is left.
+    // Without git, the release's own digests are what is left.
     tamper(&sandbox, "addons/net/values.yaml");
     commit(&sandbox, "an edit of a release");
     refused(&sandbox, "release-changed", "addons/net/values.yaml");
@@ -208,8 +204,51 @@ fn a_hidden_file_is_no_part_of_a_release_wherever_it_is() {
         assert!(told.contains("was added: it is not what the tag"), "{told}");
     }
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
-    assert!(refused(&sandbox, "release-changed", &path).contains("was not in the release"));
+    assert!(refused(&sandbox, "release-changed", &path).contains("was added: it is not"));
     sandbox.git(&["rm", "-q", &path]);
     commit(&sandbox, "gone again");
     ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn without_its_tag_a_release_is_held_against_the_commit_that_added_it() {
+    let sandbox = pinned();
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    let added =
+        sandbox.git(&["log", "--format=%H", "--diff-filter=A", "--", &format!("{RELEASE}/release.yaml")]);
+    let text = sandbox.read(&format!("{RELEASE}/release.yaml")).unwrap();
+    sandbox.write(
+        &format!("{RELEASE}/release.yaml"),
+        text.replace("provider: test\n", "provider: test\n# words\n"),
+    );
+    commit(&sandbox, "an edit of what no digest is of");
+    let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    let put_back = format!("git checkout {} -- {RELEASE}/release.yaml", &added[..12]);
+    assert!(told.contains(&put_back) && told.contains("which added the release"), "{told}");
+    sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
+    commit(&sandbox, "put back");
+    ends(&sandbox, &["check"], 0);
+
+    // One that was pruned and had back begins anew.
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone"]);
+    sandbox.git(&["checkout", &added[..12], "--", RELEASE]);
+    sandbox.git(&["commit", "-qm", "and back"]);
+    assert!(!ends(&sandbox, &["check"], 0).contains("from files alone"));
+}
+
+#[test]
+fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
+    let sandbox = pinned();
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", sandbox.root.display());
+    let path = clone.root.display().to_string();
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, &path]);
+    let told = ends(&clone, &["check"], 0);
+    assert!(
+        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
+        "{told}"
+    );
 }

@@ -236,6 +236,39 @@ fn what_was_changed_here_is_refused_and_named() {
 }
 
 #[test]
+fn what_was_taken_stays_in_the_lock() {
+    let without = |to: &Sandbox| {
+        let lock = to.read("stackloom.lock").unwrap();
+        let (before, _) = lock.split_once("  releases:").unwrap();
+        to.write("stackloom.lock", format!("{}\n  releases: []\n", before.trim_end()));
+    };
+    let gone = |to: &Sandbox| fs::remove_file(to.root.join("stackloom.lock")).unwrap();
+    for take_out in [&without as &dyn Fn(&Sandbox), &gone] {
+        let to = taken();
+        take_out(&to);
+        for committed in [false, true] {
+            if committed {
+                commit(&to, "out of the lock");
+            }
+            let told = ends(&to, &["check"], 1);
+            assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
+            assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+        }
+        // A tag that was made here is of a commit whose lock has it.
+        to.git(&["tag", NAME, "HEAD~1"]);
+        let told = ends(&to, &["check"], 1);
+        assert!(told.contains(&format!("`git show {NAME}:./stackloom.lock` has it")), "{told}");
+        let lock = to.git(&["show", &format!("{NAME}:./stackloom.lock")]);
+        to.write("stackloom.lock", lock);
+        ends(&to, &["check"], 0);
+    }
+    // What was cut here never was in it.
+    let from = publisher();
+    from.git(&["tag", "-d", NAME]);
+    ends(&from, &["check"], 0);
+}
+
+#[test]
 fn a_name_never_means_two_things() {
     let (from, to) = (publisher(), fleet());
     edit(&to, "addons/net/values.yaml", "replicas: 2", "replicas: 3");

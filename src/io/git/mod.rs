@@ -3,6 +3,7 @@
 //!
 //! Hooks are not run: what they would check is the business of whoever commits sources.
 
+mod added;
 mod commit;
 mod fetch;
 mod index;
