@@ -146,6 +146,11 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return end(Err(generate::Failure::Input), &notes, printer);
     }
+    // What is pushed from a branch has its name there; HEAD alone has none.
+    let branch = match &run {
+        Some(run) if run.repository().is_detached()? => "HEAD:refs/heads/<branch>",
+        _ => "HEAD",
+    };
     let released = match run {
         Some(run) if !cuts.is_empty() => {
             let new: Vec<_> = cuts.iter().map(|cut| new_release(cut, args.no_tag)).collect();
@@ -155,7 +160,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     };
     printer.notes(&notes);
     let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
-    tell(args, &considered, commit.as_deref(), &tags, printer);
+    tell(args, &considered, commit.as_deref(), &tags, branch, printer);
     if let Some(folder) = &args.assets {
         let told = assets::write(&global.directory.join(folder), &assets)?;
         for line in &told {
@@ -274,7 +279,14 @@ fn end(done: Result<(), generate::Failure>, notes: &Notes, printer: &Printer) ->
     Ok(exit)
 }
 
-fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &[String], printer: &Printer) {
+fn tell(
+    args: &CutArgs,
+    considered: &[Considered],
+    commit: Option<&str>,
+    tags: &[String],
+    branch: &str,
+    printer: &Printer,
+) {
     for one in considered {
         let what = format!("{} {}", one.stack, one.kubernetes.minor());
         match (&one.cut, &one.last) {
@@ -312,7 +324,7 @@ fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &
             if args.no_tag {
                 printer.talk("next: merge the commit, then `stackloom release tag`");
             } else {
-                printer.talk(&format!("next: git push --atomic origin HEAD {}", tags.join(" ")));
+                printer.talk(&format!("next: git push --atomic origin {branch} {}", tags.join(" ")));
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Listed {
     pub release: Arc<Release>,
     /// How far one may rely on its Kubernetes minor; none where the stack no longer serves it.
     pub maturity: Option<Maturity>,
+    /// Whether its stack is here; of one that is not, nothing is known beside the release.
+    pub stack_is_here: bool,
     /// When upstream stops patching that minor.
     pub end_of_life: Option<String>,
     /// The clusters that use it, as `<management cluster>/<namespace>/<cluster>`.
@@ -64,6 +66,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
             Listed {
                 maturity,
                 end_of_life,
+                stack_is_here: definitions.stacks.contains_key(&release.stack.to_string()),
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
                 newest: releases.is_newest(release),
                 source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),

@@ -12,12 +12,12 @@ use super::{
     differences, freeze, impact, notes_text,
     number::{self, Step},
     read,
-    write::write_numbered,
+    write::{write, write_numbered},
 };
 use crate::{
     definition::{Channel, closest},
     model::{KubernetesVersion, Minor, StackId, Versioning},
-    note::Notes,
+    note::{Notes, Place},
     resolve::{Resolution, ResolvedStack},
     world::Input,
     yaml,
@@ -172,20 +172,43 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
     };
     let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
     let mut found = Notes::new();
-    if read(&release.name, &files, &mut found).as_ref() == Some(release) {
+    let read = read(&release.name, &files, &mut found);
+    if read.as_ref() == Some(release) {
         return Some(());
     }
-    let why = found.iter().next().map_or("it is another one", |note| note.message.as_str());
+    let (file, why) = match (found.iter().next(), read) {
+        (Some(note), _) => (note.place.as_ref().map(|place| place.file.clone()), note.message.clone()),
+        (None, read) => (read.and_then(|read| first_other(release, &read)), "it is another one".to_owned()),
+    };
+    let folder = format!("generated/releases/{}/", release.name);
+    let file = file.map(|file| file.strip_prefix(&folder).map(str::to_owned).unwrap_or(file));
+    let stack = format!("stacks/{}", release.stack);
+    // The release is written nowhere, so the place is what it is made from: templates keep their paths.
+    let place = match file.as_deref().and_then(|file| file.split_once('/').map(|(folder, _)| (folder, file)))
+    {
+        Some(("cluster-class", _)) => format!("{stack}/cluster-class"),
+        Some((_, file)) => format!("{stack}/{file}"),
+        None => stack,
+    };
+    let file = file.map(|file| format!(" (its `{file}`)")).unwrap_or_default();
     notes
         .error(
             "release-unreadable",
-            None,
-            format!("the release `{}` would not be read back: {why}", release.name),
+            Place::file(place),
+            format!("the release `{}`{file} would not be read back: {why}", release.name),
         )
         .hint(
             "templates of a class may hold `release.name` whole, and nothing else that only this release has",
-        );
+        )
+        .hint("kinds of objects of one name must differ in more than capitals: each object is a file of the release");
     None
+}
+
+/// The first file that two releases write differently.
+fn first_other(one: &Release, other: &Release) -> Option<String> {
+    let (one, other) = (write(one), write(other));
+    let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    paths.into_iter().find(|path| one.get(*path) != other.get(*path)).cloned()
 }
 
 /// The next version whose name is free.

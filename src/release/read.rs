@@ -211,13 +211,10 @@ fn check_digests(
             .hint("a numbered release is made by `stackloom release`, and by nothing else");
         return;
     };
-    let mut wrong = |path: &str, what: &str, how: &str| {
-        let path = format!("generated/releases/{name}/{path}");
+    let mut wrong = |file: &str, what: &str, how: &str| {
+        let path = format!("generated/releases/{name}/{file}");
         let how = match how {
-            "" => format!(
-                "a release never changes: put the file back from the tag `{name}` or from the commit that added the \
-                 release (`git log --oneline -- {path}`); a change is a new release"
-            ),
+            "" => put_back(name, file),
             how => how.to_owned(),
         };
         notes.error("release-changed", Place::file(&*path), what).hint(how);
@@ -249,6 +246,14 @@ fn check_digests(
     record::note_line_ends(name, &ends, None, notes);
 }
 
+/// How a file comes back where git was not asked, or knows nothing of the release.
+fn put_back(name: &str, file: &str) -> String {
+    format!(
+        "a release never changes: put the file back from the tag `{name}` or from the commit that added the release \
+         (`git log --oneline -- generated/releases/{name}/{file}`); a change is a new release"
+    )
+}
+
 /// Compares what the files say with what was recorded, component by component.
 fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Option<()> {
     let mut nameless = release.clone();
@@ -268,10 +273,7 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
                 Place::file(&*source.path),
                 format!("{what} of the release `{}` is not what it was when it was cut", release.name),
             )
-            .hint(format!(
-                "a release never changes: `git checkout -- generated/releases/{}`, and cut a new one",
-                release.name
-            ));
+            .hint(put_back(&release.name, "release.yaml"));
         return None;
     }
     Some(())

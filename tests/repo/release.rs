@@ -269,6 +269,40 @@ fn a_custom_release_follows_what_its_name_says() {
 }
 
 #[test]
+fn what_would_not_be_read_back_is_told_with_the_file_that_it_is_of() {
+    let sandbox = fleet();
+    let object = |kind: &str| {
+        format!(
+            "apiVersion: example.org/v1\nkind: {kind}\nmetadata:\n  name: ${{{{ release.name }}}}\nspec: {{}}\n"
+        )
+    };
+    sandbox.write(
+        &format!("{STACK}/cluster-class/more.yaml"),
+        format!("{}---\n{}", object("Extra"), object("EXTRA")),
+    );
+    commit(&sandbox, "two objects, one file");
+    let told = ends(&sandbox, &ONE_MINOR, 1);
+    assert!(told.contains("release-unreadable") && told.contains(&format!("--> {STACK}\n")), "{told}");
+    assert!(told.contains("`test-tiny-1-35-v1` (its `release.yaml`)") && told.contains("capitals"), "{told}");
+}
+
+#[test]
+fn an_addon_that_changes_is_told_once_and_a_push_from_no_branch_names_one() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    edit(&sandbox, "addons/net/addon.yaml", ">=1.34 <1.37", ">=1.33 <1.37");
+    edit(&sandbox, "addons/net/addon.yaml", "stage: bootstrap", "stage: default");
+    commit(&sandbox, "an edit");
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    let told = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(told.contains("addons change: net") && !told.contains("in place"), "{told}");
+    let recorded = sandbox.read("generated/releases/test-tiny-1-35-v2/release.yaml").unwrap();
+    assert!(recorded.contains("addonsChanged:") && !recorded.contains("inPlace:"), "{recorded}");
+    let push = "git push --atomic origin HEAD:refs/heads/<branch> test-tiny-1-35-v2";
+    assert!(told.contains(push), "{told}");
+}
+
+#[test]
 fn semantic_versions_are_chosen_by_impact() {
     let sandbox = fleet();
     edit(&sandbox, "stack.yaml", "  compatibility:", "  versioning: semver\n  compatibility:");

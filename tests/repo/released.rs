@@ -116,6 +116,24 @@ fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
 }
 
 #[test]
+fn what_no_digest_of_a_file_tells_is_put_back_from_where_it_was_cut() {
+    let sandbox = pinned();
+    let file = format!("{RELEASE}/release.yaml");
+    let text = sandbox.read(&file).unwrap();
+    let edited = text.replacen("aaaa", "aaab", 1);
+    assert_ne!(text, edited);
+    sandbox.write(&file, edited);
+    commit(&sandbox, "another image");
+    fs::remove_dir_all(sandbox.root.join(".git")).unwrap();
+    let told = refused(&sandbox, "release-changed", &file);
+    assert!(
+        told.contains("the node images of the release") && told.contains("git log --oneline --"),
+        "{told}"
+    );
+    assert!(!told.contains("git checkout -- "), "{told}");
+}
+
+#[test]
 fn a_release_that_nobody_uses_is_nobodys_trouble() {
     let sandbox = pinned();
     edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");

@@ -77,6 +77,14 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     assert!(ends(&to, &["pull", &source], 0).contains("is here already"));
     let (_, listed) = json(&to, &["releases"]);
     assert_eq!(listed["releases"][0]["source"], source);
+    // Of a stack that is elsewhere, nobody here knows how far one may rely on it.
+    fs::rename(to.root.join("stacks"), to.outside().join("stacks")).unwrap();
+    fs::rename(to.root.join("clusters"), to.outside().join("clusters")).unwrap();
+    let told = ends(&to, &["releases"], 0);
+    assert!(told.contains("not known") && !told.contains("not served"), "{told}");
+    for folder in ["stacks", "clusters"] {
+        fs::rename(to.outside().join(folder), to.root.join(folder)).unwrap();
+    }
     generate_the_same(&from, &to);
 }
 

@@ -351,6 +351,11 @@ impl Repository {
         Ok(self.tip()?.commit().map(|id| id.to_string()))
     }
 
+    /// Whether HEAD names a commit, and no branch.
+    pub fn is_detached(&self) -> Result<bool, Fault> {
+        Ok(matches!(self.tip()?, Tip::Detached(_)))
+    }
+
     /// Names that a new release cannot have: those of tags, and of folders of HEAD.
     pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
         let mut names = self.tag_names()?;
