@@ -94,7 +94,7 @@ type Edit = (&'static str, &'static str, &'static str, Option<[&'static str; 3]>
 
 /// The second, third and fourth are the example of the cluster stacks' own description: v3, v2 and v1 become v4, v2
 /// and v2 when the node image changes.
-const EDITS: [Edit; 9] = [
+const EDITS: [Edit; 10] = [
     ("addons/net/values.yaml", "replicas: 2", "replicas: 3", Some(["v2", "v2", "v1"])),
     ("cluster-class/class.yaml", "default: 20", "default: 30", Some(["v3", "v2", "v1"])),
     ("node-images.yaml", "aaaa\n", "aaab\n", Some(["v4", "v2", "v2"])),
@@ -113,6 +113,7 @@ const EDITS: [Edit; 9] = [
         None,
     ),
     ("stack.yaml", "upgradeTo: 1.1.0", "upgradeTo: 1.1.1", Some(["v7", "v4", "v2"])),
+    ("addons/net/addon.yaml", "\">=1.33 <1.37\"", "\">= 1.33,  <1.37\"", None),
     ("stack.yaml", "endOfLife: 2027-02-28", "endOfLife: 2027-03-31", None),
 ];
 
