@@ -13,7 +13,7 @@ use crate::{
         git::{NewRelease, ReleaseRun, Repository, Tagging},
     },
     model::{Minor, StackId},
-    note::{Fault, Notes},
+    note::{Fault, Notes, Place},
     publish,
     release::{self, Considered, Cut, Impact, Request},
     world::World as _,
@@ -48,8 +48,14 @@ enum Command {
 /// Where pull requests are squashed, `release --no-tag` makes the release on the branch, and this makes the tag after the
 /// merge, on the oldest commit that has the release as it is. A tag that names another content is told and left alone.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  stackloom release tag && git push --tags")]
-struct TagArgs {}
+#[command(
+    after_help = "Examples:\n  stackloom release tag --dry-run      say which tags are missing\n  stackloom release tag && git push --tags"
+)]
+struct TagArgs {
+    /// Make no tag; say which are missing
+    #[arg(long)]
+    dry_run: bool,
+}
 
 #[derive(Debug, clap::Args)]
 struct CutArgs {
@@ -113,7 +119,7 @@ fn minor(text: &str) -> Result<Minor, String> {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
         None => cut(&args.cut, global, printer),
-        Some(Command::Tag(_)) => tag(global, printer),
+        Some(Command::Tag(command)) => tag(command, global, printer),
         Some(Command::Prune(command)) => prune::run(command, global, printer),
         Some(Command::Push(command)) => push::run(command, global, printer),
     }
@@ -227,6 +233,7 @@ fn consider(
         channel: args.channel.channel(),
         version: args.version.clone(),
         taken: repository.taken_names()?,
+        tagged: repository.tagged_metadata()?,
         commit: repository.head()?,
     };
     generate::cut(world, &request, notes)
@@ -238,10 +245,11 @@ fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes)
     stacks.dedup();
     // It records what the lock says, too.
     stacks.push(crate::world::LOCK.to_owned());
-    for path in repository.uncommitted(&stacks)? {
-        notes
-            .error("not-committed", crate::note::Place::file(path), "this is not as HEAD has it")
-            .hint("a release names the commit that it was made from: commit the stack, and the lock, first");
+    for one in repository.uncommitted(&stacks)? {
+        let how = one.how_to_see();
+        let note = notes.error("not-committed", Place::file(one.path), "this is not as HEAD has it");
+        note.hint("a release names the commit that it was made from: commit the stack, and the lock, first");
+        note.hints.extend(how);
     }
     Ok(())
 }
@@ -376,13 +384,13 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
     json!({ "releases": releases, "commit": commit, "tags": tags })
 }
 
-fn tag(global: &Global, printer: &Printer) -> Done {
+fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let input = world.read(&mut notes)?;
     let messages = release::numbered_notes(&input, &mut notes);
-    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages)?;
+    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages, args.dry_run)?;
     for name in &absent {
         notes
             .error(
@@ -407,13 +415,15 @@ fn tag(global: &Global, printer: &Printer) -> Done {
     let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
     printer.notes(&notes);
     for name in &made {
-        printer.result(&format!("{name} tagged"));
+        printer.result(&format!("{name} {}", if args.dry_run { "would be tagged" } else { "tagged" }));
     }
     if made.is_empty() && exit == Exit::Done {
         printer.result("every release of HEAD has its tag");
+    } else if args.dry_run {
+        printer.talk("this was a dry run: no tag was made");
     } else if !made.is_empty() {
         printer.talk(&format!("next: git push origin {}", made.join(" ")));
     }
-    printer.document(exit, &notes, json!({ "tags": made }));
+    printer.document(exit, &notes, json!({ "tags": made, "dryRun": args.dry_run }));
     Ok(exit)
 }

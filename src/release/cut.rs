@@ -11,7 +11,7 @@ use super::{
     difference::locked_differences,
     differences, freeze, impact, notes_text,
     number::{self, Step},
-    read,
+    read::{self, read},
     write::{write, write_numbered},
 };
 use crate::{
@@ -36,6 +36,8 @@ pub struct Request {
     pub version: Option<String>,
     /// Names that are taken beside those of the tree's releases: by tags.
     pub taken: BTreeSet<String>,
+    /// The `metadata.yaml` of releases that tags have, whether they are in the tree or not.
+    pub tagged: BTreeMap<String, String>,
     /// The commit that the sources are of.
     pub commit: Option<String>,
 }
@@ -148,7 +150,8 @@ fn one(
     };
     let version = version(request, versioning, last, step, &is_taken, head, notes)?;
     let bumped = bumped(last, head);
-    let components = components(&version, &bumped, last, request.channel, versioning, step);
+    let used = used_components(releases, request, head);
+    let components = components(&version, &bumped, last, &used, request.channel, versioning, step);
     let history = History {
         previous: last.map(|last| last.name.clone()),
         commit: request.commit.clone(),
@@ -172,11 +175,11 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
     };
     let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
     let mut found = Notes::new();
-    let read = read(&release.name, &files, &mut found);
-    if read.as_ref() == Some(release) {
+    let found_again = read(&release.name, &files, &mut found);
+    if found_again.as_ref() == Some(release) {
         return Some(());
     }
-    let (file, why) = match (found.iter().next(), read) {
+    let (file, why) = match (found.iter().next(), found_again) {
         (Some(note), _) => (note.place.as_ref().map(|place| place.file.clone()), note.message.clone()),
         (None, read) => (read.and_then(|read| first_other(release, &read)), "it is another one".to_owned()),
     };
@@ -252,11 +255,32 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
     Component::ALL.into_iter().filter(changed).collect()
 }
 
-/// A component that changed counts on from its own version; the others keep theirs.
+/// The versions that components of a stack and minor have in any release that is known here, pruned and reverted ones
+/// by their tags.
+fn used_components(releases: &Releases, request: &Request, head: &Release) -> BTreeSet<(Component, String)> {
+    let prefix = freeze::name(&head.stack, head.kubernetes.minor(), "");
+    let is_own = |name: &str| name.starts_with(&prefix);
+    let named = releases.named.iter().filter(|(name, _)| is_own(name));
+    let here = named.map(|(_, release)| release.components.clone());
+    let tagged = request.tagged.iter().filter(|(name, _)| is_own(name));
+    let tagged = tagged.filter_map(|(_, text)| {
+        let mut sources = yaml::Sources::default();
+        let id = sources.add("metadata.yaml", text.as_str());
+        read::components(sources.get(id)?, &mut Notes::new())
+    });
+    let both = |one: Components| {
+        [(Component::ClusterAddon, one.cluster_addon), (Component::NodeImage, one.node_image)]
+    };
+    here.chain(tagged).flat_map(both).collect()
+}
+
+/// A component that changed counts on from its own version, past those that stand for another content; the others keep
+/// theirs.
 fn components(
     version: &str,
     bumped: &BTreeSet<Component>,
     last: Option<&Release>,
+    used: &BTreeSet<(Component, String)>,
     channel: Channel,
     versioning: Versioning,
     step: Step,
@@ -264,7 +288,13 @@ fn components(
     let of = |component: Component, before: Option<&String>| match before {
         Some(before) if !bumped.contains(&component) => before.clone(),
         _ if channel == Channel::Custom => version.to_owned(),
-        before => number::next(channel, versioning, before.map(String::as_str), step),
+        before => {
+            let mut next = number::next(channel, versioning, before.map(String::as_str), step);
+            while used.contains(&(component, next.clone())) {
+                next = number::next(channel, versioning, Some(&next), step);
+            }
+            next
+        }
     };
     Components {
         cluster_addon: of(Component::ClusterAddon, last.map(|last| &last.components.cluster_addon)),

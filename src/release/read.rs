@@ -80,7 +80,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         content: recorded(&spec.content),
         language: level,
         image_digests: digests(spec.image_digests.as_deref()),
-        components: components(files, notes).unwrap_or_default(),
+        components: files.get("metadata.yaml").and_then(|one| components(one, notes)).unwrap_or_default(),
         history: spec.history.as_ref().map(|one| history(one, source, notes)),
     };
     check_name(&release, name, source, notes);
@@ -160,8 +160,8 @@ fn digests(written: Option<&[written::LockedImage]>) -> BTreeMap<String, Digest>
 }
 
 /// What `metadata.yaml` says of the components.
-fn components(files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Components> {
-    let metadata = yaml::read(files.get("metadata.yaml")?, notes)?;
+pub(super) fn components(metadata: &Source, notes: &mut Notes) -> Option<Components> {
+    let metadata = yaml::read(metadata, notes)?;
     let version = |name| Some(metadata.at(&["versions", "components", name])?.as_str()?.to_owned());
     Some(Components { cluster_addon: version("clusterAddon")?, node_image: version("nodeImage")? })
 }

@@ -4,6 +4,7 @@
 mod bumps;
 mod clones;
 mod commit;
+mod cutting;
 mod disk;
 mod hostile;
 mod identity;

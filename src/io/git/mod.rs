@@ -17,6 +17,7 @@ mod sign;
 mod tag;
 mod tracked;
 mod trees;
+mod uncommitted;
 mod usage;
 
 use std::{
@@ -35,6 +36,7 @@ pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
 pub use tag::Tagging;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
+pub use uncommitted::Uncommitted;
 pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.

@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use git2::{ErrorCode, ObjectType, Oid, StatusOptions};
+use git2::{ErrorCode, ObjectType, Oid};
 
 use super::{
     Repository, Tip,
@@ -91,11 +91,12 @@ impl ReleaseRun {
     /// Has the commit hold another `stackloom.lock` as well. One that is not as HEAD has it is a fault: what someone
     /// wrote there and did not commit would be committed with it, or lost.
     pub fn with_lock(mut self, text: String) -> Result<Self, Fault> {
-        if let Some(path) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
-            return Err(Fault::new(format!(
-                "`{path}` is not as HEAD has it, and the release is to be written into it"
-            ))
-            .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`"));
+        if let Some(one) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
+            let fault =
+                format!("`{}` is not as HEAD has it, and the release is to be written into it", one.path);
+            let fault = Fault::new(fault)
+                .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`");
+            return Err(one.how_to_see().into_iter().fold(fault, Fault::hint));
         }
         self.lock = Some(text);
         Ok(self)
@@ -338,13 +339,6 @@ impl ReleaseRun {
     }
 }
 
-/// Whether a file would be read as a source, by its name.
-fn is_source_name(path: &str) -> bool {
-    let hidden = path.split('/').any(|part| part.starts_with('.'));
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
-    path == LOCK || !hidden && matches!(extension, Some("yaml" | "yml"))
-}
-
 impl Repository {
     /// The commit that HEAD names.
     pub fn head(&self) -> Result<Option<String>, Fault> {
@@ -401,27 +395,6 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(failed(error)),
         }
-    }
-
-    /// Files below folders of the fleet that are not as HEAD has them.
-    pub fn uncommitted(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
-        let mut options = StatusOptions::new();
-        options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
-        // What git ignores is read like the rest, and would be released though no commit has it.
-        options.include_ignored(true).recurse_ignored_dirs(true);
-        for folder in folders {
-            options.pathspec(format!("{}{folder}", self.prefix));
-        }
-        let statuses = self
-            .inner
-            .statuses(Some(&mut options))
-            .map_err(|error| Fault::because("cannot tell what is not committed", error))?;
-        let path = |bytes: &[u8]| {
-            let path = String::from_utf8_lossy(bytes).into_owned();
-            path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
-        };
-        let paths = statuses.iter().map(|entry| (entry.status().is_ignored(), path(entry.path_bytes())));
-        Ok(paths.filter(|(ignored, path)| !ignored || is_source_name(path)).map(|(_, path)| path).collect())
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) fn names(repository: &Repository) -> Result<Vec<String>, Fault> {
 /// What became of the tags of the releases that HEAD has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tagging {
-    /// The tags that were made.
+    /// The tags that were made, or would be.
     pub made: Vec<String>,
     /// Releases whose tag names another content.
     pub elsewhere: Vec<String>,
@@ -136,10 +136,27 @@ pub struct Tagging {
 }
 
 impl Repository {
+    /// The `metadata.yaml` of every release that a tag of its name has, by name.
+    pub fn tagged_metadata(&self) -> Result<BTreeMap<String, String>, Fault> {
+        let mut found = BTreeMap::new();
+        for name in names(self)? {
+            let Tagged::Tree(tree) = tagged(self, &name)? else { continue };
+            let text = || {
+                let entry = self.inner.find_tree(tree).ok()?.get_name("metadata.yaml")?.id();
+                Some(String::from_utf8_lossy(self.inner.find_blob(entry).ok()?.content()).into_owned())
+            };
+            // In a partial clone it may be missing; then the tag's name is all that is known.
+            found.extend(text().map(|text| (name, text)));
+        }
+        Ok(found)
+    }
+
     /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
-    /// is.
-    pub fn tag_releases(&self, messages: &BTreeMap<String, String>) -> Result<Tagging, Fault> {
-        self.identity()?;
+    /// is; a dry run makes none.
+    pub fn tag_releases(&self, messages: &BTreeMap<String, String>, dry_run: bool) -> Result<Tagging, Fault> {
+        if !dry_run {
+            self.identity()?;
+        }
         if self.inner.is_shallow() {
             return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
                 .hint("`git fetch --unshallow --tags`, and run this again"));
@@ -154,9 +171,11 @@ impl Repository {
                         tagging.absent.push(name);
                         continue;
                     };
-                    let commit = self.oldest_with(&name, tree)?;
-                    let id = object(self, &name, commit, message)?;
-                    create(self, &name, id)?;
+                    if !dry_run {
+                        let commit = self.oldest_with(&name, tree)?;
+                        let id = object(self, &name, commit, message)?;
+                        create(self, &name, id)?;
+                    }
                     tagging.made.push(name);
                 }
             }
