@@ -155,6 +155,42 @@ fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
 }
 
 #[test]
+fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() {
+    let root = committed();
+    let root = root.path();
+    let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+    let with = |second: &str| {
+        assert_eq!(fleet.matches("    - name: mgmt\n").count(), 1);
+        fleet.replace("    - name: mgmt\n", &format!("    - name: mgmt\n    - name: other{second}\n"))
+    };
+    sandbox::write(&root.join("stackloom.yaml"), &with(""));
+    commit(root);
+    let before = sandbox::snapshot(&root.join("generated"));
+
+    let moved = DEFINITION.replace("spec:\n", "spec:\n  managementCluster: other\n");
+    sandbox::write(&root.join("clusters/dev/dev-2.yaml"), &moved);
+    for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+        let twice = ends(root, arguments, 1);
+        assert!(
+            twice.err.contains("error[moved]") && twice.err.contains("built a second time"),
+            "{}",
+            twice.err
+        );
+        assert!(before == sandbox::snapshot(&root.join("generated")));
+    }
+
+    sandbox::write(&root.join("stackloom.yaml"), &with("\n      standby: true"));
+    let gone = ends(root, &["generate", "--commit"], 0);
+    assert!(gone.err.contains("warning[moved]"), "{}", gone.err);
+    assert!(gone.err.contains("it goes on running in `mgmt`"), "{}", gone.err);
+    assert!(root.join("generated/management/other/clusters/team-a/dev-2").exists());
+    assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
+    sandbox::write(&root.join("stackloom.yaml"), &with(""));
+    let runs = ends(root, &["generate", "--commit"], 0);
+    assert!(!runs.err.contains("moved"), "{}", runs.err);
+}
+
+#[test]
 fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     let root = committed();
     let root = root.path();

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
-    remove::guard,
+    remove::Guard,
     tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
@@ -42,6 +42,7 @@ struct Open {
     head: Listing,
     objects: Objects,
     meant: BTreeMap<TreePath, Oid>,
+    guard: Guard,
     changes: Changes,
 }
 
@@ -94,7 +95,7 @@ impl CommitSink {
             let entry = open.head.entries.get(path)?;
             Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
         };
-        guard(&open.changes, &old, &mut found);
+        open.guard.judge(&open.changes, &old, &mut found);
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)
@@ -179,12 +180,13 @@ impl Sink for CommitSink {
         let head = Listing::read(repository, tip.commit())?;
         let objects = Objects::new(repository);
         let (meant, changes) = (BTreeMap::new(), Changes::default());
-        self.open = Some(Open { index, tip, head, objects, meant, changes });
+        self.open = Some(Open { index, tip, head, objects, meant, guard: Guard::default(), changes });
         self.disk.begin(notes)
     }
 
     fn part(&mut self, part: Part) -> Result<(), Fault> {
         let open = begun(self.open.as_mut())?;
+        open.guard.see(&part);
         let ids: Vec<Oid> = part
             .files
             .par_iter()
