@@ -163,7 +163,7 @@ fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() 
         assert_eq!(fleet.matches("    - name: mgmt\n").count(), 1);
         fleet.replace("    - name: mgmt\n", &format!("    - name: mgmt\n    - name: other{second}\n"))
     };
-    sandbox::write(&root.join("stackloom.yaml"), &with(""));
+    sandbox::write(&root.join("stackloom.yaml"), with(""));
     commit(root);
     let before = sandbox::snapshot(&root.join("generated"));
 
@@ -179,13 +179,13 @@ fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() 
         assert!(before == sandbox::snapshot(&root.join("generated")));
     }
 
-    sandbox::write(&root.join("stackloom.yaml"), &with("\n      standby: true"));
+    sandbox::write(&root.join("stackloom.yaml"), with("\n      standby: true"));
     let gone = ends(root, &["generate", "--commit"], 0);
     assert!(gone.err.contains("warning[moved]"), "{}", gone.err);
     assert!(gone.err.contains("it goes on running in `mgmt`"), "{}", gone.err);
     assert!(root.join("generated/management/other/clusters/team-a/dev-2").exists());
     assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
-    sandbox::write(&root.join("stackloom.yaml"), &with(""));
+    sandbox::write(&root.join("stackloom.yaml"), with(""));
     let runs = ends(root, &["generate", "--commit"], 0);
     assert!(!runs.err.contains("moved"), "{}", runs.err);
 }
