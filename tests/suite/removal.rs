@@ -191,6 +191,34 @@ fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() 
 }
 
 #[test]
+fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
+    let root = committed();
+    let root = root.path();
+    let file = root.join("clusters/dev/dev-2.yaml");
+    let before = sandbox::snapshot(&root.join("generated"));
+    let gone =
+        DEFINITION.replace("    - name: builds\n      class: \"default-worker\"\n      replicas: 3\n", "");
+    let renamed = DEFINITION.replace("name: builds", "name: builders");
+    for text in [&gone, &renamed] {
+        sandbox::write(&file, text);
+        for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+            let refused = ends(root, arguments, 1);
+            let why = "the node pool `builds` of `team-a/dev-2` would be deleted with its 3 machines";
+            assert!(refused.err.contains(why), "{}", refused.err);
+            assert!(before == sandbox::snapshot(&root.join("generated")));
+        }
+    }
+    sandbox::write(&file, &DEFINITION.replace("replicas: 3", "replicas: 0"));
+    commit(root);
+    sandbox::write(&file, &gone);
+    commit(root);
+
+    sandbox::write(&file, &format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
+    let told = ends(root, &["generate", "--check"], 3);
+    assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
+}
+
+#[test]
 fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     let root = committed();
     let root = root.path();

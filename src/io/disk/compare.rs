@@ -52,7 +52,6 @@ impl Comparison {
 
     /// Compares the files of a part, and remembers that they are meant.
     pub(super) fn part(&mut self, part: &Part) -> Result<Vec<FileChange>, Fault> {
-        self.guard.see(part);
         let found: Vec<FileChange> =
             part.files.par_iter().map(|file| self.file(file)).collect::<Result<_, _>>()?;
         for (file, change) in part.files.iter().zip(&found) {
@@ -61,6 +60,7 @@ impl Comparison {
             }
             self.changes.record(&part.id, &file.path, *change);
         }
+        self.guard.see(part, &self.changes);
         Ok(found)
     }
 

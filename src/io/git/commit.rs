@@ -186,7 +186,6 @@ impl Sink for CommitSink {
 
     fn part(&mut self, part: Part) -> Result<(), Fault> {
         let open = begun(self.open.as_mut())?;
-        open.guard.see(&part);
         let ids: Vec<Oid> = part
             .files
             .par_iter()
@@ -205,6 +204,7 @@ impl Sink for CommitSink {
             open.changes.record(&part.id, &file.path, change);
             open.meant.insert(file.path.clone(), id);
         }
+        open.guard.see(&part, &open.changes);
         self.disk.part(part)
     }
 
