@@ -208,12 +208,12 @@ fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
             assert!(before == sandbox::snapshot(&root.join("generated")));
         }
     }
-    sandbox::write(&file, &DEFINITION.replace("replicas: 3", "replicas: 0"));
+    sandbox::write(&file, DEFINITION.replace("replicas: 3", "replicas: 0"));
     commit(root);
     sandbox::write(&file, &gone);
     commit(root);
 
-    sandbox::write(&file, &format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
+    sandbox::write(&file, format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
     let told = ends(root, &["generate", "--check"], 3);
     assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
 }
