@@ -361,6 +361,7 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
                     "impact": impact,
                     "clusters": cut.rebases.groups.iter().map(|group| json!({
                         "means": group.means,
+                        "why": group.why,
                         "effects": group.effects.iter().map(|one| one.name()).collect::<Vec<_>>(),
                         "clusters": group.clusters,
                     })).collect::<Vec<_>>(),
