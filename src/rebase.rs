@@ -84,7 +84,9 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
         group.why.extend(why.iter().cloned());
     }
     let mut groups: Vec<_> = groups.into_values().collect();
-    groups.iter_mut().for_each(|group| group.clusters.sort());
+    for group in &mut groups {
+        group.clusters.sort();
+    }
     groups.sort_by(|a, b| (b.effects.last(), b.clusters.len()).cmp(&(a.effects.last(), a.clusters.len())));
     Rebases { groups }
 }

@@ -34,12 +34,15 @@ struct Named {
     version: String,
 }
 
+/// What releases come one after another in: stack, minor, channel (its place in `CHANNELS`) and the line of that.
+type Line = (StackId, Minor, u8, String);
+
 const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom];
 
 /// The releases among names that are newer than all of their stack, minor and channel (of `custom`, of their word) that
 /// are here; where there are none of them here at all, the newest. `stacks` narrows them, if it has any.
 pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &Catalogue) -> Vec<Newer> {
-    let mut groups: BTreeMap<(StackId, Minor, u8, String), Vec<(String, String)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
         let Some(Named { stack, minor, channel, version }) = named(name) else { continue };
         if stacks.is_empty() || stacks.contains(&stack) {
