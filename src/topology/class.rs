@@ -84,6 +84,12 @@ impl Catalog {
         self.objects.get(&(group.to_owned(), kind.to_owned(), name.to_owned()))
     }
 
+    /// What is there under the name of an object.
+    pub fn same_object(&self, object: &Value) -> Option<&Value> {
+        let api_version = text(object, &["apiVersion"]);
+        self.find(group(api_version), text(object, &["kind"]), text(object, &["metadata", "name"]))
+    }
+
     /// The variables of a class, read once.
     pub fn definitions(&self, class: &str) -> Option<Arc<Vec<Definition>>> {
         let object = self.class(class)?;

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::apply::server_side_apply;
 use super::create::{apply_classes, blueprint};
-use super::kubeadm;
 use super::reconcile::{Pass, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
@@ -17,11 +16,11 @@ use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
-use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
+use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::upgrade::plan::Plan;
-use crate::topology::value::{get, merge_patch, remove, same, set, text};
+use crate::topology::value::{get, merge_patch, remove, set, text};
 
 /// More passes than any upgrade needs; upstream would go on for ever.
 const MAX_PASSES: usize = 200;
@@ -162,10 +161,7 @@ fn finish_rollouts(running: &mut Desired) {
 pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
     let rejected = |faults| Change { faults, ..Change::default() };
     let clusters = [before.running.cluster.clone()];
-    let mut faults = immutable_templates(after.classes, &before.catalog);
-    if faults.is_empty() {
-        faults = apply_classes(after.classes, &before.catalog, &clusters);
-    }
+    let faults = apply_classes(after.classes, &before.catalog, &clusters);
     if !faults.is_empty() {
         return rejected(faults);
     }
@@ -200,28 +196,6 @@ impl Change {
     fn all_rotated(&self) -> BTreeSet<String> {
         self.steps.iter().flat_map(|step| step.rotated.iter().cloned()).collect()
     }
-}
-
-/// `KubeadmControlPlaneTemplate`s do not change their spec.
-fn immutable_templates(objects: &[Value], catalog: &Catalog) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for object in objects {
-        let (kind, name) = (text(object, &["kind"]), text(object, &["metadata", "name"]));
-        if kind != "KubeadmControlPlaneTemplate" {
-            continue;
-        }
-        let group = crate::topology::value::group(text(object, &["apiVersion"]));
-        let path = ["spec", "template", "spec"];
-        let spec = |object| kubeadm::control_plane_template_spec(object);
-        let changed =
-            catalog.find(group, kind, name).is_some_and(|before| !same(&spec(before), &spec(object)));
-        if changed {
-            let error = FieldError::invalid(path.join("."), "the field is immutable");
-            let object = format!("{kind}/{name}");
-            faults.extend(Fault::of(Stage::Template, By::WebhookValidate, &object, vec![error]));
-        }
-    }
-    faults
 }
 
 /// Admission of a changed Cluster.

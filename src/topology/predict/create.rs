@@ -44,13 +44,13 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     let mut faults = Vec::new();
     let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
     for object in objects.iter().filter(|object| !is_class(object)) {
-        faults.extend(written(object, Stage::Template, before.gates));
+        faults.extend(written(object, before.same_object(object), Stage::Template, before.gates));
     }
     let mut there = before.clone();
     there.apply(objects.iter().cloned());
     let mut missing = Vec::new();
     for class in objects.iter().filter(is_class) {
-        let own = written(class, Stage::Class, before.gates);
+        let own = written(class, None, Stage::Class, before.gates);
         if !own.is_empty() {
             faults.extend(own);
             continue;
@@ -90,7 +90,7 @@ fn nests_too_deep(object: &Value) -> bool {
 }
 
 /// What the API server and the kubeadm webhooks refuse when an object is written.
-fn written(object: &Value, stage: Stage, gates: Gates) -> Vec<Fault> {
+fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Fault> {
     if nests_too_deep(object) {
         let detail =
             format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
@@ -105,7 +105,7 @@ fn written(object: &Value, stage: Stage, gates: Gates) -> Vec<Fault> {
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
-        let errors = admission::kubeadm_config::validate(object, gates);
+        let errors = admission::webhooks::validate(object, running, gates);
         faults = Fault::of(stage, By::WebhookValidate, &name, errors);
     }
     faults

@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
-use super::kubeadm::leaves;
 use super::provider::{Taken, takes};
 use super::rollout::{Replaced, Rollout};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
-use crate::topology::value::{get, text};
+use crate::topology::value::{get, leaves, text};
 
 /// What a change means.
 #[derive(Debug, Clone, PartialEq, Eq)]
