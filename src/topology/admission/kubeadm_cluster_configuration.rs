@@ -1,4 +1,4 @@
-//! What kubeadm's webhooks check of `clusterConfiguration`: images of CoreDNS and etcd, and where etcd runs.
+//! What kubeadm's webhooks check of `clusterConfiguration`: images of `CoreDNS` and etcd, and where etcd runs.
 //!
 //! Source: `validateClusterConfiguration` and `validateCoreDNSVersion` of
 //! `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplane.go`, and `github.com/coredns/corefile-migration` v1.0.35,
@@ -16,7 +16,7 @@ use crate::topology::value::{get, map, text};
 const DNS_TAG: [&str; 2] = ["dns", "imageTag"];
 const SKIP_CORE_DNS: &str = "controlplane.cluster.x-k8s.io/skip-coredns";
 
-/// Versions of CoreDNS whose configuration can be migrated: from each to every later one.
+/// Versions of `CoreDNS` whose configuration can be migrated: from each to every later one.
 const CORE_DNS: [&str; 58] = [
     "1.1.3", "1.1.4", "1.2.0", "1.2.1", "1.2.2", "1.2.3", "1.2.4", "1.2.5", "1.2.6", "1.3.0", "1.3.1",
     "1.4.0", "1.5.0", "1.5.1", "1.5.2", "1.6.0", "1.6.1", "1.6.2", "1.6.3", "1.6.4", "1.6.5", "1.6.6",
@@ -59,7 +59,7 @@ pub fn validate(configuration: &Value, before: Option<&Value>, path: &str) -> Ve
     errors
 }
 
-/// Errors of a step between versions of CoreDNS; both are control planes.
+/// Errors of a step between versions of `CoreDNS`; both are control planes.
 pub fn validate_core_dns(new: &Value, old: &Value) -> Option<FieldError> {
     let path = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "dns", "imageTag"];
     let field = path.join(".");
