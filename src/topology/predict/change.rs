@@ -215,8 +215,8 @@ fn admit(
         Writing::Replace => replaced(live, cluster),
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
-    let class = catalog.class(text(&new, &["spec", "topology", "classRef", "name"]));
-    let known = class.and_then(|class| catalog.definitions(text(class, &["metadata", "name"])));
+    let class = catalog.class_of(&new);
+    let known = class.map(|class| catalog.definitions(class));
     let known = known.as_deref().map(Vec::as_slice);
     let judged = admission::cluster::default(&mut new, Some(live), known);
     let judged = admission::cluster::discovered(judged, class, catalog.gates);

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::Settings;
 use crate::topology::admission;
 use crate::topology::admission::gates::Gates;
-use crate::topology::class::{Blueprint, Catalog};
+use crate::topology::class::{Blueprint, Catalog, class_key};
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
-use crate::topology::value::{get, set, text};
+use crate::topology::value::{set, text};
 
 /// A Cluster after admission.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
             continue;
         }
         let name = text(class, &["metadata", "name"]);
-        let errors = admission::class::validate(class, before.class(name), clusters, before.gates);
+        let errors = admission::class::validate(class, before.same_object(class), clusters, before.gates);
         if errors.is_empty()
             && let Err(fault) = Blueprint::read(class, &there)
         {
@@ -120,12 +120,12 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
     let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
     let mut opaque = Vec::new();
     let mut faults = apply_faults(&cluster, Stage::Cluster);
-    let name = text(&cluster, &["spec", "topology", "classRef", "name"]).to_owned();
+    let class = catalog.class_of(&cluster);
     if faults.is_empty() {
-        let known = catalog.definitions(&name);
+        let known = class.map(|class| catalog.definitions(class));
         let known = known.as_deref().map(Vec::as_slice);
         let judged = admission::cluster::default(&mut cluster, None, known);
-        let judged = admission::cluster::discovered(judged, catalog.class(&name), catalog.gates);
+        let judged = admission::cluster::discovered(judged, class, catalog.gates);
         opaque.extend(judged.opaque);
         faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
@@ -133,7 +133,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
         faults = schema_faults(&cluster, Stage::Cluster);
     }
     if faults.is_empty() {
-        let errors = admission::cluster::validate(&cluster, None, catalog.class(&name), catalog.gates);
+        let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
         faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
     let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
@@ -174,10 +174,8 @@ pub fn desired(
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
 /// keeps it: use one catalog for all Clusters.
 pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
-    let name = text(cluster, &["spec", "topology", "classRef", "name"]);
-    catalog.blueprint(name).unwrap_or_else(|| {
-        let namespace = get(cluster, &["metadata", "namespace"]);
-        let namespace = namespace.and_then(Value::as_str).unwrap_or("default");
+    catalog.blueprint(cluster).unwrap_or_else(|| {
+        let (namespace, name) = class_key(cluster);
         let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
         Err(Fault::controller(Stage::Desired, detail))
     })
