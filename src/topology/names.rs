@@ -122,3 +122,28 @@ fn cut(name: &str) -> &str {
     }
     name.get(..end).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(template: &str) -> String {
+        from_template(template, "one", Named::Cluster, Draw(1)).unwrap()
+    }
+
+    #[test]
+    fn random_characters_stay_where_a_name_is_cut() {
+        let long = "a".repeat(60);
+        assert_eq!(named("{{ .random }}-x-{{ .random }}"), "#1-x-#1");
+        let start: String = long.chars().take(52).collect();
+        assert_eq!(named(&format!("{{{{ .random }}}}-{long}")), format!("#1-{start}#1"));
+        let start: String = long.chars().take(56).collect();
+        assert_eq!(named(&format!("{start}{{{{ .random }}}}{long}")), format!("{start}#1#1"));
+    }
+
+    #[test]
+    fn a_sample_is_as_long_as_a_name() {
+        let long = format!("{}{{{{ .random }}}}", "a.".repeat(100));
+        assert_eq!(sample(&long, "cluster", Named::KubeadmControlPlane("one")).unwrap().len(), MAX_NAME);
+    }
+}

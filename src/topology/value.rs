@@ -143,6 +143,18 @@ pub fn path_matches(allowed: &str, path: &[String]) -> bool {
     path.len() == allowed.len()
 }
 
+/// Numbers as the API server keeps them: those that are no `int64` are `float64`s.
+pub fn keep_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if !number.is_i64() && !number.is_f64() => {
+            *value = Value::from(number.as_f64());
+        }
+        Value::Array(items) => items.iter_mut().for_each(keep_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(keep_numbers),
+        _ => {}
+    }
+}
+
 /// Equality as JSON means it: the order of keys and the spelling of a number do not count.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {

@@ -218,8 +218,8 @@ fn admit(
     let class = catalog.class_of(&new);
     let known = class.map(|class| catalog.definitions(class));
     let known = known.as_deref().map(Vec::as_slice);
-    let judged = admission::cluster::default(&mut new, Some(live), known);
-    let judged = admission::cluster::discovered(judged, class, catalog.gates);
+    let open = admission::cluster::discovers(class, catalog.gates);
+    let judged = admission::cluster::default(&mut new, Some(live), known, open);
     if !judged.errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
     }
@@ -322,8 +322,8 @@ fn versions_moved(start: &Desired, end: &Desired) -> bool {
 fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Result<Generated, Fault> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
-    let judged = admission::cluster::variables(&mut cluster, None, definitions);
-    let judged = admission::cluster::discovered(judged, Some(&blueprint.class), settings.gates);
+    let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
+    let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
     if let Some(error) = judged.errors.first() {
         let detail = format!("{}: {}", error.field, error.detail);
         return Err(Fault::controller(Stage::Apply, detail));

@@ -124,8 +124,8 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
     if faults.is_empty() {
         let known = class.map(|class| catalog.definitions(class));
         let known = known.as_deref().map(Vec::as_slice);
-        let judged = admission::cluster::default(&mut cluster, None, known);
-        let judged = admission::cluster::discovered(judged, class, catalog.gates);
+        let open = admission::cluster::discovers(class, catalog.gates);
+        let judged = admission::cluster::default(&mut cluster, None, known, open);
         opaque.extend(judged.opaque);
         faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
