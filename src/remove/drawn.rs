@@ -1,12 +1,14 @@
 //! Whether the tree that is there is already that of a step.
 
+use std::collections::BTreeMap;
+
 use super::Leaver;
 use crate::{
     note::Notes,
     plan::ClusterPlan,
     render::{self, Subject},
     world::Input,
-    yaml::{self, Node},
+    yaml::{self, Mapping, Node},
 };
 
 /// The generated files that speak of what leaves, with what they are to hold by the definition as it stands; none where
@@ -38,10 +40,23 @@ pub fn is_drawn(leaver: &Leaver, meant: Option<&str>, there: Option<&str>) -> bo
 
 /// A node pool of a Cluster.
 fn pool(text: &str, name: &str) -> Option<Node> {
+    pools(text).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
+}
+
+/// The node pools of a Cluster, by the list that each is in and its name.
+pub(super) fn pools(text: &str) -> BTreeMap<(String, String), Node> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);
-    let cluster = yaml::read(sources.get(id)?, &mut Notes::new())?;
-    let workers = cluster.at(&["spec", "topology", "workers"])?.as_mapping()?;
-    let mut pools = workers.iter().filter_map(|entry| entry.value.as_sequence()).flatten();
-    pools.find(|pool| pool.get("name").and_then(Node::as_str) == Some(name)).cloned()
+    let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
+    let workers =
+        cluster.as_ref().and_then(|cluster| cluster.at(&["spec", "topology", "workers"])?.as_mapping());
+    let mut found = BTreeMap::new();
+    for entry in workers.into_iter().flat_map(Mapping::iter) {
+        for pool in entry.value.as_sequence().into_iter().flatten() {
+            if let Some(name) = pool.get("name").and_then(Node::as_str) {
+                found.insert((entry.key.name.to_string(), name.to_owned()), pool.clone());
+            }
+        }
+    }
+    found
 }

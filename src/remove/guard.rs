@@ -1,28 +1,143 @@
-//! What a run may not take away: a cluster that did not leave in its steps.
+//! What a run may not take away: a cluster or a node pool that did not leave in its steps.
 //!
 //! The tree is a function of the sources alone, so this is no input of it but a look at what it is about to replace,
-//! where a sink knows that anyway. It sees a step left out, and a definition gone too early. A definition that is gone
-//! without any step deletes nothing (its Cluster is protected), so that is a warning. What a pool or an addon was
-//! before is not looked at here: that is for a comparison of two trees.
+//! where a sink knows that anyway. It sees a step left out, and a definition gone too early. What goes without any step
+//! and is protected in the management cluster is not deleted, only left alone, so that is a warning. A cluster that
+//! goes to another management cluster must not run there before its machines are known there.
 
+use std::collections::BTreeMap;
+
+use super::drawn::pools;
 use crate::{
     note::{Notes, Place},
-    render::is_protected,
-    tree::{Changes, FileChange, PartId, TreePath},
+    render::{is_paused, is_protected},
+    tree::{Changes, FileChange, Part, PartId, TreePath},
+    yaml::Node,
 };
 
-/// Looks at the files that a run removes; `old` gives what they hold.
-pub fn guard(changes: &Changes, old: &dyn Fn(&TreePath) -> Option<Vec<u8>>, notes: &mut Notes) {
-    let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
-    for (path, _) in removed.filter(|(path, _)| path.as_str().ends_with("/cluster/cluster.yaml")) {
-        let Some(part @ PartId::Cluster { .. }) = PartId::of_path(path) else { continue };
-        let text = old(path).unwrap_or_default();
-        let protected = is_protected(&String::from_utf8_lossy(&text));
-        judge(path, &part, changes.parts.contains_key(&part), protected, notes);
+/// Where the object of a cluster is in its folder.
+const CLUSTER: &str = "/cluster/cluster.yaml";
+/// Where the HelmReleases of a cluster are in its folder.
+const ADDONS: &str = "/addons/";
+
+/// What a file held before the run.
+type Old<'a> = &'a dyn Fn(&TreePath) -> Option<Vec<u8>>;
+
+/// A look at what a run takes away, once all that it makes has been seen.
+#[derive(Debug, Default)]
+pub struct Guard {
+    /// The files with a Cluster that are not as they were, and their texts.
+    made: BTreeMap<TreePath, (PartId, String)>,
+}
+
+impl Guard {
+    /// Remembers a part of the run, once its files are among the changes.
+    pub fn see(&mut self, part: &Part, changes: &Changes) {
+        let PartId::Cluster { .. } = &part.id else { return };
+        let Some(file) = part.files.iter().find(|file| file.path.as_str().ends_with(CLUSTER)) else { return };
+        if changes.files.contains_key(&file.path) {
+            let text = String::from_utf8_lossy(&file.bytes).into_owned();
+            self.made.insert(file.path.clone(), (part.id.clone(), text));
+        }
+    }
+
+    /// Looks at the files that the run changes and removes.
+    pub fn judge(&self, changes: &Changes, old: Old<'_>, notes: &mut Notes) {
+        let text = |path: &TreePath| String::from_utf8_lossy(&old(path).unwrap_or_default()).into_owned();
+        for (path, (part, new)) in &self.made {
+            if changes.files.get(path) == Some(&FileChange::Changed) {
+                judge_pools(path, part, &text(path), new, notes);
+            }
+        }
+        let arrivals = self.arrivals(changes);
+        let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
+        for (path, _) in removed {
+            let Some(part) = PartId::of_path(path) else { continue };
+            let PartId::Cluster { namespace, cluster, .. } = &part else { continue };
+            let defined = changes.parts.contains_key(&part);
+            if path.as_str().ends_with(CLUSTER) {
+                let protected = is_protected(&text(path));
+                match arrivals.get(&(namespace.as_str(), cluster.as_str())) {
+                    Some(there) if protected => judge_move(path, &part, *there, notes),
+                    _ => judge_cluster(path, &part, defined, protected, notes),
+                }
+            } else if defined && path.as_str().contains(ADDONS) && is_protected(&text(path)) {
+                note_abandoned_addon(path, &part, notes);
+            }
+        }
+    }
+
+    /// The clusters that turn up new in a management cluster, by namespace and name: which one, and whether paused.
+    fn arrivals(&self, changes: &Changes) -> BTreeMap<(&str, &str), (&str, bool)> {
+        let new = self.made.iter().filter(|(path, _)| changes.files.get(path) == Some(&FileChange::Added));
+        new.filter_map(|(_, (part, text))| match part {
+            PartId::Cluster { management, namespace, cluster } => {
+                Some(((namespace.as_str(), cluster.as_str()), (management.as_str(), is_paused(text))))
+            }
+            _ => None,
+        })
+        .collect()
     }
 }
 
-fn judge(path: &TreePath, part: &PartId, defined: bool, protected: bool, notes: &mut Notes) {
+fn judge_pools(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+    let PartId::Cluster { namespace, cluster, .. } = part else { return };
+    let stay = pools(new);
+    for ((kind, name), pool) in pools(old) {
+        let replicas = pool.get("replicas").and_then(Node::as_int);
+        if replicas == Some(0) || stay.contains_key(&(kind, name.clone())) {
+            continue;
+        }
+        let machines =
+            replicas.map_or_else(|| "its machines".to_owned(), |count| format!("its {count} machines"));
+        notes
+            .error(
+                "removal",
+                Place::file(path.as_str()),
+                format!("the node pool `{name}` of `{namespace}/{cluster}` would be deleted with {machines}, and its definition does not say so"),
+            )
+            .hint(format!("put it back, and run `stackloom remove {cluster} --pool {name} --reason …`: it leaves in steps, the machines first"))
+            .hint("another name, or a MachinePool in place of a MachineDeployment, is another pool: add the new one beside it first");
+    }
+}
+
+fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes: &mut Notes) {
+    let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let place = Place::file(path.as_str());
+    if paused {
+        notes
+            .warning(
+                "moved",
+                place,
+                format!("the cluster `{namespace}/{cluster}` goes from `{management}` to `{new}`, and git moves only its files: it goes on running in `{management}`"),
+            )
+            .hint(format!("its objects go with `clusterctl move`, before `{new}` leaves standby: docs/management-clusters.md has the steps"));
+    } else {
+        notes
+            .error(
+                "moved",
+                place,
+                format!("the cluster `{namespace}/{cluster}` would be built a second time: it runs in `{management}`, and `{new}` knows nothing of its machines"),
+            )
+            .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
+            .hint(format!("to leave it where it is, put `managementCluster: {management}` back"));
+    }
+}
+
+fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
+    let PartId::Cluster { management, namespace, cluster } = part else { return };
+    let (_, name) = path.as_str().rsplit_once('/').unwrap_or_default();
+    let name = name.trim_end_matches(".yaml");
+    notes
+        .warning(
+            "abandoned",
+            Place::file(path.as_str()),
+            format!("nothing speaks of the addon `{name}` of `{namespace}/{cluster}` any more, which its nodes need: its HelmRelease goes on in `{management}`, and nobody looks after it"),
+        )
+        .hint(format!("to turn it off, put it back and run `stackloom remove {cluster} --addon {name} --reason …`"));
+}
+
+fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool, notes: &mut Notes) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
     let place = Place::file(path.as_str());
     match (defined, protected) {

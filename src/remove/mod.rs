@@ -18,7 +18,7 @@ use crate::{
 
 pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
-pub use guard::guard;
+pub use guard::Guard;
 
 /// What leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -175,6 +175,11 @@ pub fn is_protected(text: &str) -> bool {
     text.contains(&format!("{}: disabled", cluster::PRUNE))
 }
 
+/// Whether Cluster API leaves the Cluster of a generated file alone.
+pub fn is_paused(text: &str) -> bool {
+    text.contains("\n  paused: true\n")
+}
+
 /// The folder of a release.
 pub fn release_folder(name: &str) -> TreePath {
     TreePath::root().join("releases").join(name)

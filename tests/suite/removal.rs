@@ -155,6 +155,70 @@ fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
 }
 
 #[test]
+fn a_cluster_goes_to_another_management_cluster_only_while_that_is_on_standby() {
+    let root = committed();
+    let root = root.path();
+    let fleet = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+    let with = |second: &str| {
+        assert_eq!(fleet.matches("    - name: mgmt\n").count(), 1);
+        fleet.replace("    - name: mgmt\n", &format!("    - name: mgmt\n    - name: other{second}\n"))
+    };
+    sandbox::write(&root.join("stackloom.yaml"), with(""));
+    commit(root);
+    let before = sandbox::snapshot(&root.join("generated"));
+
+    let moved = DEFINITION.replace("spec:\n", "spec:\n  managementCluster: other\n");
+    sandbox::write(&root.join("clusters/dev/dev-2.yaml"), &moved);
+    for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+        let twice = ends(root, arguments, 1);
+        assert!(
+            twice.err.contains("error[moved]") && twice.err.contains("built a second time"),
+            "{}",
+            twice.err
+        );
+        assert!(before == sandbox::snapshot(&root.join("generated")));
+    }
+
+    sandbox::write(&root.join("stackloom.yaml"), with("\n      standby: true"));
+    let gone = ends(root, &["generate", "--commit"], 0);
+    assert!(gone.err.contains("warning[moved]"), "{}", gone.err);
+    assert!(gone.err.contains("it goes on running in `mgmt`"), "{}", gone.err);
+    assert!(root.join("generated/management/other/clusters/team-a/dev-2").exists());
+    assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
+    sandbox::write(&root.join("stackloom.yaml"), with(""));
+    let runs = ends(root, &["generate", "--commit"], 0);
+    assert!(!runs.err.contains("moved"), "{}", runs.err);
+}
+
+#[test]
+fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
+    let root = committed();
+    let root = root.path();
+    let file = root.join("clusters/dev/dev-2.yaml");
+    let before = sandbox::snapshot(&root.join("generated"));
+    let gone =
+        DEFINITION.replace("    - name: builds\n      class: \"default-worker\"\n      replicas: 3\n", "");
+    let renamed = DEFINITION.replace("name: builds", "name: builders");
+    for text in [&gone, &renamed] {
+        sandbox::write(&file, text);
+        for arguments in [&["generate"][..], &["generate", "--commit"], &["generate", "--check"]] {
+            let refused = ends(root, arguments, 1);
+            let why = "the node pool `builds` of `team-a/dev-2` would be deleted with its 3 machines";
+            assert!(refused.err.contains(why), "{}", refused.err);
+            assert!(before == sandbox::snapshot(&root.join("generated")));
+        }
+    }
+    sandbox::write(&file, DEFINITION.replace("replicas: 3", "replicas: 0"));
+    commit(root);
+    sandbox::write(&file, &gone);
+    commit(root);
+
+    sandbox::write(&file, format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
+    let told = ends(root, &["generate", "--check"], 3);
+    assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
+}
+
+#[test]
 fn a_pool_and_an_addon_that_nodes_need_leave_in_steps() {
     let root = committed();
     let root = root.path();

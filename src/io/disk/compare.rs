@@ -13,7 +13,7 @@ use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
     io::git::tracked,
     note::{Fault, Notes},
-    remove::guard,
+    remove::Guard,
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -30,6 +30,7 @@ pub(super) struct Comparison {
     tracked: OnceLock<BTreeSet<String>>,
     /// Folders that are left as they are, and folders in them that are not.
     kept: BTreeMap<String, bool>,
+    guard: Guard,
     /// What was found so far.
     pub(super) changes: Changes,
 }
@@ -44,6 +45,7 @@ impl Comparison {
             written: BTreeMap::new(),
             tracked: OnceLock::new(),
             kept: BTreeMap::new(),
+            guard: Guard::default(),
             changes: Changes::default(),
         })
     }
@@ -58,6 +60,7 @@ impl Comparison {
             }
             self.changes.record(&part.id, &file.path, *change);
         }
+        self.guard.see(part, &self.changes);
         Ok(found)
     }
 
@@ -147,7 +150,7 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
-        guard(&self.changes, &|path| fs::read(self.root.join(path.as_str())).ok(), notes);
+        self.guard.judge(&self.changes, &|path| fs::read(self.root.join(path.as_str())).ok(), notes);
         Ok(removed)
     }
 

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
-    remove::guard,
+    remove::Guard,
     tree::{Changes, FileChange, Part, Sink, TreePath},
 };
 
@@ -42,6 +42,7 @@ struct Open {
     head: Listing,
     objects: Objects,
     meant: BTreeMap<TreePath, Oid>,
+    guard: Guard,
     changes: Changes,
 }
 
@@ -94,7 +95,7 @@ impl CommitSink {
             let entry = open.head.entries.get(path)?;
             Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
         };
-        guard(&open.changes, &old, &mut found);
+        open.guard.judge(&open.changes, &old, &mut found);
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)
@@ -179,7 +180,7 @@ impl Sink for CommitSink {
         let head = Listing::read(repository, tip.commit())?;
         let objects = Objects::new(repository);
         let (meant, changes) = (BTreeMap::new(), Changes::default());
-        self.open = Some(Open { index, tip, head, objects, meant, changes });
+        self.open = Some(Open { index, tip, head, objects, meant, guard: Guard::default(), changes });
         self.disk.begin(notes)
     }
 
@@ -203,6 +204,7 @@ impl Sink for CommitSink {
             open.changes.record(&part.id, &file.path, change);
             open.meant.insert(file.path.clone(), id);
         }
+        open.guard.see(&part, &open.changes);
         self.disk.part(part)
     }
 
