@@ -256,12 +256,15 @@ fn write_some(
 
 /// The clusters in whose folders something stands in the way of a sink; none where something stands elsewhere, too.
 fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<partial::Faulty> {
+    let mut errors = notes.iter().filter(|note| note.severity == Severity::Error).peekable();
+    if errors.peek().is_none() {
+        return Vec::new();
+    }
     let folders: Vec<_> = plan
         .clusters
         .iter()
         .flat_map(|one| render::cluster_folders(one).map(|folder| (folder, one)))
         .collect();
-    let errors = notes.iter().filter(|note| note.severity == Severity::Error);
     let blamed: Option<Vec<_>> = errors
         .map(|note| {
             let path = TreePath::parse(&note.place.as_ref()?.file)?;

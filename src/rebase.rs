@@ -72,18 +72,21 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
     }
     let judged: Vec<_> = first.into_par_iter().map(|(key, one)| (key, judge(one, &before, &after))).collect();
     let judged: BTreeMap<&str, Judgement> = judged.into_iter().collect();
-    let mut groups: BTreeMap<&Judgement, Vec<String>> = BTreeMap::new();
+    let mut groups: BTreeMap<(&BTreeSet<Effect>, &str), Rebase> = BTreeMap::new();
     for (key, cluster) in keys.iter().zip(&clusters) {
-        let name = format!("{}/{}", cluster.namespace, cluster.name);
-        groups.entry(&judged[key.as_str()]).or_default().push(name);
+        let Judgement { effects, means, why } = &judged[key.as_str()];
+        let group = groups.entry((effects, means)).or_insert_with(|| Rebase {
+            means: means.clone(),
+            effects: effects.clone(),
+            ..Rebase::default()
+        });
+        group.clusters.push(format!("{}/{}", cluster.namespace, cluster.name));
+        group.why.extend(why.iter().cloned());
     }
-    let mut groups: Vec<_> = groups
-        .into_iter()
-        .map(|(one, mut clusters)| {
-            clusters.sort();
-            Rebase { means: one.means.clone(), effects: one.effects.clone(), clusters }
-        })
-        .collect();
+    let mut groups: Vec<_> = groups.into_values().collect();
+    for group in &mut groups {
+        group.clusters.sort();
+    }
     groups.sort_by(|a, b| (b.effects.last(), b.clusters.len()).cmp(&(a.effects.last(), a.clusters.len())));
     Rebases { groups }
 }
@@ -163,14 +166,16 @@ fn reads_names(objects: &[Json]) -> bool {
 }
 
 /// What happens to a cluster.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Judgement {
     effects: BTreeSet<Effect>,
     means: String,
+    /// The fields that make machines go, without the names of pools.
+    why: BTreeSet<String>,
 }
 
 fn judge(moved: &Moved, before: &[Json], after: &[Json]) -> Judgement {
-    let unknown = |means: String| Judgement { effects: BTreeSet::from([Effect::Unknown]), means };
+    let unknown =
+        |means: String| Judgement { effects: BTreeSet::from([Effect::Unknown]), means, why: BTreeSet::new() };
     match moved {
         Moved::Refused { after: true, why } => unknown(format!("refused: {}", short(why))),
         Moved::Refused { after: false, why } => unknown(format!("not known: {}", short(why))),
@@ -201,7 +206,15 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut effects = BTreeSet::new();
     let mut parts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut reason = None;
+    let mut why = BTreeSet::new();
     for verdict in verdicts {
+        if effect(verdict).is_some_and(|effect| effect != Effect::InPlace) {
+            let part = part(&verdict.subject);
+            let path =
+                |field: &String| field.split_once(": ").map_or(field.as_str(), |(_, path)| path).to_owned();
+            let paths = verdict.fields.iter().map(path).filter(|path| is_own(path));
+            why.extend(paths.map(|path| format!("{part}: {path}")));
+        }
         effects.extend(effect(verdict));
         if let Some(words) = words(&verdict.meaning) {
             parts.entry(words).or_default().insert(part(&verdict.subject));
@@ -211,7 +224,7 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
         }
     }
     if parts.is_empty() {
-        return Judgement { effects, means: "no machine is replaced".to_owned() };
+        return Judgement { effects, means: "no machine is replaced".to_owned(), why };
     }
     let told = parts.iter().map(|(words, parts)| {
         let parts: Vec<_> = parts.iter().copied().collect();
@@ -221,7 +234,12 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     if let Some(reason) = reason {
         means = format!("{means}: {reason}");
     }
-    Judgement { effects, means }
+    Judgement { effects, means, why }
+}
+
+/// Whether a field is what somebody changed: names, and annotations that hold them, are others with every class.
+fn is_own(path: &str) -> bool {
+    !path.starts_with("metadata.") && !path.ends_with("Ref.name")
 }
 
 /// What a release records of a verdict; nothing where only names and labels change.

@@ -261,7 +261,7 @@ fn fingerprint(input: &Input, notes: &Notes) -> Fingerprint {
     for folder in &input.companions {
         add(folder);
     }
-    for note in notes.sorted() {
+    for note in input.damaged.values().flat_map(Notes::sorted).chain(notes.sorted()) {
         add(&format!("{note:?}"));
     }
     hash.finalize().into()

@@ -17,8 +17,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    let Some(folder) = &plan.cluster.companion else { return };
-    for source in finder.input.beside.below(folder) {
+    // Whether Flux has anything to apply there or not: git keeps a JSON file, too, and the next one may name it.
+    let file = &plan.cluster.file;
+    let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".yml")).unwrap_or(file);
+    for source in finder.input.beside.below(&format!("{stem}.d")) {
         let mut found = Notes::new();
         match documents(source, &mut found) {
             Some(documents) => documents.iter().for_each(|document| look_at(document, source, finder)),
@@ -73,9 +75,12 @@ fn look_at(document: &Node, source: &Source, finder: &mut Finder<'_>) {
 /// What no reader of ours understands is looked through line by line.
 fn look_through(source: &Source, finder: &mut Finder<'_>) {
     let lines: Vec<&str> = source.text.lines().collect();
-    let says =
-        |line: &str, key: &str| line.trim().strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
-    let secret = lines.iter().any(|line| says(line, "kind") && line.trim_end().ends_with("Secret"));
+    let says = |line: &str, key: &str| {
+        let rest = line.trim().trim_start_matches(['{', '"']).strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start_matches('"').starts_with(':'))
+    };
+    let is_secret = |line: &str| line.trim_end().trim_end_matches(['}', ',', '"']).ends_with("Secret");
+    let secret = lines.iter().any(|line| says(line, "kind") && is_secret(line));
     let sealed = lines.iter().any(|line| says(line, "sops") || says(line, "encryptedData"));
     let mut offset = 0;
     for line in source.text.split_inclusive('\n') {

@@ -13,7 +13,7 @@ use crate::{
         git::{NewRelease, ReleaseRun, Repository, Tagging},
     },
     model::{Minor, StackId},
-    note::{Fault, Notes},
+    note::{Fault, Notes, Place},
     publish,
     release::{self, Considered, Cut, Impact, Request},
     world::World as _,
@@ -48,8 +48,14 @@ enum Command {
 /// Where pull requests are squashed, `release --no-tag` makes the release on the branch, and this makes the tag after the
 /// merge, on the oldest commit that has the release as it is. A tag that names another content is told and left alone.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  stackloom release tag && git push --tags")]
-struct TagArgs {}
+#[command(
+    after_help = "Examples:\n  stackloom release tag --dry-run      say which tags are missing\n  stackloom release tag && git push --tags"
+)]
+struct TagArgs {
+    /// Make no tag; say which are missing
+    #[arg(long)]
+    dry_run: bool,
+}
 
 #[derive(Debug, clap::Args)]
 struct CutArgs {
@@ -113,7 +119,7 @@ fn minor(text: &str) -> Result<Minor, String> {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
         None => cut(&args.cut, global, printer),
-        Some(Command::Tag(_)) => tag(global, printer),
+        Some(Command::Tag(command)) => tag(command, global, printer),
         Some(Command::Prune(command)) => prune::run(command, global, printer),
         Some(Command::Push(command)) => push::run(command, global, printer),
     }
@@ -146,6 +152,11 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return end(Err(generate::Failure::Input), &notes, printer);
     }
+    // What is pushed from a branch has its name there; HEAD alone has none.
+    let branch = match &run {
+        Some(run) if run.repository().is_detached()? => "HEAD:refs/heads/<branch>",
+        _ => "HEAD",
+    };
     let released = match run {
         Some(run) if !cuts.is_empty() => {
             let new: Vec<_> = cuts.iter().map(|cut| new_release(cut, args.no_tag)).collect();
@@ -155,7 +166,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     };
     printer.notes(&notes);
     let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
-    tell(args, &considered, commit.as_deref(), &tags, printer);
+    tell(args, &considered, commit.as_deref(), &tags, branch, printer);
     if let Some(folder) = &args.assets {
         let told = assets::write(&global.directory.join(folder), &assets)?;
         for line in &told {
@@ -222,6 +233,7 @@ fn consider(
         channel: args.channel.channel(),
         version: args.version.clone(),
         taken: repository.taken_names()?,
+        tagged: repository.tagged_metadata()?,
         commit: repository.head()?,
     };
     generate::cut(world, &request, notes)
@@ -233,10 +245,11 @@ fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes)
     stacks.dedup();
     // It records what the lock says, too.
     stacks.push(crate::world::LOCK.to_owned());
-    for path in repository.uncommitted(&stacks)? {
-        notes
-            .error("not-committed", crate::note::Place::file(path), "this is not as HEAD has it")
-            .hint("a release names the commit that it was made from: commit the stack, and the lock, first");
+    for one in repository.uncommitted(&stacks)? {
+        let how = one.how_to_see();
+        let note = notes.error("not-committed", Place::file(one.path), "this is not as HEAD has it");
+        note.hint("a release names the commit that it was made from: commit the stack, and the lock, first");
+        note.hints.extend(how);
     }
     Ok(())
 }
@@ -274,7 +287,14 @@ fn end(done: Result<(), generate::Failure>, notes: &Notes, printer: &Printer) ->
     Ok(exit)
 }
 
-fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &[String], printer: &Printer) {
+fn tell(
+    args: &CutArgs,
+    considered: &[Considered],
+    commit: Option<&str>,
+    tags: &[String],
+    branch: &str,
+    printer: &Printer,
+) {
     for one in considered {
         let what = format!("{} {}", one.stack, one.kubernetes.minor());
         match (&one.cut, &one.last) {
@@ -312,7 +332,7 @@ fn tell(args: &CutArgs, considered: &[Considered], commit: Option<&str>, tags: &
             if args.no_tag {
                 printer.talk("next: merge the commit, then `stackloom release tag`");
             } else {
-                printer.talk(&format!("next: git push --atomic origin HEAD {}", tags.join(" ")));
+                printer.talk(&format!("next: git push --atomic origin {branch} {}", tags.join(" ")));
             }
         }
     }
@@ -341,6 +361,7 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
                     "impact": impact,
                     "clusters": cut.rebases.groups.iter().map(|group| json!({
                         "means": group.means,
+                        "why": group.why,
                         "effects": group.effects.iter().map(|one| one.name()).collect::<Vec<_>>(),
                         "clusters": group.clusters,
                     })).collect::<Vec<_>>(),
@@ -364,13 +385,13 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
     json!({ "releases": releases, "commit": commit, "tags": tags })
 }
 
-fn tag(global: &Global, printer: &Printer) -> Done {
+fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let input = world.read(&mut notes)?;
     let messages = release::numbered_notes(&input, &mut notes);
-    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages)?;
+    let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages, args.dry_run)?;
     for name in &absent {
         notes
             .error(
@@ -395,13 +416,15 @@ fn tag(global: &Global, printer: &Printer) -> Done {
     let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
     printer.notes(&notes);
     for name in &made {
-        printer.result(&format!("{name} tagged"));
+        printer.result(&format!("{name} {}", if args.dry_run { "would be tagged" } else { "tagged" }));
     }
     if made.is_empty() && exit == Exit::Done {
         printer.result("every release of HEAD has its tag");
+    } else if args.dry_run {
+        printer.talk("this was a dry run: no tag was made");
     } else if !made.is_empty() {
         printer.talk(&format!("next: git push origin {}", made.join(" ")));
     }
-    printer.document(exit, &notes, json!({ "tags": made }));
+    printer.document(exit, &notes, json!({ "tags": made, "dryRun": args.dry_run }));
     Ok(exit)
 }

@@ -110,11 +110,13 @@ fn table(catalogue: &Catalogue, git: &FromGit) -> Vec<String> {
             Some(version) => format!("{name} {version}"),
             None => name,
         };
+        // Of a stack that is elsewhere, its own repository knows.
+        let unserved = if one.stack_is_here { "not served" } else { "not known" };
         rows.push([
             one.release.name.clone(),
             one.release.kubernetes.to_string(),
             channel(one.release.channel).to_owned(),
-            one.maturity.map_or("not served", maturity).to_owned(),
+            one.maturity.map_or(unserved, maturity).to_owned(),
             one.end_of_life.clone().unwrap_or_else(|| "–".to_owned()),
             users(one, git),
             addons(one).into_iter().map(addon).collect::<Vec<_>>().join(", "),

@@ -202,6 +202,7 @@ impl World for Edited<'_> {
             companions,
             beside: self.input.beside.clone(),
             folder: self.input.folder.clone(),
+            damaged: self.input.damaged.clone(),
             recorded: self.input.recorded.clone(),
         })
     }

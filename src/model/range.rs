@@ -43,6 +43,13 @@ impl VersionRange {
         Ok(Self { text: text.trim().to_owned(), alternatives })
     }
 
+    /// The same range in the one form in which stacks are frozen: single spaces, no commas, operators at their versions.
+    #[must_use]
+    pub fn canonical(&self) -> Self {
+        let alternatives: Vec<_> = self.text.split("||").map(canonical_alternative).collect();
+        Self { text: alternatives.join(" || "), alternatives: self.alternatives.clone() }
+    }
+
     /// Whether a version is in it.
     pub fn contains(&self, version: &Version) -> bool {
         self.alternatives.iter().any(|all| all.iter().all(|comparison| comparison.holds(version)))
@@ -61,6 +68,23 @@ impl fmt::Display for VersionRange {
     }
 }
 
+fn canonical_alternative(text: &str) -> String {
+    let joined = text.replace(',', " ");
+    let mut canonical = String::new();
+    for word in joined.split_whitespace() {
+        let apart = canonical.chars().next_back().is_some_and(|last| !is_sign(last));
+        // The dash of `1.2 - 1.4` stands apart on both sides.
+        let dash = word == "-" || canonical.ends_with(" -");
+        canonical.extend((apart || dash).then_some(' '));
+        canonical.push_str(word);
+    }
+    canonical
+}
+
+fn is_sign(c: char) -> bool {
+    "=!<>~^".contains(c)
+}
+
 fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
     if let Some((low, high)) = text.split_once(" - ") {
         let low = parse_comparison(&format!(">={}", low.trim()))?;
@@ -72,7 +96,7 @@ fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
     let mut comparisons = Vec::new();
     let mut operator = String::new();
     for word in joined.split_whitespace() {
-        if word.chars().all(|c| "=!<>~^".contains(c)) {
+        if word.chars().all(is_sign) {
             operator.push_str(word);
             continue;
         }
@@ -228,6 +252,23 @@ mod tests {
     fn what_is_no_range_is_named() {
         for bad in ["", ">=", "one", ">=1.2.3.4", "1.2.x.4", "<1.2 ||", "=<>1"] {
             assert!(VersionRange::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_one_form() {
+        for (written, canonical) in [
+            (">=1.32  <1.37", ">=1.32 <1.37"),
+            (" >= 1.32,<1.37 ", ">=1.32 <1.37"),
+            (">=1.32 , < 1.37||  =1.38", ">=1.32 <1.37 || =1.38"),
+            ("1.30 -  1.32", "1.30 - 1.32"),
+            ("!= 1.33.1", "!=1.33.1"),
+            (">=1.32 <1.37", ">=1.32 <1.37"),
+        ] {
+            let found = VersionRange::parse(written).unwrap().canonical();
+            assert_eq!(found.to_string(), canonical, "{written}");
+            let again = VersionRange::parse(canonical).unwrap();
+            assert_eq!(format!("{:?}", found.alternatives), format!("{:?}", again.alternatives), "{written}");
         }
     }
 }

@@ -76,11 +76,14 @@ impl Excluded {
             !self.has(folder) && !beside("yaml") && !beside("yml")
         };
         let companions = input.companions.iter().filter(stays).cloned().collect();
+        let mut damaged = input.damaged.clone();
+        damaged.retain(|release, _| !self.releases.contains(release));
         Input {
             sources: Sources::new(files),
             companions,
             beside: input.beside.clone(),
             folder: input.folder.clone(),
+            damaged,
             recorded: input.recorded.clone(),
         }
     }

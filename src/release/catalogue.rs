@@ -20,11 +20,13 @@ pub struct Listed {
     pub release: Arc<Release>,
     /// How far one may rely on its Kubernetes minor; none where the stack no longer serves it.
     pub maturity: Option<Maturity>,
+    /// Whether its stack is here; of one that is not, nothing is known beside the release.
+    pub stack_is_here: bool,
     /// When upstream stops patching that minor.
     pub end_of_life: Option<String>,
     /// The clusters that use it, as `<management cluster>/<namespace>/<cluster>`.
     pub clusters: Vec<String>,
-    /// Whether it is the newest of its stack, minor and channel.
+    /// Whether it is the newest of its stack, minor and channel; of one word, in the channel `custom`.
     pub newest: bool,
     /// Where it was taken from; none for one that was cut here.
     pub source: Option<String>,
@@ -61,12 +63,12 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
         .chain(heads)
         .map(|release| {
             let (maturity, end_of_life) = served(definitions, release);
-            let newest = releases.newest(&release.stack, release.kubernetes.minor(), release.channel);
             Listed {
                 maturity,
                 end_of_life,
+                stack_is_here: definitions.stacks.contains_key(&release.stack.to_string()),
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
-                newest: newest.is_none_or(|newest| newest.name == release.name),
+                newest: releases.is_newest(release),
                 source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),
                 release: release.clone(),
             }

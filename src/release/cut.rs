@@ -11,13 +11,13 @@ use super::{
     difference::locked_differences,
     differences, freeze, impact, notes_text,
     number::{self, Step},
-    read,
-    write::write_numbered,
+    read::{self, read},
+    write::{write, write_numbered},
 };
 use crate::{
     definition::{Channel, closest},
     model::{KubernetesVersion, Minor, StackId, Versioning},
-    note::Notes,
+    note::{Notes, Place},
     resolve::{Resolution, ResolvedStack},
     world::Input,
     yaml,
@@ -36,6 +36,8 @@ pub struct Request {
     pub version: Option<String>,
     /// Names that are taken beside those of the tree's releases: by tags.
     pub taken: BTreeSet<String>,
+    /// The `metadata.yaml` of releases that tags have, whether they are in the tree or not.
+    pub tagged: BTreeMap<String, String>,
     /// The commit that the sources are of.
     pub commit: Option<String>,
 }
@@ -47,7 +49,7 @@ pub struct Considered {
     pub stack: StackId,
     /// The Kubernetes version.
     pub kubernetes: KubernetesVersion,
-    /// The last release of the channel.
+    /// The release that the next one follows: the last one of the channel, or what a custom version follows by its name.
     pub last: Option<String>,
     /// What that one is.
     pub standing: Option<Arc<Release>>,
@@ -102,12 +104,13 @@ pub fn cut(
     let mut all = Vec::new();
     for (key, resolved) in found {
         let Some(head) = releases.heads.get(key) else { continue };
-        if let Some(name) = releases.newest_broken(&key.0, key.1, request.channel) {
-            notes.append(releases.refused.get(&name).cloned().unwrap_or_default());
-            note_broken(&name, notes);
+        let last = releases.last(&key.0, key.1, request.channel, request.version.as_deref());
+        if let Some((name, why)) = last.as_ref().and_then(|name| releases.refused.get_key_value(name)) {
+            notes.append(why.clone());
+            note_broken(name, notes);
             continue;
         }
-        let last = releases.newest(&key.0, key.1, request.channel);
+        let last = last.and_then(|name| releases.named.get(&name)).map(|last| &**last);
         let cut = match last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
             _ => match one(resolved, head, last, sources, notes) {
@@ -147,7 +150,8 @@ fn one(
     };
     let version = version(request, versioning, last, step, &is_taken, head, notes)?;
     let bumped = bumped(last, head);
-    let components = components(&version, &bumped, last, request.channel, versioning, step);
+    let used = used_components(releases, request, head);
+    let components = components(&version, &bumped, last, &used, request.channel, versioning, step);
     let history = History {
         previous: last.map(|last| last.name.clone()),
         commit: request.commit.clone(),
@@ -171,20 +175,43 @@ fn check_readable(release: &Release, files: &BTreeMap<String, String>, notes: &m
     };
     let files = files.iter().filter_map(|(path, text)| source(path, text)).collect();
     let mut found = Notes::new();
-    if read(&release.name, &files, &mut found).as_ref() == Some(release) {
+    let found_again = read(&release.name, &files, &mut found);
+    if found_again.as_ref() == Some(release) {
         return Some(());
     }
-    let why = found.iter().next().map_or("it is another one", |note| note.message.as_str());
+    let (file, why) = match (found.iter().next(), found_again) {
+        (Some(note), _) => (note.place.as_ref().map(|place| place.file.clone()), note.message.clone()),
+        (None, read) => (read.and_then(|read| first_other(release, &read)), "it is another one".to_owned()),
+    };
+    let folder = format!("generated/releases/{}/", release.name);
+    let file = file.map(|file| file.strip_prefix(&folder).map(str::to_owned).unwrap_or(file));
+    let stack = format!("stacks/{}", release.stack);
+    // The release is written nowhere, so the place is what it is made from: templates keep their paths.
+    let place = match file.as_deref().and_then(|file| file.split_once('/').map(|(folder, _)| (folder, file)))
+    {
+        Some(("cluster-class", _)) => format!("{stack}/cluster-class"),
+        Some((_, file)) => format!("{stack}/{file}"),
+        None => stack,
+    };
+    let file = file.map(|file| format!(" (its `{file}`)")).unwrap_or_default();
     notes
         .error(
             "release-unreadable",
-            None,
-            format!("the release `{}` would not be read back: {why}", release.name),
+            Place::file(place),
+            format!("the release `{}`{file} would not be read back: {why}", release.name),
         )
         .hint(
             "templates of a class may hold `release.name` whole, and nothing else that only this release has",
-        );
+        )
+        .hint("kinds of objects of one name must differ in more than capitals: each object is a file of the release");
     None
+}
+
+/// The first file that two releases write differently.
+fn first_other(one: &Release, other: &Release) -> Option<String> {
+    let (one, other) = (write(one), write(other));
+    let paths: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    paths.into_iter().find(|path| one.get(*path) != other.get(*path)).cloned()
 }
 
 /// The next version whose name is free.
@@ -228,11 +255,32 @@ fn bumped(last: Option<&Release>, head: &Release) -> BTreeSet<Component> {
     Component::ALL.into_iter().filter(changed).collect()
 }
 
-/// A component that changed counts on from its own version; the others keep theirs.
+/// The versions that components of a stack and minor have in any release that is known here, pruned and reverted ones
+/// by their tags.
+fn used_components(releases: &Releases, request: &Request, head: &Release) -> BTreeSet<(Component, String)> {
+    let prefix = freeze::name(&head.stack, head.kubernetes.minor(), "");
+    let is_own = |name: &str| name.starts_with(&prefix);
+    let named = releases.named.iter().filter(|(name, _)| is_own(name));
+    let here = named.map(|(_, release)| release.components.clone());
+    let tagged = request.tagged.iter().filter(|(name, _)| is_own(name));
+    let tagged = tagged.filter_map(|(_, text)| {
+        let mut sources = yaml::Sources::default();
+        let id = sources.add("metadata.yaml", text.as_str());
+        read::components(sources.get(id)?, &mut Notes::new())
+    });
+    let both = |one: Components| {
+        [(Component::ClusterAddon, one.cluster_addon), (Component::NodeImage, one.node_image)]
+    };
+    here.chain(tagged).flat_map(both).collect()
+}
+
+/// A component that changed counts on from its own version, past those that stand for another content; the others keep
+/// theirs.
 fn components(
     version: &str,
     bumped: &BTreeSet<Component>,
     last: Option<&Release>,
+    used: &BTreeSet<(Component, String)>,
     channel: Channel,
     versioning: Versioning,
     step: Step,
@@ -240,7 +288,13 @@ fn components(
     let of = |component: Component, before: Option<&String>| match before {
         Some(before) if !bumped.contains(&component) => before.clone(),
         _ if channel == Channel::Custom => version.to_owned(),
-        before => number::next(channel, versioning, before.map(String::as_str), step),
+        before => {
+            let mut next = number::next(channel, versioning, before.map(String::as_str), step);
+            while used.contains(&(component, next.clone())) {
+                next = number::next(channel, versioning, Some(&next), step);
+            }
+            next
+        }
     };
     Components {
         cluster_addon: of(Component::ClusterAddon, last.map(|last| &last.components.cluster_addon)),

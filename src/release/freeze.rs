@@ -11,7 +11,8 @@ use super::{Components, History, Release, ReleaseAddon, class, content, images::
 use crate::{
     definition::Channel,
     model::{
-        Addon, ChartVersion, ImageSource, KubernetesVersion, Lock, LockedChart, Minor, NodeImage, StackId,
+        Addon, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock, LockedChart, Minor,
+        NodeImage, StackId, VersionRange,
     },
     note::{Notes, Place},
     resolve::ResolvedStack,
@@ -36,7 +37,7 @@ pub(super) fn freeze(
         let source = addon.values_from.first().and_then(|from| input.sources.get(from.origin.file));
         let objects = source.map(|source| super::values_objects(addon, source, LANGUAGE, notes));
         Arc::new(ReleaseAddon {
-            addon: addon.clone(),
+            addon: with_canonical_ranges(addon),
             version: version.clone(),
             values_objects: objects.unwrap_or_default(),
             values: values.clone(),
@@ -57,7 +58,7 @@ pub(super) fn freeze(
         cluster: stack.cluster.clone(),
         addons,
         images: stack.images.clone(),
-        compatibility: stack.compatibility.clone(),
+        compatibility: stack.compatibility.iter().map(canonical_rule).collect(),
         content: content::Content::default(),
         language: LANGUAGE,
         image_digests: BTreeMap::new(),
@@ -81,6 +82,21 @@ pub(super) fn freeze(
     let locked = lock.images.iter().filter(|(name, _)| named.contains(*name));
     release.image_digests = locked.map(|(name, digest)| (name.clone(), digest.clone())).collect();
     Some(release)
+}
+
+/// An addon as it is frozen: how a range is spaced is no content.
+fn with_canonical_ranges(addon: &Addon) -> Addon {
+    let mut addon = addon.clone();
+    for row in &mut addon.matrix {
+        row.kubernetes = row.kubernetes.canonical();
+    }
+    addon
+}
+
+fn canonical_rule(rule: &CompatibilityRule) -> CompatibilityRule {
+    let canonical = |range: &Option<VersionRange>| range.as_ref().map(VersionRange::canonical);
+    let (version, kubernetes) = (canonical(&rule.version), canonical(&rule.kubernetes));
+    CompatibilityRule { version, kubernetes, ..rule.clone() }
 }
 
 /// What the lock says of an addon's chart.

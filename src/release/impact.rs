@@ -99,18 +99,7 @@ impl Impact {
 /// What the move from one release to another means.
 pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impact {
     let mut impact = Impact::default();
-    for difference in differences {
-        match difference.component {
-            Component::ClusterAddon => {
-                let whose = difference.object.split(':').next().unwrap_or_default();
-                let whose = whose.strip_prefix("addon ").unwrap_or(whose);
-                let installed =
-                    !difference.field.starts_with("versions") && !difference.field.starts_with("upgrade");
-                impact.add(if installed { Effect::AddonsChanged } else { Effect::InPlace }, whose);
-            }
-            Component::NodeImage | Component::ClusterClass => {}
-        }
-    }
+    addons(differences, &mut impact);
     if old.kubernetes != new.kubernetes {
         let why = format!("Kubernetes {} → {}", old.kubernetes, new.kubernetes);
         impact.add(Effect::ControlPlaneReplaced, why.clone());
@@ -130,6 +119,25 @@ pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impac
         );
     }
     impact
+}
+
+/// What changes of addons: what is installed, or else only what may be chosen.
+fn addons(differences: &[Difference], impact: &mut Impact) {
+    let of_addons = || differences.iter().filter(|one| one.component == Component::ClusterAddon);
+    let whose = |one: &Difference| {
+        let whose = one.object.split(':').next().unwrap_or_default();
+        whose.strip_prefix("addon ").unwrap_or(whose).to_owned()
+    };
+    let name = |whose: &str| whose.rsplit(' ').next().unwrap_or_default().to_owned();
+    let is_installed =
+        |one: &&Difference| !one.field.starts_with("versions") && !one.field.starts_with("upgrade");
+    let installed: BTreeSet<String> = of_addons().filter(is_installed).map(|one| name(&whose(one))).collect();
+    for one in of_addons() {
+        let (whose, is_installed) = (whose(one), is_installed(&one));
+        if is_installed || !installed.contains(&name(&whose)) {
+            impact.add(if is_installed { Effect::AddonsChanged } else { Effect::InPlace }, whose);
+        }
+    }
 }
 
 /// What stands beside the class.

@@ -193,25 +193,23 @@ impl Releases {
         self.heads.values()
     }
 
-    /// The newest release of a stack, a minor and a channel.
-    fn newest(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<&Release> {
-        let own = |one: &&Arc<Release>| {
-            one.stack == *stack && one.kubernetes.minor() == minor && one.channel == channel
+    /// Whether a release is the newest of its stack, minor and channel; of one word, in the channel `custom`.
+    fn is_newest(&self, release: &Release) -> bool {
+        let key = |one: &Release| {
+            let line = number::line(one.channel, &one.version);
+            (one.stack.clone(), one.kubernetes.minor(), one.channel, line)
         };
-        let all = self.named.values().filter(own);
-        all.max_by_key(|one| number::order(channel, &one.version)).map(|one| &**one)
+        let (own, order) = (key(release), |one: &Release| number::order(one.channel, &one.version));
+        let mut others = self.named.values().filter(|one| key(one) == own);
+        !others.any(|one| order(one) > order(release))
     }
 
-    /// A release that is refused, and newer than all that are sound.
-    fn newest_broken(&self, stack: &StackId, minor: Minor, channel: Channel) -> Option<String> {
+    /// The name of the release, sound or not, that a next one of a stack and minor follows.
+    fn last(&self, stack: &StackId, minor: Minor, channel: Channel, next: Option<&str>) -> Option<String> {
         let prefix = freeze::name(stack, minor, "");
-        let order = |name: &str| {
-            let version = name.strip_prefix(&prefix)?;
-            number::check(channel, version).ok()?;
-            Some(number::order(channel, version))
-        };
-        let sound = self.newest(stack, minor, channel).and_then(|one| order(&one.name));
-        self.refused.keys().find(|name| order(name).is_some_and(|own| Some(own) > sound)).cloned()
+        let names = self.named.keys().chain(self.refused.keys());
+        let versions: Vec<&str> = names.filter_map(|name| name.strip_prefix(&prefix)).collect();
+        number::last(channel, next, &versions).map(|version| format!("{prefix}{version}"))
     }
 
     /// Says of refused releases that no cluster uses what is wrong with them.
@@ -309,6 +307,7 @@ fn locked(input: &Input) -> Lock {
 
 /// Reads a numbered release, and holds it against its own digests, what git recorded of it and what the lock says.
 fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
+    record::check_damaged(name, input, notes);
     record::check(name, input, notes);
     take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
@@ -317,7 +316,8 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
     let mut own = Notes::new();
     let release = read(name, &files_of(name, input), &mut own);
     // What git says of a file already names it, and how to put it back.
-    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| told.contains(&place.file)));
+    let is_told = |file: &str| told.iter().any(|told| record::is_at(file, told));
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_told(&place.file)));
     release.filter(|_| !drifted)
 }
 
@@ -365,7 +365,10 @@ pub fn releases_recorded(
         }
     }
     take::check_missing(input, resolution.lock, notes);
-    for name in numbered_releases(&input.sources) {
+    // One of which nothing at all can be read is there, too.
+    let names: BTreeSet<String> =
+        numbered_releases(&input.sources).into_iter().chain(input.damaged.keys().cloned()).collect();
+    for name in names {
         let mut own = Notes::new();
         match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => drop(releases.named.insert(name, Arc::new(release))),

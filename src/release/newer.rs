@@ -34,24 +34,29 @@ struct Named {
     version: String,
 }
 
+/// What releases come one after another in: stack, minor, channel (its place in `CHANNELS`) and the line of that.
+type Line = (StackId, Minor, u8, String);
+
 const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom];
 
-/// The releases among names that are newer than all of their stack, minor and channel that are here; of those whose
-/// stack and minor are not here at all, the newest of each channel. `stacks` narrows them, if it has any.
+/// The releases among names that are newer than all of their stack, minor and channel (of `custom`, of their word) that
+/// are here; where there are none of them here at all, the newest. `stacks` narrows them, if it has any.
 pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &Catalogue) -> Vec<Newer> {
-    let mut groups: BTreeMap<(StackId, Minor, u8), Vec<(String, String)>> = BTreeMap::new();
+    let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
         let Some(Named { stack, minor, channel, version }) = named(name) else { continue };
         if stacks.is_empty() || stacks.contains(&stack) {
-            groups.entry((stack, minor, channel)).or_default().push((version, name.clone()));
+            let line = number::line(CHANNELS[usize::from(channel)], &version);
+            groups.entry((stack, minor, channel, line)).or_default().push((version, name.clone()));
         }
     }
     let mut found = Vec::new();
-    for ((stack, minor, channel), mut versions) in groups {
+    for ((stack, minor, channel, line), mut versions) in groups {
         let channel = CHANNELS[usize::from(channel)];
         versions.sort_by_cached_key(|(version, _)| number::order(channel, version));
         let is_own = |release: &super::Release| {
-            release.stack == stack && release.kubernetes.minor() == minor && release.channel == channel
+            (&release.stack, release.kubernetes.minor(), release.channel) == (&stack, minor, channel)
+                && number::line(channel, &release.version) == line
         };
         let own: Vec<_> = catalogue.listed.iter().filter(|one| is_own(&one.release)).collect();
         let newest = own.iter().max_by_key(|one| number::order(channel, &one.release.version));

@@ -46,6 +46,33 @@ pub(super) fn order(channel: Channel, version: &str) -> (u64, u64, u64, String) 
     .unwrap_or((0, 0, 0, version.to_owned()))
 }
 
+/// Versions of one channel and one such line come one after another. Nobody ordered the words of `custom`, so each is a
+/// line of its own; the other channels have one.
+pub(super) fn line(channel: Channel, version: &str) -> String {
+    let word = |version| custom(version).map(|(_, word, _)| word);
+    if channel == Channel::Custom { word(version).unwrap_or_default() } else { String::new() }
+}
+
+/// The version that a next one is compared with and counts on from, of those that there are: the last one of its channel.
+/// Of a custom one, its own name says what it follows: the last one up to it of the same number and word, else the last
+/// stable one up to its number (of `v0-…`, the last stable one).
+pub(super) fn last<'a>(channel: Channel, next: Option<&str>, all: &[&'a str]) -> Option<&'a str> {
+    let own = all.iter().copied().filter(|version| check(channel, version).is_ok());
+    let Some((major, word, number)) = next.filter(|_| channel == Channel::Custom).and_then(custom) else {
+        return own.max_by_key(|version| order(channel, version));
+    };
+    let series = own.filter(|version| {
+        custom(version).is_some_and(|(m, w, n)| (m, w.as_str()) == (major, word.as_str()) && n <= number)
+    });
+    let stable = all
+        .iter()
+        .copied()
+        .filter(|version| stable(version).is_some_and(|(stable, ..)| major == 0 || stable <= major));
+    series
+        .max_by_key(|version| order(channel, version))
+        .or_else(|| stable.max_by_key(|version| order(Channel::Stable, version)))
+}
+
 /// The version after `previous`, which is none for the first one.
 pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&str>, step: Step) -> String {
     match (channel, versioning) {
@@ -123,6 +150,27 @@ mod tests {
         assert!(order(Channel::Stable, "v1.10.0") > order(Channel::Stable, "v1.9.9"));
         assert!(order(Channel::Beta, "v0-beta.10") > order(Channel::Beta, "v0-beta.9"));
         assert!(order(Channel::Custom, "v7-hotfix.10") > order(Channel::Custom, "v7-hotfix.9"));
+    }
+
+    #[test]
+    fn what_a_custom_version_follows_stands_in_its_name() {
+        let all =
+            ["v6", "v7", "v8", "v7-hotfix.1", "v7-hotfix.2", "v7-hotfix.10", "v9-canary.1", "v0-beta.4"];
+        let custom = |next| last(Channel::Custom, Some(next), &all);
+        assert_eq!(custom("v7-hotfix.3"), Some("v7-hotfix.2"));
+        assert_eq!(custom("v7-hotfix.2"), Some("v7-hotfix.2"), "it is there: is it the same?");
+        assert_eq!(custom("v7-hotfix.11"), Some("v7-hotfix.10"));
+        assert_eq!(custom("v7-other.1"), Some("v7"), "no other word");
+        assert_eq!(custom("v8-hotfix.1"), Some("v8"));
+        assert_eq!(custom("v9-next.1"), Some("v8"));
+        assert_eq!(custom("v0-trial.1"), Some("v8"));
+        assert_eq!(custom("v5-hotfix.1"), None);
+        assert_eq!(
+            last(Channel::Custom, Some("v1-hotfix.2"), &["v1.2.0", "v1.10.0", "v2.0.0"]),
+            Some("v1.10.0")
+        );
+        assert_eq!(last(Channel::Stable, None, &all), Some("v8"));
+        assert_eq!(last(Channel::Beta, None, &all), Some("v0-beta.4"));
     }
 
     #[test]

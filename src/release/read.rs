@@ -8,7 +8,7 @@ use std::{
 use semver::Version;
 
 use super::{
-    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content,
+    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content, record,
     write::file_digest,
 };
 use crate::{
@@ -16,6 +16,7 @@ use crate::{
     model::{Addon, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
+    world::unix_ends,
     yaml::{self, Node, Source, Sources},
 };
 
@@ -79,7 +80,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         content: recorded(&spec.content),
         language: level,
         image_digests: digests(spec.image_digests.as_deref()),
-        components: components(files, notes).unwrap_or_default(),
+        components: files.get("metadata.yaml").and_then(|one| components(one, notes)).unwrap_or_default(),
         history: spec.history.as_ref().map(|one| history(one, source, notes)),
     };
     check_name(&release, name, source, notes);
@@ -159,8 +160,8 @@ fn digests(written: Option<&[written::LockedImage]>) -> BTreeMap<String, Digest>
 }
 
 /// What `metadata.yaml` says of the components.
-fn components(files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Components> {
-    let metadata = yaml::read(files.get("metadata.yaml")?, notes)?;
+pub(super) fn components(metadata: &Source, notes: &mut Notes) -> Option<Components> {
+    let metadata = yaml::read(metadata, notes)?;
     let version = |name| Some(metadata.at(&["versions", "components", name])?.as_str()?.to_owned());
     Some(Components { cluster_addon: version("clusterAddon")?, node_image: version("nodeImage")? })
 }
@@ -210,19 +211,20 @@ fn check_digests(
             .hint("a numbered release is made by `stackloom release`, and by nothing else");
         return;
     };
-    let mut wrong = |path: &str, what: &str, how: &str| {
-        let path = format!("generated/releases/{name}/{path}");
+    let mut wrong = |file: &str, what: &str, how: &str| {
+        let path = format!("generated/releases/{name}/{file}");
         let how = match how {
-            "" => format!(
-                "a release never changes: put the file back from the tag `{name}` or from the commit that added the \
-                 release (`git log --oneline -- {path}`); a change is a new release"
-            ),
+            "" => put_back(name, file),
             how => how.to_owned(),
         };
         notes.error("release-changed", Place::file(&*path), what).hint(how);
     };
+    let mut ends = Vec::new();
     for (path, digest) in recorded {
         match files.get(path) {
+            Some(file) if unix_ends(&file.text).is_some_and(|text| file_digest(&text) == *digest) => {
+                ends.push(path);
+            }
             None => wrong(path, &format!("this file of the release `{name}` is missing"), ""),
             Some(file) if file_digest(&file.text) != *digest => {
                 wrong(
@@ -238,9 +240,18 @@ fn check_digests(
         wrong(
             path,
             &format!("this file was not in the release `{name}` when it was cut"),
-            "a release never changes: move the file elsewhere",
+            &format!("a release never changes: {}", record::ADDED),
         );
     }
+    record::note_line_ends(name, &ends, None, notes);
+}
+
+/// How a file comes back where git was not asked, or knows nothing of the release.
+fn put_back(name: &str, file: &str) -> String {
+    format!(
+        "a release never changes: put the file back from the tag `{name}` or from the commit that added the release \
+         (`git log --oneline -- generated/releases/{name}/{file}`); a change is a new release"
+    )
 }
 
 /// Compares what the files say with what was recorded, component by component.
@@ -262,10 +273,7 @@ fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Optio
                 Place::file(&*source.path),
                 format!("{what} of the release `{}` is not what it was when it was cut", release.name),
             )
-            .hint(format!(
-                "a release never changes: `git checkout -- generated/releases/{}`, and cut a new one",
-                release.name
-            ));
+            .hint(put_back(&release.name, "release.yaml"));
         return None;
     }
     Some(())

@@ -8,6 +8,9 @@ use super::{Effect, Impact};
 /// Clusters that are named of a group; the rest is counted.
 const NAMED: usize = 8;
 
+/// Fields that are told of a group; the rest is counted.
+const REASONS: usize = 3;
+
 /// What becomes of the clusters that use a release, when they move to its next one. The worst comes first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rebases {
@@ -22,6 +25,9 @@ pub struct Rebase {
     pub means: String,
     /// The same, as releases record it; nothing where only names change.
     pub effects: BTreeSet<Effect>,
+    /// The fields that it comes of, in the objects that Cluster API makes of the clusters, whatever cluster of the group
+    /// they are of.
+    pub why: BTreeSet<String>,
     /// The clusters, as `<namespace>/<cluster>`.
     pub clusters: Vec<String>,
 }
@@ -46,16 +52,27 @@ impl Rebases {
         let line = |group: &Rebase| {
             let count = group.clusters.len();
             let clusters = if count == 1 { "1 cluster".to_owned() } else { format!("{count} clusters") };
+            let (means, why) = (&group.means, group.reasons());
             if count > NAMED && count == most {
-                return format!("{clusters}: {}", group.means);
+                return format!("{clusters}: {means}{why}");
             }
-            format!("{clusters} ({}): {}", group.named(), group.means)
+            format!("{clusters} ({}): {means}{why}", group.named())
         };
         self.groups.iter().map(line).collect()
     }
 }
 
 impl Rebase {
+    /// Why, in as many words as one reads.
+    fn reasons(&self) -> String {
+        let told: Vec<_> = self.why.iter().take(REASONS).map(String::as_str).collect();
+        match self.why.len() {
+            0 => String::new(),
+            count if count <= REASONS => format!(" ({})", told.join("; ")),
+            count => format!(" ({}; and {} more)", told.join("; "), count - REASONS),
+        }
+    }
+
     /// Its clusters by name, as many as one reads.
     fn named(&self) -> String {
         let mut names: Vec<_> = self.clusters.iter().take(NAMED).cloned().collect();
@@ -89,6 +106,7 @@ mod tests {
         Rebase {
             means: effect.words().to_owned(),
             effects: BTreeSet::from([effect]),
+            why: BTreeSet::new(),
             clusters: (0..count).map(|number| format!("team/{number}")).collect(),
         }
     }

@@ -1,7 +1,7 @@
 //! Holding a release against what git recorded of it.
 
 use crate::{
-    note::{Notes, Place},
+    note::{Diagnostic, Notes, Place},
     world::{Drift, Input, Record},
 };
 
@@ -11,10 +11,63 @@ pub(super) fn is_drifted(name: &str, input: &Input) -> bool {
     recorded.is_some_and(|recorded| recorded.drift.as_ref().is_none_or(|drift| !drift.is_empty()))
 }
 
+/// What to do about a file that a release was not cut with.
+pub(super) const ADDED: &str = "move the file elsewhere, or remove it if a program left it";
+
+fn folder(name: &str) -> String {
+    format!("generated/releases/{name}")
+}
+
+/// What `git checkout` takes a release from.
+fn reference<'a>(name: &'a str, by: &'a Record) -> &'a str {
+    match by {
+        Record::Tag => name,
+        Record::Head => "HEAD",
+        Record::Commit(id) => id,
+    }
+}
+
+/// What of a release cannot be read, by paths in its folder.
+fn damaged<'a>(name: &str, input: &'a Input) -> impl Iterator<Item = (&'a str, &'a Diagnostic)> {
+    let prefix = format!("{}/", folder(name));
+    let path = move |note: &'a Diagnostic| Some((note.place.as_ref()?.file.strip_prefix(&prefix)?, note));
+    input.damaged.get(name).into_iter().flat_map(Notes::iter).filter_map(path)
+}
+
+/// Whether a path is another one, or below it.
+pub(super) fn is_at(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Says what of a release cannot be read, and how to put it back.
+pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
+    for (path, note) in damaged(name, input) {
+        let recorded = input.recorded.get(name);
+        let drift = recorded.and_then(|recorded| recorded.drift.as_ref());
+        let was_there = drift.map(|drift| drift.keys().any(|recorded| is_at(recorded, path)));
+        let hint = match (recorded, was_there) {
+            (Some(recorded), Some(true)) => {
+                let (reference, folder) = (reference(name, &recorded.by), folder(name));
+                format!("`git checkout {reference} -- {folder}/{path}` puts back what was cut")
+            }
+            (_, Some(false)) => "it was not cut with the release: move it elsewhere, or remove it".to_owned(),
+            _ => format!(
+                "put back what was cut, from the tag `{name}` or the commit that added the release, or remove it if it \
+                 was not there"
+            ),
+        };
+        notes.push(Diagnostic {
+            hints: vec![format!("a release is plain files and never changes: {hint}")],
+            ..note.clone()
+        });
+    }
+}
+
 /// Says what is not as it was recorded, file by file, and how to put it back.
 pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     let Some(recorded) = input.recorded.get(name) else { return };
-    let folder = format!("generated/releases/{name}");
+    let folder = folder(name);
+    let told = |path: &str| damaged(name, input).any(|(damaged, _)| is_at(path, damaged));
     let Some(drift) = &recorded.drift else {
         notes
             .error("release-tag", Place::file(folder), format!("the tag `{name}` names something that does not have this release"))
@@ -22,18 +75,24 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             .hint(format!("if it was never right: `git tag --delete {name}`, then `stackloom release tag`"));
         return;
     };
-    let (source, reference) = match recorded.by {
-        Record::Tag => (format!("what the tag `{name}` has"), name),
-        Record::Head => ("what HEAD has".to_owned(), "HEAD"),
+    let reference = reference(name, &recorded.by);
+    let source = match &recorded.by {
+        Record::Tag => format!("what the tag `{name}` has"),
+        Record::Head => "what HEAD has".to_owned(),
+        Record::Commit(id) => format!("what the commit {id} has, which added the release"),
     };
-    for (path, drift) in drift {
+    let ends: Vec<&String> =
+        drift.iter().filter(|(_, drift)| **drift == Drift::LineEnds).map(|(path, _)| path).collect();
+    note_line_ends(name, &ends, Some(reference), notes);
+    for (path, drift) in drift.iter().filter(|(path, _)| !told(path)) {
         let path = format!("{folder}/{path}");
         let (what, hint) = match drift {
+            Drift::LineEnds => continue,
             Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),
             Drift::Missing => {
                 ("is missing: it is not", format!("`git checkout {reference} -- {path}` puts it back"))
             }
-            Drift::Added => ("was added: it is not", "move the file elsewhere".to_owned()),
+            Drift::Added => ("was added: it is not", ADDED.to_owned()),
         };
         notes
             .error(
@@ -43,4 +102,33 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             )
             .hint(format!("a release never changes: {hint}; a change is a new release"));
     }
+}
+
+/// Says that git, or an editor, changed nothing but the line ends of some files of a release. To git such a file is not
+/// changed, so checking it out again does nothing before git has forgotten it.
+pub(super) fn note_line_ends(name: &str, paths: &[&String], reference: Option<&str>, notes: &mut Notes) {
+    let Some(first) = paths.first() else { return };
+    let folder = format!("generated/releases/{name}");
+    let which = match paths.len() {
+        1 => "this file of".to_owned(),
+        count => format!("this file, and {} more, of", count - 1),
+    };
+    let note = notes.error(
+        "release-changed",
+        Place::file(format!("{folder}/{first}")),
+        format!(
+            "{which} the release `{name}` ends lines with CRLF, and was cut with LF; else nothing differs"
+        ),
+    );
+    match reference {
+        Some(reference) => note.hint(format!(
+            "git does that on checkout where `core.autocrlf` is set: `git rm -r -q --cached {folder}` and then \
+             `git -c core.autocrlf=false checkout {reference} -- {folder}` put it back; where a `.gitattributes` says \
+             `eol=crlf`, give it the line `generated/** -text` first"
+        )),
+        None => note.hint("copy the files again, as they are: what copied them changed the ends of lines"),
+    };
+    note.hint(
+        "`generated/.gitattributes` keeps git from doing that in every clone: `generate --commit` adds it where it is missing",
+    );
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Release, artifact::folder_digest, files_of, read, record, verified};
 use crate::{
-    definition::closest,
+    definition::{closest, read_lock},
     model::{Lock, Subdomain},
     note::{Diagnostic, Notes, Place, Severity},
     world::{Drift, Input, LOCK, Record, is_head_release, numbered_releases},
-    yaml::{self, Sources},
+    yaml::{self, Source, Sources},
 };
 
 /// What came from elsewhere, not yet believed.
@@ -173,7 +173,7 @@ fn is_tagged(name: &str, input: &Input, notes: &mut Notes) -> bool {
 
 /// Holds a release that came from elsewhere against what the lock says of it.
 pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) {
-    let Some(locked) = lock.releases.get(name) else { return };
+    let Some(locked) = lock.releases.get(name) else { return check_unlocked(name, input, notes) };
     let files = files_of(name, input).into_iter().map(|(path, source)| (path, source.text.to_string()));
     let digest = folder_digest(&files.collect());
     if digest == locked.digest.as_str() {
@@ -186,9 +186,7 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
         format!("the release `{name}` is not the one that the lock holds: its folder is `{digest}`"),
     );
     if drifted {
-        note.hint(format!(
-            "its files were changed, as other messages say: `git checkout HEAD -- generated/releases/{name}`"
-        ));
+        note.hint("its files were changed: put them back as the other messages say");
     } else {
         note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` says by whom, and `git checkout HEAD -- {LOCK}` puts it back"));
     }
@@ -196,6 +194,34 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
         "it was taken from `{}`: pulling it into a clone without it says what it is there",
         locked.source
     ));
+}
+
+/// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.
+fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
+    let recorded = input.recorded.get(name).and_then(|recorded| recorded.lock.as_ref());
+    let Some((at, text)) = recorded.filter(|(_, text)| text.contains(name)) else { return };
+    let read = |source: &Source| read_lock(source, &mut Notes::new());
+    if input.sources.at(LOCK).is_some_and(|source| read(source).is_none()) {
+        // What is wrong with the lock is told where it is read.
+        return;
+    }
+    let mut sources = Sources::default();
+    let id = sources.add(LOCK, &**text);
+    let Some(before) = sources.get(id).and_then(read) else { return };
+    let Some(locked) = before.releases.get(name) else { return };
+    notes
+        .error(
+            "release-lock",
+            Place::file(LOCK),
+            format!("the release `{name}` was taken from `{}`, and is no longer in the lock", locked.source),
+        )
+        .hint(format!(
+            "put its entry back: `git show {at}:./{LOCK}` has it, with the digest `{}`",
+            locked.digest
+        ))
+        .hint(
+            "a release that is no longer wanted goes with `stackloom release prune`, and its entry with it",
+        );
 }
 
 /// Says which releases the lock has, and the tree does not.

@@ -1,6 +1,9 @@
 //! What the flow may read of the outside world, and a world in memory for tests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     note::{Fault, Notes},
@@ -23,6 +26,8 @@ pub struct Input {
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
     pub folder: Option<String>,
+    /// What of numbered releases cannot be read (links, binary files …), by name. It concerns whoever uses them.
+    pub damaged: BTreeMap<String, Notes>,
     /// What git recorded of the numbered releases, by name; those that it knows nothing of are left out.
     pub recorded: BTreeMap<String, Recorded>,
 }
@@ -35,15 +40,21 @@ pub struct Recorded {
     /// The files that are not as they were recorded, by their paths in the release's folder; none if the tag names
     /// something that has no such folder.
     pub drift: Option<BTreeMap<String, Drift>>,
+    /// The commit that added it, where there is no tag, and the clone goes back as far.
+    pub since: Option<String>,
+    /// What the lock said when the release was recorded: of which commit or tag, and its text.
+    pub lock: Option<(String, Arc<str>)>,
 }
 
 /// What a release is recorded by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
     /// The tag of its name.
     Tag,
     /// The commit that is checked out: there is no such tag here.
     Head,
+    /// The commit that added it, and which HEAD no longer agrees with: there is no such tag here.
+    Commit(String),
 }
 
 /// What became of a file since it was recorded.
@@ -51,6 +62,8 @@ pub enum Record {
 pub enum Drift {
     /// It has another content.
     Changed,
+    /// It has other line ends, and else the same content.
+    LineEnds,
     /// It was not there.
     Added,
     /// It is gone.
@@ -131,14 +144,15 @@ pub fn is_yaml(path: &str) -> bool {
 }
 
 /// Whether a file is input: by its folder, and for releases by its name (head releases are output). Hidden files
-/// are none: they belong to editors and operating systems.
+/// are none: they belong to editors and operating systems. In a release they are, as whatever lies there: it was cut with
+/// every one of its files, and engines apply hidden ones, too.
 pub fn is_input(path: &str) -> bool {
     let yaml = is_yaml(path);
+    if path.starts_with("generated/releases/") {
+        return release_of(path).is_some();
+    }
     if path.split('/').any(|part| part.starts_with('.')) {
         return false;
-    }
-    if let Some(inside) = path.strip_prefix("generated/releases/") {
-        return inside.split_once('/').is_some_and(|(release, _)| !is_head_release(release));
     }
     path == "stackloom.yaml"
         || path == LOCK
@@ -157,7 +171,18 @@ pub fn numbered_releases(sources: &Sources) -> Vec<String> {
     names
 }
 
+/// The numbered release that a file lies in.
+pub fn release_of(path: &str) -> Option<&str> {
+    let (name, _) = path.strip_prefix("generated/releases/")?.split_once('/')?;
+    (!is_head_release(name)).then_some(name)
+}
+
 /// Whether a release is a head release (channel `hash`), which is made anew by every run.
 pub fn is_head_release(name: &str) -> bool {
     name.contains("-v0-sha.")
+}
+
+/// A text with the line ends that every file of a release was cut with; none if it has no others.
+pub fn unix_ends(text: &str) -> Option<String> {
+    text.contains("\r\n").then(|| text.replace("\r\n", "\n"))
 }

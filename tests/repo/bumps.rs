@@ -140,6 +140,8 @@ fn the_clusters_of_the_last_release_are_told_with_what_becomes_of_them() {
         let rolls = asked.contains("rollout:");
         assert_eq!(rolls, clusters.contains("replaced machine by machine"), "{asked}\n{notes}");
     }
+    let why = "(control plane: spec.template.spec.image; workers: spec.template.spec.image)";
+    assert!(clusters.contains(why) && !clusters.contains("metadata."), "{notes}");
     let record = sandbox.read("generated/releases/test-tiny-1-35-v2/release.yaml").unwrap();
     assert!(record.contains("Replaced:"), "{record}");
 }

@@ -4,9 +4,11 @@
 mod bumps;
 mod clones;
 mod commit;
+mod cutting;
 mod disk;
 mod hostile;
 mod identity;
+mod line_ends;
 mod lock;
 mod prune;
 mod registry;

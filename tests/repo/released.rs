@@ -26,7 +26,7 @@ fn pinned() -> Sandbox {
 /// What is said is of this file, names the cluster that uses the release, and not the other one.
 fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
     let told = ends(sandbox, &["generate"], 1);
-    assert!(told.contains(&format!("error[{code}]")) && told.contains(file), "{told}");
+    assert!(told.contains(&format!("error[{code}")) && told.contains(file), "{told}");
     assert!(told.contains("error[release-refused]") && told.contains("clusters/blue/one.yaml:"), "{told}");
     assert!(!told.contains("two.yaml"), "{told}");
     told
@@ -96,27 +96,41 @@ fn a_tag_that_names_something_else_is_refused() {
 }
 
 #[test]
-fn without_its_tag_a_release_is_verified_from_files_and_that_is_told() {
+fn without_its_tag_a_release_is_verified_from_the_branch_and_from_files() {
     let sandbox = pinned();
     assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
-    let told = ends(&sandbox, &["check"], 0);
-    assert!(
-        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
-        "{told}"
-    );
+    assert!(!ends(&sandbox, &["check"], 0).contains("no tag here"));
     for file in FILES {
         tamper(&sandbox, file);
         let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/{file}"));
         assert!(told.contains(&format!("git checkout HEAD -- {RELEASE}/{file}")), "{told}");
         sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
     }
-    // In a commit, and without a tag, the release's own digests are what is left.
+    // Without git, the release's own digests are what is left.
     tamper(&sandbox, "addons/net/values.yaml");
     commit(&sandbox, "an edit of a release");
     refused(&sandbox, "release-changed", "addons/net/values.yaml");
     fs::remove_dir_all(sandbox.root.join(".git")).unwrap();
     refused(&sandbox, "release-changed", "addons/net/values.yaml");
+}
+
+#[test]
+fn what_no_digest_of_a_file_tells_is_put_back_from_where_it_was_cut() {
+    let sandbox = pinned();
+    let file = format!("{RELEASE}/release.yaml");
+    let text = sandbox.read(&file).unwrap();
+    let edited = text.replacen("aaaa", "aaab", 1);
+    assert_ne!(text, edited);
+    sandbox.write(&file, edited);
+    commit(&sandbox, "another image");
+    fs::remove_dir_all(sandbox.root.join(".git")).unwrap();
+    let told = refused(&sandbox, "release-changed", &file);
+    assert!(
+        told.contains("the node images of the release") && told.contains("git log --oneline --"),
+        "{told}"
+    );
+    assert!(!told.contains("git checkout -- "), "{told}");
 }
 
 #[test]
@@ -131,4 +145,128 @@ fn a_release_that_nobody_uses_is_nobodys_trouble() {
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
     let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
     assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
+}
+
+/// Something that cannot be read stands where a file of a release was, or beside it.
+fn damage(sandbox: &Sandbox, kind: &str) -> &'static str {
+    let at = |path: &str| sandbox.root.join(RELEASE).join(path);
+    match kind {
+        "a link" => {
+            fs::remove_file(at("NOTES.md")).unwrap();
+            std::os::unix::fs::symlink("metadata.yaml", at("NOTES.md")).unwrap();
+            "NOTES.md"
+        }
+        "a linked folder" => {
+            fs::rename(at("cluster-class"), sandbox.outside().join("cluster-class")).unwrap();
+            std::os::unix::fs::symlink(sandbox.outside().join("cluster-class"), at("cluster-class")).unwrap();
+            "cluster-class"
+        }
+        "no UTF-8" => {
+            sandbox.write(&format!("{RELEASE}/metadata.yaml"), b"name: caf\xe9\n");
+            "metadata.yaml"
+        }
+        _ => {
+            sandbox.write(&format!("{RELEASE}/cluster-class/more.bin"), b"\xff\n");
+            "cluster-class/more.bin"
+        }
+    }
+}
+
+const DAMAGES: [&str; 4] = ["a link", "a linked folder", "no UTF-8", "a file beside it"];
+
+#[test]
+fn what_cannot_be_read_of_a_release_concerns_those_who_use_it() {
+    let sandbox = pinned();
+    for kind in DAMAGES {
+        let path = damage(&sandbox, kind);
+        let told = refused(&sandbox, if path.contains('.') { "" } else { "linked-output" }, path);
+        let put_back = format!("git checkout test-tiny-1-35-v1 -- {RELEASE}/{path}");
+        if kind == "a file beside it" {
+            assert!(told.contains("not cut with the release") && !told.contains(&put_back), "{told}");
+            fs::remove_file(sandbox.root.join(RELEASE).join(path)).unwrap();
+        } else {
+            assert!(told.contains(&put_back) && !told.contains("is missing"), "{told}");
+            sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
+        }
+        ends(&sandbox, &["generate", "--check"], 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_of_a_release_that_nobody_uses_stops_nobody() {
+    let sandbox = pinned();
+    let one = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write(
+        "clusters/blue/one.yaml",
+        one.replace("  release: test-tiny-1-35-v1\n  stack: null\n  kubernetes: null\n", ""),
+    );
+    for kind in DAMAGES {
+        let path = damage(&sandbox, kind);
+        let told = ends(&sandbox, &["generate"], 0);
+        assert!(told.contains(path) && told.contains("warning[") && !told.contains("error["), "{told}");
+        sandbox.git(&["checkout", "HEAD", "--", RELEASE]);
+        sandbox.git(&["clean", "-q", "-f", RELEASE]);
+    }
+}
+
+#[test]
+fn a_hidden_file_is_no_part_of_a_release_wherever_it_is() {
+    let sandbox = pinned();
+    let path = format!("{RELEASE}/cluster-class/.more.yaml");
+    sandbox.write(&path, "a: 1\n");
+    for committed in [false, true] {
+        if committed {
+            commit(&sandbox, "a hidden file");
+        }
+        let told = refused(&sandbox, "release-changed", &path);
+        assert!(told.contains("was added: it is not what the tag"), "{told}");
+    }
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    assert!(refused(&sandbox, "release-changed", &path).contains("was added: it is not"));
+    sandbox.git(&["rm", "-q", &path]);
+    commit(&sandbox, "gone again");
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn without_its_tag_a_release_is_held_against_the_commit_that_added_it() {
+    let sandbox = pinned();
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    let added =
+        sandbox.git(&["log", "--format=%H", "--diff-filter=A", "--", &format!("{RELEASE}/release.yaml")]);
+    let text = sandbox.read(&format!("{RELEASE}/release.yaml")).unwrap();
+    sandbox.write(
+        &format!("{RELEASE}/release.yaml"),
+        text.replace("provider: test\n", "provider: test\n# words\n"),
+    );
+    commit(&sandbox, "an edit of what no digest is of");
+    let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    let put_back = format!("git checkout {} -- {RELEASE}/release.yaml", &added[..12]);
+    assert!(told.contains(&put_back) && told.contains("which added the release"), "{told}");
+    sandbox.git(&put_back.split(' ').skip(1).collect::<Vec<_>>());
+    commit(&sandbox, "put back");
+    ends(&sandbox, &["check"], 0);
+
+    // One that was pruned and had back begins anew.
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone"]);
+    sandbox.git(&["checkout", &added[..12], "--", RELEASE]);
+    sandbox.git(&["commit", "-qm", "and back"]);
+    assert!(!ends(&sandbox, &["check"], 0).contains("from files alone"));
+}
+
+#[test]
+fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
+    let sandbox = pinned();
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", sandbox.root.display());
+    let path = clone.root.display().to_string();
+    sandbox.git(&["clone", "-q", "--depth", "1", &url, &path]);
+    let told = ends(&clone, &["check"], 0);
+    assert!(
+        told.contains("1 release verified from files alone, there being no tag here: test-tiny-1-35-v1"),
+        "{told}"
+    );
 }

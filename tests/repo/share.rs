@@ -65,8 +65,10 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     ends(&to, &["pull", &source], 0);
     assert_eq!(to.git(&["status", "--porcelain"]), "A  README.md\n");
     let touched = to.git(&["show", "--format=", "--name-only", "HEAD"]);
-    let is_own =
-        |path: &str| path == "stackloom.lock" || path.starts_with(&format!("generated/releases/{NAME}/"));
+    let is_own = |path: &str| {
+        ["stackloom.lock", "generated/.gitattributes"].contains(&path)
+            || path.starts_with(&format!("generated/releases/{NAME}/"))
+    };
     assert!(touched.lines().all(is_own) && touched.contains("stackloom.lock"), "{touched}");
     let trailers = to.git(&["log", "-1", "--format=%(trailers:key=Stackloom-Source,valueonly)"]);
     assert_eq!(trailers.trim(), source);
@@ -75,6 +77,14 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     assert!(ends(&to, &["pull", &source], 0).contains("is here already"));
     let (_, listed) = json(&to, &["releases"]);
     assert_eq!(listed["releases"][0]["source"], source);
+    // Of a stack that is elsewhere, nobody here knows how far one may rely on it.
+    fs::rename(to.root.join("stacks"), to.outside().join("stacks")).unwrap();
+    fs::rename(to.root.join("clusters"), to.outside().join("clusters")).unwrap();
+    let told = ends(&to, &["releases"], 0);
+    assert!(told.contains("not known") && !told.contains("not served"), "{told}");
+    for folder in ["stacks", "clusters"] {
+        fs::rename(to.outside().join(folder), to.root.join(folder)).unwrap();
+    }
     generate_the_same(&from, &to);
 }
 
@@ -231,6 +241,39 @@ fn what_was_changed_here_is_refused_and_named() {
     commit(&to, "tampered with both");
     let told = ends(&to, &["check"], 1);
     assert!(told.contains("release-lock") && told.contains("release-changed"), "{told}");
+}
+
+#[test]
+fn what_was_taken_stays_in_the_lock() {
+    let without = |to: &Sandbox| {
+        let lock = to.read("stackloom.lock").unwrap();
+        let (before, _) = lock.split_once("  releases:").unwrap();
+        to.write("stackloom.lock", format!("{}\n  releases: []\n", before.trim_end()));
+    };
+    let gone = |to: &Sandbox| fs::remove_file(to.root.join("stackloom.lock")).unwrap();
+    for take_out in [&without as &dyn Fn(&Sandbox), &gone] {
+        let to = taken();
+        take_out(&to);
+        for committed in [false, true] {
+            if committed {
+                commit(&to, "out of the lock");
+            }
+            let told = ends(&to, &["check"], 1);
+            assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
+            assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+        }
+        // A tag that was made here is of a commit whose lock has it.
+        to.git(&["tag", NAME, "HEAD~1"]);
+        let told = ends(&to, &["check"], 1);
+        assert!(told.contains(&format!("`git show {NAME}:./stackloom.lock` has it")), "{told}");
+        let lock = to.git(&["show", &format!("{NAME}:./stackloom.lock")]);
+        to.write("stackloom.lock", lock);
+        ends(&to, &["check"], 0);
+    }
+    // What was cut here never was in it.
+    let from = publisher();
+    from.git(&["tag", "-d", NAME]);
+    ends(&from, &["check"], 0);
 }
 
 #[test]

@@ -42,6 +42,7 @@ fn reads_what_a_world_in_memory_reads() {
         "clusters/prod/eu-3.d/README.md",
         "generated/releases/docker-scs-1-35-v7/release.yaml",
         "generated/releases/docker-scs-1-35-v7/NOTES.md",
+        "generated/releases/docker-scs-1-35-v7/.hidden/of-a-release.yaml",
         "generated/releases/docker-scs-1-35-v0-beta.1/release.yaml",
         "generated/releases/docker-scs-1-35-v0-sha.a1b2c3d/release.yaml",
         "generated/releases/stray.yaml",
@@ -123,9 +124,8 @@ fn links_into_the_output_and_below_it_are_refused() {
     symlink("../generated/management", sandbox.root.join("clusters/copy")).unwrap();
     symlink("../../../clusters/a.yaml", sandbox.root.join("generated/releases/docker-scs-1-35-v7/b.yaml"))
         .unwrap();
-    let (_, notes) = read(&sandbox);
-    assert_eq!(
-        codes(&notes),
-        ["link-outside clusters/copy", "linked-output generated/releases/docker-scs-1-35-v7/b.yaml"]
-    );
+    let (input, notes) = read(&sandbox);
+    assert_eq!(codes(&notes), ["link-outside clusters/copy"]);
+    let damaged = codes(&input.damaged["docker-scs-1-35-v7"]);
+    assert_eq!(damaged, ["linked-output generated/releases/docker-scs-1-35-v7/b.yaml"]);
 }

@@ -15,6 +15,7 @@ use crate::{
     note::{Fault, Notes, Place},
     world::{
         Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml, may_hold_secret,
+        release_of,
     },
     yaml::Sources,
 };
@@ -33,12 +34,13 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
     fs::read_dir(root)
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
     let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
+    let mut damaged = BTreeMap::new();
     let mut found = Found { root, files: Vec::new(), companions, beside, notes };
     found.at_root(FLEET);
     found.at_root(LOCK);
     found.folder("stacks");
     found.folder("clusters");
-    found.releases();
+    found.releases(&mut damaged);
     let Found { files, companions, beside, .. } = found;
 
     let texts: Vec<(String, Result<String, Notes>)> =
@@ -49,12 +51,15 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
             Ok(text) => {
                 sources.insert(path, text);
             }
-            Err(wrong) => notes.append(wrong),
+            Err(wrong) => match release_of(&path) {
+                Some(release) => damaged.entry(release.to_owned()).or_insert_with(Notes::new).append(wrong),
+                None => notes.append(wrong),
+            },
         }
     }
     let folder = super::folder_in_repository(root)?;
     let (sources, beside) = (Sources::new(sources), Sources::new(beside));
-    Ok(Input { sources, companions, beside, folder, ..Input::default() })
+    Ok(Input { sources, companions, beside, folder, damaged, ..Input::default() })
 }
 
 /// What there is to read.
@@ -102,8 +107,9 @@ impl Found<'_> {
         self.walk(&top, true);
     }
 
-    /// The numbered releases. No link is followed below `generated/`: a release is what lies in its folder.
-    fn releases(&mut self) {
+    /// The numbered releases. No link is followed below `generated/`: a release is what lies in its folder. What is wrong
+    /// with one is told apart: it concerns the clusters that use it.
+    fn releases(&mut self, damaged: &mut BTreeMap<String, Notes>) {
         let mut folder = self.root.to_path_buf();
         for part in RELEASES.split('/') {
             folder.push(part);
@@ -119,8 +125,17 @@ impl Found<'_> {
         }
         let entries = WalkDir::new(&folder).min_depth(1).max_depth(1).sort_by_file_name();
         for entry in entries.into_iter().filter_map(Result::ok) {
-            if entry.file_type().is_dir() && !is_head_release(&entry.file_name().to_string_lossy()) {
-                self.walk(entry.path(), false);
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if !entry.file_type().is_dir() || is_head_release(&name) {
+                continue;
+            }
+            let mut own = Notes::new();
+            let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
+            let mut found = Found { root: self.root, files: Vec::new(), companions, beside, notes: &mut own };
+            found.walk(entry.path(), false);
+            self.files.append(&mut found.files);
+            if !own.is_empty() {
+                damaged.insert(name, own);
             }
         }
     }
@@ -145,7 +160,7 @@ impl Found<'_> {
     fn take(&mut self, entry: &DirEntry) -> bool {
         let path = self.path_of(entry.path());
         let hidden = entry.depth() > 0 && entry.file_name().as_encoded_bytes().starts_with(b".");
-        if hidden {
+        if hidden && !path.starts_with("generated/") {
             return false;
         }
         if entry.path_is_symlink() {

@@ -21,6 +21,8 @@ pub(super) struct Journal {
     pub(super) tags: Vec<(String, Oid)>,
     /// Whether the commit has another `stackloom.lock`.
     pub(super) lock: bool,
+    /// Whether the commit brings `generated/.gitattributes`.
+    pub(super) attributes: bool,
 }
 
 impl Journal {
@@ -41,6 +43,7 @@ impl Journal {
                 ["add", name] => journal.added.push(name.to_owned()),
                 ["remove", name] => journal.removed.push(name.to_owned()),
                 ["lock"] => journal.lock = true,
+                ["attributes"] => journal.attributes = true,
                 ["tag", name, id] => journal.tags.push((name.to_owned(), Oid::from_str(id).ok()?)),
                 _ => return None,
             }
@@ -56,6 +59,7 @@ impl Journal {
         text.extend(self.removed.iter().map(|name| format!("remove {name}\n")));
         text.extend(self.tags.iter().map(|(name, id)| format!("tag {name} {id}\n")));
         text.push_str(if self.lock { "lock\n" } else { "" });
+        text.push_str(if self.attributes { "attributes\n" } else { "" });
         text.push_str("end\n");
         let path = Self::path(repository);
         fs::File::create(&path)

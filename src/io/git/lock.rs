@@ -1,18 +1,19 @@
 //! The lock of the index, as git takes it: a file that only one can create.
 //!
-//! A process that is killed leaves the file behind. Ours are also locked in the way of the operating system, which
-//! forgets that with the process: so a lock file with our mark that nobody holds is a leftover, and is taken over.
+//! A process that is killed leaves the file behind. Ours say which process made them, and are also locked in the way of
+//! the operating system, which forgets that with the process: so a lock file with our mark that nobody holds is a
+//! leftover, and is taken over.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{Read as _, Write as _},
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{Read as _, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
 
 use crate::note::Fault;
 
-/// What our lock files hold. Git never reads a lock file that it did not make.
-const MARK: &[u8] = b"locked by stackloom\n";
+/// What our lock files begin with; the process follows. Git never reads a lock file that it did not make.
+const MARK: &str = "locked by stackloom";
 
 /// A held lock; dropping it releases it.
 #[derive(Debug)]
@@ -31,12 +32,11 @@ impl Lock {
             Ok(mut file) => {
                 // Where the file system has no such locks, a leftover is for people to remove, as git's own are.
                 file.try_lock().ok();
-                file.write_all(MARK)
-                    .map(|()| Self { path: path.clone(), file })
-                    .map_err(|error| cannot_lock(&path, error))
+                mark(&mut file).map_err(|error| cannot_lock(&path, error))?;
+                Ok(Self { path, file })
             }
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                take_over(&path).ok_or_else(|| held(&path))
+                take_over(&path).map_err(|held| note_held(&path, &held))
             }
             Err(error) => Err(cannot_lock(&path, error)),
         }
@@ -51,17 +51,43 @@ impl Drop for Lock {
     }
 }
 
-/// Takes over the lock of a run that was killed; none if it is not such a one.
-fn take_over(path: &Path) -> Option<Lock> {
-    let mut file = OpenOptions::new().read(true).write(true).open(path).ok()?;
-    let mut mark = Vec::new();
-    (&mut file).take(MARK.len() as u64 + 1).read_to_end(&mut mark).ok()?;
-    if mark != MARK {
-        return None;
+/// Whose a lock is that cannot be had.
+#[derive(Debug, PartialEq, Eq)]
+enum Held {
+    /// Not ours, or gone by now.
+    ByOther,
+    /// Of a run that goes on.
+    ByRun(String),
+    /// Of a run of which nobody can tell whether it goes on: the file system has no locks.
+    Unknown(String),
+}
+
+fn mark(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{MARK}, process {}", std::process::id())
+}
+
+/// Takes over the lock of a run that was killed.
+fn take_over(path: &Path) -> Result<Lock, Held> {
+    let by_other = |_| Held::ByOther;
+    let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(by_other)?;
+    let mut text = String::new();
+    (&mut file).take(100).read_to_string(&mut text).map_err(by_other)?;
+    let process = text.trim_end().strip_prefix(MARK).ok_or(Held::ByOther)?;
+    let whose = format!("stackloom{process}");
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(Held::ByRun(whose)),
+        Err(TryLockError::Error(_)) => return Err(Held::Unknown(whose)),
     }
-    file.try_lock().ok()?;
     // Its owner may have ended in good order between the first look and now: then this is no lock any more.
-    is_same_file(&file, path).then(|| Lock { path: path.to_path_buf(), file })
+    if !is_same_file(&file, path) {
+        return Err(Held::ByOther);
+    }
+    // Without its mark it is still a lock, of nobody that can be told.
+    mark(&mut file).ok();
+    Ok(Lock { path: path.to_path_buf(), file })
 }
 
 #[cfg(unix)]
@@ -77,13 +103,49 @@ fn is_same_file(_file: &File, path: &Path) -> bool {
     path.exists()
 }
 
-fn held(path: &Path) -> Fault {
-    Fault::new(format!("the index is locked: `{}` exists", path.display()))
-        .hint("wait until the other git command is done, and run this again")
-        .hint("if no git command runs in this repository, one was killed: delete that file")
+fn note_held(path: &Path, held: &Held) -> Fault {
+    let shown = path.display();
+    match held {
+        Held::ByOther => Fault::new(format!("the index is locked: `{shown}` exists"))
+            .hint("wait until the other git command is done, and run this again")
+            .hint("if no git command runs in this repository, one was killed: delete that file"),
+        Held::ByRun(whose) => Fault::new(format!("the index is locked: another run is at it ({whose})"))
+            .hint("wait until it is done, and run this again; a run that is killed is no obstacle to the next"),
+        Held::Unknown(whose) => {
+            Fault::new(format!("the index is locked: `{shown}` was left, or is held, by {whose}"))
+                .hint("its file system cannot tell whether that process still runs, on this machine or another one")
+                .hint("wait until it is done; if there is no such process any more, delete that file and run this again")
+        }
+    }
 }
 
 fn cannot_lock(path: &Path, error: std::io::Error) -> Fault {
     Fault::because(format!("cannot lock the index with `{}`", path.display()), error)
         .hint("the disk may be full or read-only, or the repository belong to someone else")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_taken_over_and_what_is_held_says_by_whom() {
+        let folder = tempfile::tempdir().unwrap();
+        let (index, file) = (folder.path().join("index"), folder.path().join("index.lock"));
+        let own = format!("stackloom, process {}", std::process::id());
+        // As this version leaves it, and as the one before did.
+        for left in ["locked by stackloom, process 1\n", "locked by stackloom\n"] {
+            fs::write(&file, left).unwrap();
+            let lock = Lock::take(&index).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), format!("locked by {own}\n"));
+            assert_eq!(take_over(&file).unwrap_err(), Held::ByRun(own.clone()));
+            let told = Lock::take(&index).unwrap_err();
+            assert!(told.to_string().contains(&own), "{told}");
+            drop(lock);
+            assert!(!file.exists());
+        }
+        fs::write(&file, "").unwrap();
+        assert_eq!(take_over(&file).unwrap_err(), Held::ByOther);
+        assert!(file.exists());
+    }
 }

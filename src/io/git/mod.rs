@@ -3,6 +3,7 @@
 //!
 //! Hooks are not run: what they would check is the business of whoever commits sources.
 
+mod added;
 mod commit;
 mod fetch;
 mod index;
@@ -16,6 +17,7 @@ mod sign;
 mod tag;
 mod tracked;
 mod trees;
+mod uncommitted;
 mod usage;
 
 use std::{
@@ -30,9 +32,11 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use release::{NewRelease, ReleaseRun, Released, Tagging};
+pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
+pub use tag::Tagging;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
+pub use uncommitted::Uncommitted;
 pub use usage::Unused;
 
 /// A repository with a work tree that the fleet lies in.

@@ -9,7 +9,7 @@ use std::{
     path::Path,
 };
 
-use git2::{ErrorCode, ObjectType, Oid, StatusOptions};
+use git2::{ErrorCode, ObjectType, Oid};
 
 use super::{
     Repository, Tip,
@@ -17,13 +17,13 @@ use super::{
     index::{LockedIndex, Meant},
     journal::Journal,
     objects::Objects,
-    tag::{self, Tagged},
+    tag,
     trees::{Entry, FILE, Listing, RELEASES, with_file},
 };
 use crate::{
     io::disk::{Step, Workspace, place_file, place_release, read_file, remove_release},
     note::Fault,
-    tree::TreePath,
+    tree::{GITATTRIBUTES, TreePath},
     world::LOCK,
 };
 
@@ -91,11 +91,12 @@ impl ReleaseRun {
     /// Has the commit hold another `stackloom.lock` as well. One that is not as HEAD has it is a fault: what someone
     /// wrote there and did not commit would be committed with it, or lost.
     pub fn with_lock(mut self, text: String) -> Result<Self, Fault> {
-        if let Some(path) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
-            return Err(Fault::new(format!(
-                "`{path}` is not as HEAD has it, and the release is to be written into it"
-            ))
-            .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`"));
+        if let Some(one) = self.repository.uncommitted(&[LOCK.to_owned()])?.first() {
+            let fault =
+                format!("`{}` is not as HEAD has it, and the release is to be written into it", one.path);
+            let fault = Fault::new(fault)
+                .hint("commit it first, or take it back: `git checkout HEAD -- stackloom.lock`");
+            return Err(one.how_to_see().into_iter().fold(fault, Fault::hint));
         }
         self.lock = Some(text);
         Ok(self)
@@ -121,14 +122,15 @@ impl ReleaseRun {
             .hint("commit its removal first"));
         }
         let mut objects = Objects::new(&self.repository);
-        let mut tree = self.tree(&head, added, removed, &mut objects)?;
+        let attributes = !added.is_empty() && self.lacks_attributes(&head)?;
+        let mut tree = self.tree(&head, added, removed, attributes, &mut objects)?;
         if let Some(text) = self.lock.take() {
             let id = hash(&text)?;
             objects.add(ObjectType::Blob, id, LOCK, text.into_bytes())?;
             tree = with_file(&self.repository, tree, LOCK, id, &mut objects)?;
             objects.flush()?;
         }
-        let lock = self.lock_of(Some(tree))? != self.lock_of(head.root)?;
+        let lock = self.blob_of(Some(tree), LOCK)? != self.blob_of(head.root, LOCK)?;
         let id = commit(&self.repository, &self.tip, &objects, tree, message)?;
         let mut tags = Vec::new();
         for release in added {
@@ -138,7 +140,8 @@ impl ReleaseRun {
         }
         self.tell(Step::Objects)?;
         let names = added.iter().map(|one| one.name.clone()).collect();
-        let journal = Journal { commit: Some(id), added: names, removed: removed.to_vec(), tags, lock };
+        let removed = removed.to_vec();
+        let journal = Journal { commit: Some(id), added: names, removed, tags, lock, attributes };
         journal.write(&self.repository)?;
         self.tell(Step::Staged)?;
         let subject = message.lines().next().unwrap_or_default();
@@ -155,15 +158,37 @@ impl ReleaseRun {
         })
     }
 
+    /// Whether the commit has to bring the tree's attributes: without them, git may change the line ends of a release
+    /// on its way into a work tree, and then it is not what it was when it was cut.
+    fn lacks_attributes(&self, head: &Listing) -> Result<bool, Fault> {
+        let path = attributes();
+        if head.entries.contains_key(&path) {
+            return Ok(false);
+        }
+        match read_file(&self.workspace.root().join(path.as_str()))? {
+            Some(bytes) if bytes != GITATTRIBUTES.as_bytes() => {
+                Err(Fault::new(format!("`{path}` is not as stackloom writes it, and HEAD has none"))
+                    .hint("a release needs its own, which keeps git from changing line ends: move this one out of `generated/`"))
+            }
+            _ => Ok(true),
+        }
+    }
+
     /// The tree of the new commit: that of HEAD with folders of releases added and removed.
     fn tree(
         &self,
         head: &Listing,
         added: &[NewRelease],
         removed: &[String],
+        with_attributes: bool,
         objects: &mut Objects,
     ) -> Result<Oid, Fault> {
         let mut entries = head.entries.clone();
+        if with_attributes {
+            let id = hash(GITATTRIBUTES)?;
+            objects.add(ObjectType::Blob, id, ".gitattributes", GITATTRIBUTES.into())?;
+            entries.insert(attributes(), Entry { id, mode: FILE });
+        }
         for name in removed {
             entries.remove(&folder(name));
         }
@@ -205,44 +230,52 @@ impl ReleaseRun {
             remove_release(&root, name)?;
             self.tell(Step::File)?;
         }
-        let lock = if journal.lock { self.place_lock(journal.commit, &root)? } else { None };
+        let lock = if journal.lock { self.place(LOCK, journal.commit, &root)? } else { None };
+        let mut touched: Vec<TreePath> =
+            journal.added.iter().chain(&journal.removed).map(|name| folder(name)).collect();
+        if journal.attributes
+            && let Some(id) = self.place(attributes().as_str(), journal.commit, &root)?
+        {
+            files.insert(attributes(), id);
+            touched.push(attributes());
+        }
         self.tell(Step::WorkTree)?;
         let fresh: BTreeSet<TreePath> = files.keys().cloned().collect();
-        let touched: Vec<TreePath> =
-            journal.added.iter().chain(&journal.removed).map(|name| folder(name)).collect();
         let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
         let beside = lock.map(|id| (LOCK, id));
         self.index.update(&Meant { files: &files, fresh: &fresh, leave: &leave, beside }, &root)?;
         self.tell(Step::Index)
     }
 
-    /// Has the lock of the work tree as a commit has it, if it is as the commit before has it. One that is another by
-    /// now is someone's work. Its blob, if the work tree has it.
-    fn place_lock(&self, commit: Option<Oid>, root: &Path) -> Result<Option<Oid>, Fault> {
-        let failed = |error| Fault::because(format!("cannot read `{LOCK}` of the commit"), error);
+    /// Has a file of the work tree as a commit has it, if it is as the commit before has it. One that is another by now
+    /// is someone's work. Its blob, if the work tree has it.
+    fn place(&self, path: &str, commit: Option<Oid>, root: &Path) -> Result<Option<Oid>, Fault> {
+        let failed = |error| Fault::because(format!("cannot read `{path}` of the commit"), error);
         let Some(id) = commit else { return Ok(None) };
         let commit = self.repository.inner.find_commit(id).map_err(failed)?;
         let before = commit.parent(0).ok().map(|parent| parent.tree_id());
-        let (Some(meant), before) = (self.lock_of(Some(commit.tree_id()))?, self.lock_of(before)?) else {
+        let (Some(meant), before) =
+            (self.blob_of(Some(commit.tree_id()), path)?, self.blob_of(before, path)?)
+        else {
             return Ok(None);
         };
-        let path = root.join(LOCK);
-        let found = read_file(&path)?.map(|bytes| hash_bytes(&bytes)).transpose()?;
+        let file = root.join(path);
+        let found = read_file(&file)?.map(|bytes| hash_bytes(&bytes)).transpose()?;
         if found == before {
             let blob = self.repository.inner.find_blob(meant).map_err(failed)?;
-            place_file(&path, blob.content())?;
+            place_file(&file, blob.content())?;
         } else if found != Some(meant) {
             return Ok(None);
         }
         Ok(Some(meant))
     }
 
-    /// The blob that a tree of the repository has as the fleet's lock.
-    fn lock_of(&self, tree: Option<Oid>) -> Result<Option<Oid>, Fault> {
-        let failed = |error| Fault::because(format!("cannot look for `{LOCK}` in a commit"), error);
+    /// The blob that a tree of the repository has for a file of the fleet.
+    fn blob_of(&self, tree: Option<Oid>, path: &str) -> Result<Option<Oid>, Fault> {
+        let failed = |error| Fault::because(format!("cannot look for `{path}` in a commit"), error);
         let Some(tree) = tree else { return Ok(None) };
         let tree = self.repository.inner.find_tree(tree).map_err(failed)?;
-        match tree.get_path(format!("{}{LOCK}", self.repository.prefix).as_ref()) {
+        match tree.get_path(format!("{}{path}", self.repository.prefix).as_ref()) {
             Ok(entry) => Ok((entry.kind() == Some(ObjectType::Blob)).then(|| entry.id())),
             Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
             Err(error) => Err(failed(error)),
@@ -283,9 +316,12 @@ impl ReleaseRun {
             for name in journal.added.iter().chain(&journal.removed) {
                 same &= self.repository.folder_of(head, name)? == self.repository.folder_of(commit, name)?;
             }
-            if journal.lock {
-                let tree = |id| self.repository.inner.find_commit(id).ok().map(|commit| commit.tree_id());
-                same &= self.lock_of(tree(head))? == self.lock_of(tree(commit))?;
+            let tree = |id| self.repository.inner.find_commit(id).ok().map(|commit| commit.tree_id());
+            for (_, path) in [(journal.lock, LOCK), (journal.attributes, attributes().as_str())]
+                .into_iter()
+                .filter(|(written, _)| *written)
+            {
+                same &= self.blob_of(tree(head), path)? == self.blob_of(tree(commit), path)?;
             }
             if has && same {
                 for (name, _) in &journal.tags {
@@ -303,29 +339,15 @@ impl ReleaseRun {
     }
 }
 
-/// What git knows of releases.
-/// What became of the tags of the releases that HEAD has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tagging {
-    /// The tags that were made.
-    pub made: Vec<String>,
-    /// Releases whose tag names another content.
-    pub elsewhere: Vec<String>,
-    /// Releases without a tag that the work tree does not have, or not whole.
-    pub absent: Vec<String>,
-}
-
-/// Whether a file would be read as a source, by its name.
-fn is_source_name(path: &str) -> bool {
-    let hidden = path.split('/').any(|part| part.starts_with('.'));
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str());
-    path == LOCK || !hidden && matches!(extension, Some("yaml" | "yml"))
-}
-
 impl Repository {
     /// The commit that HEAD names.
     pub fn head(&self) -> Result<Option<String>, Fault> {
         Ok(self.tip()?.commit().map(|id| id.to_string()))
+    }
+
+    /// Whether HEAD names a commit, and no branch.
+    pub fn is_detached(&self) -> Result<bool, Fault> {
+        Ok(matches!(self.tip()?, Tip::Detached(_)))
     }
 
     /// Names that a new release cannot have: those of tags, and of folders of HEAD.
@@ -374,72 +396,6 @@ impl Repository {
             Err(error) => Err(failed(error)),
         }
     }
-
-    /// Files below folders of the fleet that are not as HEAD has them.
-    pub fn uncommitted(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
-        let mut options = StatusOptions::new();
-        options.include_untracked(true).recurse_untracked_dirs(true).disable_pathspec_match(true);
-        // What git ignores is read like the rest, and would be released though no commit has it.
-        options.include_ignored(true).recurse_ignored_dirs(true);
-        for folder in folders {
-            options.pathspec(format!("{}{folder}", self.prefix));
-        }
-        let statuses = self
-            .inner
-            .statuses(Some(&mut options))
-            .map_err(|error| Fault::because("cannot tell what is not committed", error))?;
-        let path = |bytes: &[u8]| {
-            let path = String::from_utf8_lossy(bytes).into_owned();
-            path.strip_prefix(&self.prefix).map(str::to_owned).unwrap_or(path)
-        };
-        let paths = statuses.iter().map(|entry| (entry.status().is_ignored(), path(entry.path_bytes())));
-        Ok(paths.filter(|(ignored, path)| !ignored || is_source_name(path)).map(|(_, path)| path).collect())
-    }
-
-    /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
-    /// is.
-    pub fn tag_releases(&self, messages: &BTreeMap<String, String>) -> Result<Tagging, Fault> {
-        self.identity()?;
-        if self.inner.is_shallow() {
-            return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
-                .hint("`git fetch --unshallow --tags`, and run this again"));
-        }
-        let mut tagging = Tagging::default();
-        for (name, tree) in self.committed_releases()? {
-            match tag::tagged(self, &name)? {
-                Tagged::Tree(found) if found == tree => {}
-                Tagged::Tree(_) | Tagged::Elsewhere => tagging.elsewhere.push(name),
-                Tagged::Missing => {
-                    let Some(message) = messages.get(&name) else {
-                        tagging.absent.push(name);
-                        continue;
-                    };
-                    let commit = self.oldest_with(&name, tree)?;
-                    let id = tag::object(self, &name, commit, message)?;
-                    tag::create(self, &name, id)?;
-                    tagging.made.push(name);
-                }
-            }
-        }
-        Ok(tagging)
-    }
-
-    /// The oldest commit on the branch's own line that has a folder as this tree.
-    fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
-        let missing = || Fault::new("there is no commit yet");
-        let mut found = self.tip()?.commit().ok_or_else(missing)?;
-        loop {
-            let commit = self
-                .inner
-                .find_commit(found)
-                .map_err(|error| Fault::because("cannot read a commit", error))?;
-            let Ok(parent) = commit.parent_id(0) else { return Ok(found) };
-            if self.folder_of(parent, name)? != Some(tree) {
-                return Ok(found);
-            }
-            found = parent;
-        }
-    }
 }
 
 fn hash(text: &str) -> Result<Oid, Fault> {
@@ -452,6 +408,11 @@ fn hash_bytes(bytes: &[u8]) -> Result<Oid, Fault> {
 
 fn folder(name: &str) -> TreePath {
     TreePath::root().join("releases").join(name)
+}
+
+/// What keeps git from changing the bytes of releases.
+fn attributes() -> TreePath {
+    TreePath::root().join(".gitattributes")
 }
 
 fn file(name: &str, path: &str) -> TreePath {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     note::Fault,
-    world::{Drift, Record, Recorded, numbered_releases},
+    world::{Drift, Record, Recorded, numbered_releases, unix_ends},
     yaml::Sources,
 };
 
@@ -46,25 +46,43 @@ impl Repository {
         Ok(recorded.is_some_and(|recorded| recorded.by == Record::Tag && !is_same(recorded)))
     }
 
-    /// Holds the files of each numbered release against its tag, else against HEAD; a release that neither has is left
-    /// out.
+    /// Holds the files of each numbered release against its tag, else against the commit that added it, as far as the
+    /// clone goes back, else against HEAD; a release that none of them has is left out.
     pub(in crate::io) fn recorded(&self, sources: &Sources) -> Result<BTreeMap<String, Recorded>, Fault> {
         let head = self.committed_releases()?;
-        let mut found = BTreeMap::new();
+        let tip = self.tip()?.commit();
+        let mut locks = BTreeMap::new();
+        let (mut found, mut untagged) = (BTreeMap::new(), BTreeMap::new());
         for name in numbered_releases(sources) {
-            let (by, tree) = match tag::tagged(self, &name)? {
-                Tagged::Tree(tree) => (Record::Tag, Some(tree)),
-                Tagged::Elsewhere => (Record::Tag, None),
-                Tagged::Missing => match head.get(&name) {
-                    Some(tree) => (Record::Head, Some(*tree)),
-                    None => continue,
-                },
+            let tree = match tag::tagged(self, &name)? {
+                Tagged::Tree(tree) => Some(tree),
+                Tagged::Elsewhere => None,
+                Tagged::Missing => {
+                    untagged.extend(head.get(&name).map(|tree| (name, *tree)));
+                    continue;
+                }
             };
-            let drift = match tree {
-                Some(tree) => Some(self.drift(&name, tree, sources)?),
-                None => None,
+            let drift = tree.map(|tree| self.drift(&name, tree, sources)).transpose()?;
+            let commit = self.inner.revparse_single(&format!("refs/tags/{name}^{{commit}}"));
+            let lock = commit.ok().and_then(|commit| self.lock_at(commit.id(), &mut locks));
+            let lock = lock.map(|text| (name.clone(), text));
+            found.insert(name, Recorded { by: Record::Tag, drift, since: None, lock });
+        }
+        let added = self.added(untagged.clone());
+        for (name, tree) in untagged {
+            let added = added.get(&name);
+            let short = added.map(|added| added.commit.to_string()[..12].to_owned());
+            let (by, tree) = match added {
+                Some(added) if added.tree != tree => {
+                    (Record::Commit(short.clone().unwrap_or_default()), added.tree)
+                }
+                _ => (Record::Head, tree),
             };
-            found.insert(name, Recorded { by, drift });
+            let drift = Some(self.drift(&name, tree, sources)?);
+            let at = added.map(|added| added.commit).or(tip);
+            let lock = at.and_then(|at| self.lock_at(at, &mut locks));
+            let lock = lock.map(|text| (short.clone().unwrap_or_else(|| "HEAD".to_owned()), text));
+            found.insert(name, Recorded { by, drift, since: short, lock });
         }
         Ok(found)
     }
@@ -84,11 +102,25 @@ impl Repository {
             let id = Oid::hash_object(ObjectType::Blob, source.text.as_bytes()).map_err(failed)?;
             match recorded.remove(&path) {
                 Some(known) if known == id => {}
-                Some(_) => drop(drift.insert(path, Drift::Changed)),
-                None => drop(drift.insert(path, Drift::Added)),
+                Some(known) if with_unix_ends(&source.text)? == Some(known) => {
+                    drift.insert(path, Drift::LineEnds);
+                }
+                Some(_) => {
+                    drift.insert(path, Drift::Changed);
+                }
+                None => {
+                    drift.insert(path, Drift::Added);
+                }
             }
         }
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
     }
+}
+
+/// The blob of a text as it would be without carriage returns; none if it has none.
+fn with_unix_ends(text: &str) -> Result<Option<Oid>, Fault> {
+    let Some(text) = unix_ends(text) else { return Ok(None) };
+    let id = Oid::hash_object(ObjectType::Blob, text.as_bytes());
+    id.map(Some).map_err(|error| Fault::because("cannot hash a file", error))
 }

@@ -1,6 +1,6 @@
 //! Annotated tags of releases.
 
-use std::{fs, io::ErrorKind, path::PathBuf};
+use std::{collections::BTreeMap, fs, io::ErrorKind, path::PathBuf};
 
 use git2::{ErrorCode, ObjectType, Oid};
 
@@ -122,4 +122,81 @@ pub(super) fn names(repository: &Repository) -> Result<Vec<String>, Fault> {
         );
     }
     Ok(names)
+}
+
+/// What became of the tags of the releases that HEAD has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tagging {
+    /// The tags that were made, or would be.
+    pub made: Vec<String>,
+    /// Releases whose tag names another content.
+    pub elsewhere: Vec<String>,
+    /// Releases without a tag that the work tree does not have, or not whole.
+    pub absent: Vec<String>,
+}
+
+impl Repository {
+    /// The `metadata.yaml` of every release that a tag of its name has, by name.
+    pub fn tagged_metadata(&self) -> Result<BTreeMap<String, String>, Fault> {
+        let mut found = BTreeMap::new();
+        for name in names(self)? {
+            let Tagged::Tree(tree) = tagged(self, &name)? else { continue };
+            let text = || {
+                let entry = self.inner.find_tree(tree).ok()?.get_name("metadata.yaml")?.id();
+                Some(String::from_utf8_lossy(self.inner.find_blob(entry).ok()?.content()).into_owned())
+            };
+            // In a partial clone it may be missing; then the tag's name is all that is known.
+            found.extend(text().map(|text| (name, text)));
+        }
+        Ok(found)
+    }
+
+    /// Makes the tags that releases of HEAD lack, each on the oldest commit of the branch that has the release as it
+    /// is; a dry run makes none.
+    pub fn tag_releases(&self, messages: &BTreeMap<String, String>, dry_run: bool) -> Result<Tagging, Fault> {
+        if !dry_run {
+            self.identity()?;
+        }
+        if self.inner.is_shallow() {
+            return Err(Fault::new("this clone is shallow: tags and commits that others have are not here")
+                .hint("`git fetch --unshallow --tags`, and run this again"));
+        }
+        let mut tagging = Tagging::default();
+        for (name, tree) in self.committed_releases()? {
+            match tagged(self, &name)? {
+                Tagged::Tree(found) if found == tree => {}
+                Tagged::Tree(_) | Tagged::Elsewhere => tagging.elsewhere.push(name),
+                Tagged::Missing => {
+                    let Some(message) = messages.get(&name) else {
+                        tagging.absent.push(name);
+                        continue;
+                    };
+                    if !dry_run {
+                        let commit = self.oldest_with(&name, tree)?;
+                        let id = object(self, &name, commit, message)?;
+                        create(self, &name, id)?;
+                    }
+                    tagging.made.push(name);
+                }
+            }
+        }
+        Ok(tagging)
+    }
+
+    /// The oldest commit on the branch's own line that has a folder as this tree.
+    fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
+        let missing = || Fault::new("there is no commit yet");
+        let mut found = self.tip()?.commit().ok_or_else(missing)?;
+        loop {
+            let commit = self
+                .inner
+                .find_commit(found)
+                .map_err(|error| Fault::because("cannot read a commit", error))?;
+            let Ok(parent) = commit.parent_id(0) else { return Ok(found) };
+            if self.folder_of(parent, name)? != Some(tree) {
+                return Ok(found);
+            }
+            found = parent;
+        }
+    }
 }

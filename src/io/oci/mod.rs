@@ -221,7 +221,7 @@ impl Registry {
         } else if matches!(error, Error::DigestError(_)) {
             return Fault::because(
                 format!("{what} of `{repository}`: it gave other bytes than those of this digest"),
-                error,
+                Why(error),
             )
             .hint("the registry, or something on the way to it, changed them: nothing was taken");
         } else {
@@ -239,7 +239,7 @@ impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Error::RegistryError { envelope, .. } = &self.0 {
             let told: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
-            return write!(f, "the registry says: {}", told.join("; "));
+            return write!(f, "the registry says: {}", plain(&told.join("; ")));
         }
         let mut text = self.0.to_string();
         let mut source = std::error::Error::source(&self.0);
@@ -250,11 +250,24 @@ impl std::fmt::Display for Why {
             }
             source = cause.source();
         }
-        f.write_str(text.trim())
+        f.write_str(&plain(&text))
     }
 }
 
 impl std::error::Error for Why {}
+
+/// How much is told of what a registry, or something on the way to it, answers.
+const TOLD: usize = 400;
+
+/// A text from elsewhere as one line, without what a terminal would take for commands.
+fn plain(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= TOLD {
+        return line;
+    }
+    line.chars().take(TOLD).chain(['…']).collect()
+}
 
 fn last_is_before(last: Option<&str>, tag: &str) -> bool {
     last.is_none_or(|last| last != tag)
@@ -305,5 +318,21 @@ impl AsyncWrite for Limited {
 
     fn poll_shutdown(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_answers_is_one_short_line() {
+        let message = format!("<html>\n\u{1b}[2J\u{7}secret\tpage{}", "x".repeat(100_000));
+        let error =
+            Error::ServerError { code: 500, url: "https://registry.example.org/v2/".to_owned(), message };
+        let told = Why(error).to_string();
+        assert!(told.starts_with("Server error: url https://registry.example.org/v2/, code: 500"), "{told}");
+        assert!(told.contains("<html> [2J secret page") && told.ends_with('…'), "{told}");
+        assert!(told.chars().count() == TOLD + 1 && !told.contains(char::is_control), "{told}");
     }
 }

@@ -26,6 +26,7 @@ fn released(files: &mut Files) -> Vec<Cut> {
         channel: Channel::Stable,
         version: None,
         taken: BTreeSet::new(),
+        tagged: std::collections::BTreeMap::new(),
         commit: None,
     };
     let mut notes = Notes::new();

@@ -58,6 +58,7 @@ fn numbered() -> Files {
         channel: Channel::Stable,
         version: None,
         taken: BTreeSet::new(),
+        tagged: std::collections::BTreeMap::new(),
         commit: None,
     };
     let considered = stackloom::generate::cut(&files, &request, &mut Notes::new()).unwrap();

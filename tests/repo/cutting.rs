@@ -1,0 +1,110 @@
+//! What is cut: of which versions, compared with what, and what is not.
+
+use crate::release::{ONE_MINOR, STACK, commit, edit, ends, fleet, versions};
+
+fn custom(version: &str) -> [&str; 8] {
+    ["release", "test/tiny", "--kubernetes", "1.35", "--channel", "custom", "--version", version]
+}
+
+#[test]
+fn a_component_version_never_stands_for_two_contents() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &ONE_MINOR, 0);
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v2"), ["v2", "v2", "v1"]);
+    // Taken back: the release goes, its tag stays, and another change follows.
+    sandbox.git(&["revert", "--no-edit", "HEAD"]);
+    sandbox.git(&["revert", "--no-edit", "HEAD~2"]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 4");
+    commit(&sandbox, "another edit");
+    ends(&sandbox, &ONE_MINOR, 0);
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v3"), ["v3", "v3", "v1"]);
+}
+
+#[test]
+fn what_git_was_told_to_look_away_from_is_not_released_uncommitted() {
+    for flag in ["assume-unchanged", "skip-worktree"] {
+        let sandbox = fleet();
+        let path = format!("{STACK}/addons/net/values.yaml");
+        sandbox.git(&["update-index", &format!("--{flag}"), &path]);
+        ends(&sandbox, &["release", "--kubernetes", "1.36"], 0);
+        edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+        let told = ends(&sandbox, &ONE_MINOR, 1);
+        assert!(told.contains("not-committed") && told.contains(&format!("--> {path}")), "{told}");
+        let look = format!("git update-index --no-{flag} {path}");
+        assert!(told.contains(&format!("`{look}`")), "{told}");
+        sandbox.git(&look.split(' ').skip(1).collect::<Vec<_>>());
+        commit(&sandbox, "an edit");
+        ends(&sandbox, &ONE_MINOR, 0);
+    }
+}
+
+#[test]
+fn a_custom_release_follows_what_its_name_says() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(told.contains("nothing changed since test-tiny-1-35-v1\n"), "{told}");
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    let told = ends(&sandbox, &custom("v1-hotfix.1"), 0);
+    assert!(told.contains("after test-tiny-1-35-v1: addons change"), "{told}");
+    assert_eq!(versions(&sandbox, "test-tiny-1-35-v1-hotfix.1"), ["v1-hotfix.1", "v1-hotfix.1", "v1"]);
+    assert!(
+        ends(&sandbox, &custom("v1-hotfix.1"), 0)
+            .contains("nothing changed since test-tiny-1-35-v1-hotfix.1")
+    );
+    assert!(
+        ends(&sandbox, &custom("v1-hotfix.2"), 0)
+            .contains("nothing changed since test-tiny-1-35-v1-hotfix.1")
+    );
+
+    // Another word, of a higher number, that has nothing to do with it.
+    edit(&sandbox, "cluster-class/class.yaml", "default: 20", "default: 30");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &custom("v2-canary.1"), 0);
+    assert!(ends(&sandbox, &custom("v1-hotfix.1"), 1).contains("release-exists"));
+    sandbox.git(&["revert", "--no-edit", "HEAD~1"]);
+    let told = ends(&sandbox, &custom("v1-hotfix.2"), 0);
+    assert!(told.contains("nothing changed since test-tiny-1-35-v1-hotfix.1"), "{told}");
+
+    let told = ends(&sandbox, &["release", "prune", "--dry-run"], 0);
+    assert!(told.contains("no release to remove"), "each word has a newest one: {told}");
+}
+
+#[test]
+fn what_would_not_be_read_back_is_told_with_the_file_that_it_is_of() {
+    let sandbox = fleet();
+    let object = |kind: &str| {
+        format!(
+            "apiVersion: example.org/v1\nkind: {kind}\nmetadata:\n  name: ${{{{ release.name }}}}\nspec: {{}}\n"
+        )
+    };
+    sandbox.write(
+        &format!("{STACK}/cluster-class/more.yaml"),
+        format!("{}---\n{}", object("Extra"), object("EXTRA")),
+    );
+    commit(&sandbox, "two objects, one file");
+    let told = ends(&sandbox, &ONE_MINOR, 1);
+    assert!(told.contains("release-unreadable") && told.contains(&format!("--> {STACK}\n")), "{told}");
+    assert!(told.contains("`test-tiny-1-35-v1` (its `release.yaml`)") && told.contains("capitals"), "{told}");
+}
+
+#[test]
+fn an_addon_that_changes_is_told_once_and_a_push_from_no_branch_names_one() {
+    let sandbox = fleet();
+    ends(&sandbox, &ONE_MINOR, 0);
+    edit(&sandbox, "addons/net/addon.yaml", ">=1.34 <1.37", ">=1.33 <1.37");
+    edit(&sandbox, "addons/net/addon.yaml", "stage: bootstrap", "stage: default");
+    commit(&sandbox, "an edit");
+    sandbox.git(&["checkout", "-q", "--detach"]);
+    let told = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(told.contains("addons change: net") && !told.contains("in place"), "{told}");
+    let recorded = sandbox.read("generated/releases/test-tiny-1-35-v2/release.yaml").unwrap();
+    assert!(recorded.contains("addonsChanged:") && !recorded.contains("inPlace:"), "{recorded}");
+    let push = "git push --atomic origin HEAD:refs/heads/<branch> test-tiny-1-35-v2";
+    assert!(told.contains(push), "{told}");
+}
