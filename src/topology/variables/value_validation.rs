@@ -30,6 +30,9 @@ impl Outcome {
 
     fn merge(&mut self, other: Self) {
         self.checks += other.checks;
+        if other.errors.is_empty() {
+            return;
+        }
         for error in other.errors {
             self.add(error);
         }
