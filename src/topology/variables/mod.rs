@@ -64,6 +64,9 @@ pub fn name(variable: &Value) -> &str {
 
 /// The definition of a name.
 pub fn find<'a>(definitions: &'a [Definition], name: &str) -> Option<&'a Definition> {
-    let at = definitions.binary_search_by(|one| one.name.as_str().cmp(name)).ok()?;
-    definitions.get(at)
+    definitions.get(position(definitions, name)?)
+}
+
+fn position(definitions: &[Definition], name: &str) -> Option<usize> {
+    definitions.binary_search_by(|one| one.name.as_str().cmp(name)).ok()
 }
