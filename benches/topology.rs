@@ -13,6 +13,7 @@ mod case;
 use std::{hint::black_box, path::Path};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use mimalloc::MiMalloc;
 use serde_json::{Value, json};
 use stackloom::topology::{
     class::{Blueprint, Catalog},
@@ -23,6 +24,10 @@ use stackloom::topology::{
         create::{self, Created},
     },
 };
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn case() -> (Vec<Value>, Value) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/topology/cases");
