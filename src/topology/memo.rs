@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// Bytes that one memo of small results may take; what comes after that is computed each time.
+/// Bytes that one memo of small results may take; when there is no more room, it begins anew.
 pub const SMALL: usize = 256 << 10;
 /// Bytes that one memo of large results may take.
 pub const LARGE: usize = 1 << 20;
@@ -100,9 +100,8 @@ fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let mut last = [0; 8];
     last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
-    let mix = |hash: u64, word: &[u8; 8]| {
-        (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR)
-    };
+    let mix =
+        |hash: u64, word: &[u8; 8]| (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
     words.iter().chain([&last]).fold(bytes.len() as u64, mix)
 }
 
@@ -121,14 +120,12 @@ pub struct Memo<T> {
 struct Kept<T> {
     results: BTreeMap<Key, T>,
     bytes: usize,
-    /// Something was too large for what is left of the room.
-    full: bool,
 }
 
 impl<T: Clone> Memo<T> {
     /// Room for so many bytes.
     pub fn new(room: usize) -> Self {
-        let kept = RwLock::new(Kept { results: BTreeMap::new(), bytes: 0, full: false });
+        let kept = RwLock::new(Kept { results: BTreeMap::new(), bytes: 0 });
         Self { room, kept, hits: AtomicUsize::default(), idle: AtomicBool::default() }
     }
 
@@ -140,9 +137,7 @@ impl<T: Clone> Memo<T> {
             return Ok(known);
         }
         let (made, size) = compute()?;
-        if self.has_room() {
-            self.keep(key, made.clone(), size);
-        }
+        self.keep(key, made.clone(), size);
         Ok(made)
     }
 
@@ -160,25 +155,20 @@ impl<T: Clone> Memo<T> {
         self.idle.load(Ordering::Relaxed)
     }
 
-    /// Whether there may be room for more.
-    pub fn has_room(&self) -> bool {
-        !self.kept.read().unwrap_or_else(PoisonError::into_inner).full
-    }
-
     /// Keeps a result of a size.
     pub fn keep(&self, mut key: Key, made: T, size: usize) {
-        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         let size = size + key.bytes.len() + size_of::<(Key, T)>();
-        if kept.full || size > self.room / 4 {
+        if self.is_idle() || size > self.room / 4 {
             return;
         }
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + size > self.room {
-            kept.full = true;
-            if self.hits.load(Ordering::Relaxed) < kept.results.len() / WORTH {
+            let results = std::mem::take(&mut kept.results);
+            kept.bytes = 0;
+            if self.hits.swap(0, Ordering::Relaxed) < results.len() / WORTH {
                 self.idle.store(true, Ordering::Relaxed);
-                kept.results = BTreeMap::new();
+                return;
             }
-            return;
         }
         key.bytes.shrink_to_fit();
         if kept.results.insert(key, made).is_none() {
@@ -246,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_asked_for_again_is_kept_no_longer_when_there_is_no_room() {
+    fn without_room_it_begins_anew_and_keeps_nothing_where_nothing_is_asked_for_again() {
         for (again, idle) in [(false, true), (true, false)] {
             let memo = Memo::new(SMALL);
             let ask = |number: usize| {
@@ -259,8 +249,9 @@ mod tests {
                     ask(number);
                 }
             }
-            assert_eq!((memo.has_room(), memo.is_idle()), (false, idle));
-            assert_eq!(memo.known(&key_of("1").unwrap()).is_none(), idle);
+            assert_eq!(memo.is_idle(), idle);
+            let known = |number: usize| memo.known(&key_of(&number.to_string()).unwrap());
+            assert_eq!((known(1), known(199)), (None, (!idle).then_some(199)));
         }
     }
 }

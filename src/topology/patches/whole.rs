@@ -73,11 +73,9 @@ impl Patched {
         self.specs.known(key).map(|spec| Value::clone(&spec))
     }
 
-    /// Keeps a spec, as long as there is room.
+    /// Keeps a spec.
     pub(super) fn keep(&self, key: Key, spec: &Value) {
-        if self.specs.has_room() {
-            self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
-        }
+        self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
     }
 }
 

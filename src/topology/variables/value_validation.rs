@@ -90,7 +90,11 @@ impl Place<'_> {
             all.merge(self.check_type(value, schema, path));
             all.checks += 1;
         }
-        all.merge(self.check_composition(value, schema, path));
+        if schema.is_composed() {
+            all.merge(self.check_composition(value, schema, path));
+        } else {
+            all.checks += 1;
+        }
         all.checks += 1;
         match value {
             Value::String(text) => all.merge(self.check_text(text, schema, path)),
