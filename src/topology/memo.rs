@@ -165,7 +165,7 @@ impl<T: Clone> Memo<T> {
         if kept.bytes + size > self.room {
             let results = std::mem::take(&mut kept.results);
             kept.bytes = 0;
-            if self.hits.swap(0, Ordering::Relaxed) < results.len() / WORTH {
+            if self.hits.swap(0, Ordering::Relaxed) * WORTH < results.len() {
                 self.idle.store(true, Ordering::Relaxed);
                 return;
             }
