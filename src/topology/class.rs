@@ -18,21 +18,43 @@ use super::patches::whole::Patched;
 use super::value::{get, group, list, text, version};
 use super::variables::{Definition, definitions};
 
-/// The `ClusterClass`es and templates that exist, by group, kind and name.
+/// What there is, by group, kind, name and namespace; files in git often leave the namespace to who applies them.
+type Key = (String, String, String, String);
+
+/// The `ClusterClass`es and templates that exist.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
-    objects: BTreeMap<(String, String, String), Value>,
+    objects: BTreeMap<Key, Value>,
     /// Feature gates of the management cluster in which they are.
     pub gates: Gates,
     /// What was read of classes; copies of a catalog share it until one of them changes.
     read: Arc<Mutex<Read>>,
 }
 
-/// What was read of classes, by name: to read one takes far longer than to use it.
+/// What was read of classes, by name and namespace: to read one takes far longer than to use it.
 #[derive(Debug, Default)]
 struct Read {
-    definitions: BTreeMap<String, Arc<Vec<Definition>>>,
-    blueprints: BTreeMap<String, Arc<Blueprint>>,
+    definitions: BTreeMap<Key, Arc<Vec<Definition>>>,
+    blueprints: BTreeMap<Key, Arc<Blueprint>>,
+}
+
+/// The namespace and name of the class that a Cluster asks for.
+///
+/// Source: `GetClassKey` of `api/core/v1beta2/cluster_types.go`.
+pub fn class_key(cluster: &Value) -> (&str, &str) {
+    let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
+    let places = [text(reference, &["namespace"]), text(cluster, &["metadata", "namespace"])];
+    let namespace = places.into_iter().find(|one| !one.is_empty()).unwrap_or("default");
+    (namespace, text(reference, &["name"]))
+}
+
+fn key(object: &Value) -> Key {
+    (
+        group(text(object, &["apiVersion"])).to_owned(),
+        text(object, &["kind"]).to_owned(),
+        text(object, &["metadata", "name"]).to_owned(),
+        text(object, &["metadata", "namespace"]).to_owned(),
+    )
 }
 
 impl Catalog {
@@ -52,27 +74,28 @@ impl Catalog {
     /// Adds or replaces objects.
     pub fn apply(&mut self, objects: impl IntoIterator<Item = Value>) {
         for object in objects {
-            let key = (
-                group(text(&object, &["apiVersion"])).to_owned(),
-                text(&object, &["kind"]).to_owned(),
-                text(&object, &["metadata", "name"]).to_owned(),
-            );
-            if self.objects.get(&key) != Some(&object) {
-                self.read = Arc::default();
-                self.objects.insert(key, object);
+            let there = self.same_object(&object);
+            if there == Some(&object) {
+                continue;
             }
+            if let Some(old) = there.map(key) {
+                self.objects.remove(&old);
+            }
+            self.read = Arc::default();
+            self.objects.insert(key(&object), object);
         }
     }
 
     /// Takes an object out, as `Kind/name`.
     pub fn remove(&mut self, kind: &str, name: &str) {
         self.read = Arc::default();
-        self.objects.retain(|(_, k, n), _| !(k == kind && n == name));
+        self.objects.retain(|(_, k, n, _), _| !(k == kind && n == name));
     }
 
-    /// The `ClusterClass` of a name.
-    pub fn class(&self, name: &str) -> Option<&Value> {
-        self.find("cluster.x-k8s.io", "ClusterClass", name)
+    /// The `ClusterClass` that a Cluster asks for.
+    pub fn class_of(&self, cluster: &Value) -> Option<&Value> {
+        let (namespace, name) = class_key(cluster);
+        self.find("cluster.x-k8s.io", "ClusterClass", namespace, name)
     }
 
     /// All `ClusterClass`es.
@@ -80,31 +103,54 @@ impl Catalog {
         self.objects.values().filter(|object| text(object, &["kind"]) == "ClusterClass")
     }
 
-    /// The object of a group, kind and name.
-    pub fn find(&self, group: &str, kind: &str, name: &str) -> Option<&Value> {
-        self.objects.get(&(group.to_owned(), kind.to_owned(), name.to_owned()))
+    /// The object of a group, kind, namespace and name: there, else where its file leaves the namespace open, else the only
+    /// one of that name.
+    fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
+        let named: Vec<_> = self.named(group, kind, name).collect();
+        let lies_in =
+            |wanted: &str| named.iter().find(|one| text(one, &["metadata", "namespace"]) == wanted).copied();
+        let only = || if let [one] = named.as_slice() { Some(*one) } else { None };
+        lies_in(namespace).or_else(|| lies_in("")).or_else(only)
     }
 
-    /// The variables of a class, read once.
-    pub fn definitions(&self, class: &str) -> Option<Arc<Vec<Definition>>> {
-        let object = self.class(class)?;
-        let known = self.reads(|read| read.definitions.get(class).cloned());
-        Some(known.unwrap_or_else(|| {
-            let made = Arc::new(definitions(object));
-            self.reads(|read| read.definitions.insert(class.to_owned(), Arc::clone(&made)));
-            made
-        }))
+    /// What an object replaces when it is applied.
+    pub fn same_object(&self, object: &Value) -> Option<&Value> {
+        let (group, kind, name, namespace) = key(object);
+        let mut named = self.named(&group, &kind, &name);
+        named.find(|one| {
+            let own = text(one, &["metadata", "namespace"]);
+            own == namespace || own.is_empty() || namespace.is_empty()
+        })
     }
 
-    /// A class with everything that it refers to, read once; none where there is no such class.
-    pub fn blueprint(&self, class: &str) -> Option<Result<Arc<Blueprint>, Fault>> {
-        let object = self.class(class)?;
-        if let Some(known) = self.reads(|read| read.blueprints.get(class).cloned()) {
+    fn named(&self, group: &str, kind: &str, name: &str) -> impl Iterator<Item = &Value> {
+        let from = (group.to_owned(), kind.to_owned(), name.to_owned(), String::new());
+        let (group, kind, name) = (from.0.clone(), from.1.clone(), from.2.clone());
+        let all = self.objects.range(from..);
+        all.take_while(move |(key, _)| key.0 == group && key.1 == kind && key.2 == name).map(|(_, one)| one)
+    }
+
+    /// The variables of a class that is there, read once.
+    pub fn definitions(&self, class: &Value) -> Arc<Vec<Definition>> {
+        let key = key(class);
+        if let Some(known) = self.reads(|read| read.definitions.get(&key).cloned()) {
+            return known;
+        }
+        let made = Arc::new(definitions(class));
+        self.reads(|read| read.definitions.insert(key, Arc::clone(&made)));
+        made
+    }
+
+    /// A class with everything that it refers to, read once; none where there is no class as a Cluster asks for.
+    pub fn blueprint(&self, cluster: &Value) -> Option<Result<Arc<Blueprint>, Fault>> {
+        let class = self.class_of(cluster)?;
+        let key = key(class);
+        if let Some(known) = self.reads(|read| read.blueprints.get(&key).cloned()) {
             return Some(Ok(known));
         }
-        Some(Blueprint::read(object, self).map(|made| {
+        Some(Blueprint::read(class, self).map(|made| {
             let made = Arc::new(made);
-            self.reads(|read| read.blueprints.insert(class.to_owned(), Arc::clone(&made)));
+            self.reads(|read| read.blueprints.insert(key, Arc::clone(&made)));
             made
         }))
     }
@@ -113,11 +159,11 @@ impl Catalog {
         look(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The template that a reference means, at the version that the reference asks for.
-    fn template(&self, reference: &Value) -> Option<Template> {
+    /// The template that a reference of a class in a namespace means, at the version that the reference asks for.
+    fn template(&self, namespace: &str, reference: &Value) -> Option<Template> {
         let api_version = text(reference, &["apiVersion"]);
         let kind = text(reference, &["kind"]);
-        let found = self.find(group(api_version), kind, text(reference, &["name"]))?;
+        let found = self.find(group(api_version), kind, namespace, text(reference, &["name"]))?;
         let group_kind = match group(api_version) {
             "" => kind.to_owned(),
             group => format!("{kind}.{group}"),
@@ -224,9 +270,10 @@ impl Blueprint {
     /// Reads a class and everything that it refers to.
     pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
         let unknown = RefCell::new(Vec::new());
+        let namespace = text(class, &["metadata", "namespace"]);
         let template = |owner: &Value, path: &[&str]| {
             let reference = get(owner, path).unwrap_or(&Value::Null);
-            let template = catalog.template(reference).ok_or_else(|| missing(reference))?;
+            let template = catalog.template(namespace, reference).ok_or_else(|| missing(reference))?;
             unknown.borrow_mut().extend(template.opaque.clone());
             Ok(template)
         };
@@ -248,10 +295,9 @@ impl Blueprint {
             }
             Ok::<_, Fault>(classes)
         };
-        let name = text(class, &["metadata", "name"]);
-        let known =
-            catalog.class(name).filter(|known| *known == class).and_then(|_| catalog.definitions(name));
-        let variables = known.unwrap_or_else(|| Arc::new(definitions(class)));
+        let known = catalog.same_object(class).filter(|known| *known == class);
+        let variables =
+            known.map_or_else(|| Arc::new(definitions(class)), |class| catalog.definitions(class));
         let control_plane = template(spec, &["controlPlane", "templateRef"])?;
         let infrastructure = template(spec, &["infrastructure", "templateRef"])?;
         let (deployments, pools) = (workers("machineDeployments")?, workers("machinePools")?);

@@ -31,6 +31,10 @@ pub enum Named<'a> {
     MachineDeployment(&'a str),
     /// A machine pool of this topology name.
     MachinePool(&'a str),
+    /// A machine of the control plane of this name.
+    KubeadmControlPlane(&'a str),
+    /// A machine of the machine set of this name.
+    MachineSet(&'a str),
 }
 
 /// A name with a random end after a fixed prefix.
@@ -42,14 +46,31 @@ pub fn simple(prefix: &str, draw: Draw) -> String {
 pub fn from_template(template: &str, cluster: &str, named: Named<'_>, draw: Draw) -> Result<String, String> {
     let name = render(template, cluster, named)?;
     if name.len() > MAX_NAME {
-        return Ok(format!("{}{}", cut(&name).replace('\u{1}', ""), draw.symbol()));
+        return Ok(format!("{}{}", with_symbols(cut(&name), draw), draw.symbol()));
     }
-    Ok(name.replace(RANDOM, &draw.symbol()))
+    Ok(with_symbols(&name, draw))
 }
 
 /// A name as the class webhook renders it to see whether it is a valid one.
 pub fn sample(template: &str, cluster: &str, named: Named<'_>) -> Result<String, String> {
-    render(template, cluster, named).map(|name| name.replace('\u{1}', "x"))
+    let name = render(template, cluster, named)?;
+    let name = if name.len() > MAX_NAME { format!("{}{RANDOM}", cut(&name)) } else { name };
+    Ok(name.replace('\u{1}', "x"))
+}
+
+/// A symbol in the place of random characters, also where some of them are cut off.
+fn with_symbols(name: &str, draw: Draw) -> String {
+    let mut all = String::with_capacity(name.len());
+    let mut cut = false;
+    for one in name.replace(RANDOM, &draw.symbol()).chars() {
+        match one {
+            '\u{1}' if cut => {}
+            '\u{1}' => all.push_str(&draw.symbol()),
+            _ => all.push(one),
+        }
+        cut = one == '\u{1}';
+    }
+    all
 }
 
 fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, String> {
@@ -59,6 +80,8 @@ fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, Str
             "{{ .cluster.name }}-{{ .machineDeployment.topologyName }}-{{ .random }}"
         }
         Named::MachinePool(_) => "{{ .cluster.name }}-{{ .machinePool.topologyName }}-{{ .random }}",
+        Named::KubeadmControlPlane(_) => "{{ .kubeadmControlPlane.name }}-{{ .random }}",
+        Named::MachineSet(_) => "{{ .machineSet.name }}-{{ .random }}",
     };
     if template.is_empty() || template == default {
         return Ok(match named {
@@ -66,6 +89,7 @@ fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, Str
             Named::MachineDeployment(name) | Named::MachinePool(name) => {
                 format!("{cluster}-{name}-{RANDOM}")
             }
+            Named::KubeadmControlPlane(name) | Named::MachineSet(name) => format!("{name}-{RANDOM}"),
         });
     }
     let mut data = json!({ "cluster": { "name": cluster }, "random": RANDOM });
@@ -75,6 +99,8 @@ fn render(template: &str, cluster: &str, named: Named<'_>) -> Result<String, Str
             data["machineDeployment"] = json!({ "topologyName": name });
         }
         Named::MachinePool(name) => data["machinePool"] = json!({ "topologyName": name }),
+        Named::KubeadmControlPlane(name) => data["kubeadmControlPlane"] = json!({ "name": name }),
+        Named::MachineSet(name) => data["machineSet"] = json!({ "name": name }),
     }
     render_strict(template, &data)
 }
@@ -95,4 +121,29 @@ fn cut(name: &str) -> &str {
         end -= 1;
     }
     name.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(template: &str) -> String {
+        from_template(template, "one", Named::Cluster, Draw(1)).unwrap()
+    }
+
+    #[test]
+    fn random_characters_stay_where_a_name_is_cut() {
+        let long = "a".repeat(60);
+        assert_eq!(named("{{ .random }}-x-{{ .random }}"), "#1-x-#1");
+        let start: String = long.chars().take(52).collect();
+        assert_eq!(named(&format!("{{{{ .random }}}}-{long}")), format!("#1-{start}#1"));
+        let start: String = long.chars().take(56).collect();
+        assert_eq!(named(&format!("{start}{{{{ .random }}}}{long}")), format!("{start}#1#1"));
+    }
+
+    #[test]
+    fn a_sample_is_as_long_as_a_name() {
+        let long = format!("{}{{{{ .random }}}}", "a.".repeat(100));
+        assert_eq!(sample(&long, "cluster", Named::KubeadmControlPlane("one")).unwrap().len(), MAX_NAME);
+    }
 }

@@ -117,6 +117,45 @@ pub fn merge_patch(before: &Value, after: &Value) -> Value {
     Value::Object(patch)
 }
 
+/// The paths of all leaves of a merge patch.
+pub fn leaves(patch: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    for (key, value) in patch.as_object().into_iter().flatten() {
+        path.push(key.clone());
+        if value.is_object() {
+            leaves(value, path, found);
+        } else {
+            found.push(path.clone());
+        }
+        path.pop();
+    }
+}
+
+/// Whether a path is one that a pattern allows; a star at the end allows everything below.
+pub fn path_matches(allowed: &str, path: &[String]) -> bool {
+    let allowed: Vec<&str> = allowed.split('.').collect();
+    for (at, key) in path.iter().enumerate() {
+        match allowed.get(at) {
+            None => break,
+            Some(&"*") => return true,
+            Some(expected) if expected != key => return false,
+            Some(_) => {}
+        }
+    }
+    path.len() == allowed.len()
+}
+
+/// Numbers as the API server keeps them: those that are no `int64` are `float64`s.
+pub fn keep_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if !number.is_i64() && !number.is_f64() => {
+            *value = Value::from(number.as_f64());
+        }
+        Value::Array(items) => items.iter_mut().for_each(keep_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(keep_numbers),
+        _ => {}
+    }
+}
+
 /// Equality as JSON means it: the order of keys and the spelling of a number do not count.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {

@@ -1,14 +1,17 @@
 //! Classes and Clusters, computed by Cluster API's own code: `tests/conformance/cmd/topology` writes them, one JSON
 //! document per line. `STACKLOOM_TOPOLOGY_CONFORMANCE` names the file of random ones, `STACKLOOM_TOPOLOGY_CLASSES` that of
-//! files. Without them nothing is compared, and that is said.
+//! files; `cmd/webhooks` beside it writes pairs of objects, which `STACKLOOM_TOPOLOGY_WEBHOOKS` names. Without them
+//! nothing is compared, and that is said.
 
 use std::io::BufRead;
 
 use serde_json::{Value, json};
 use stackloom::topology::admission::gates::Gates;
+use stackloom::topology::admission::{webhooks, workers};
 use stackloom::topology::class::Catalog;
 use stackloom::topology::fault::Fault;
 use stackloom::topology::import::Objects;
+use stackloom::topology::predict::running::with_defaults;
 use stackloom::topology::predict::{Settings, create};
 
 use super::walk;
@@ -67,6 +70,52 @@ fn classes_of_files_come_out_as_cluster_api_computes_them() {
     }
     assert!(all > 0, "{path} holds no case");
     assert!(wrong.is_empty(), "{} of {all} cases differ:\n{}", wrong.len(), wrong.join(""));
+}
+
+#[test]
+fn random_objects_are_refused_as_cluster_apis_webhooks_refuse_them() {
+    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_WEBHOOKS") else {
+        println!("skipped: STACKLOOM_TOPOLOGY_WEBHOOKS names no file of `go run ./cmd/webhooks`");
+        return;
+    };
+    let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let (mut all, mut refused, mut wrong) = (0, 0, Vec::new());
+    for line in std::io::BufReader::new(file).lines() {
+        let pair: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        let told = pair["errors"].as_array().unwrap();
+        all += 1;
+        refused += usize::from(!told.is_empty());
+        let word = |error: &Value, key: &str| error[key].as_str().unwrap_or_default().to_owned();
+        let mut expected: Vec<String> =
+            told.iter().map(|error| ["by", "field", "type"].map(|key| word(error, key)).join(" ")).collect();
+        let mut actual = refusals(&pair);
+        expected.sort();
+        actual.sort();
+        if expected != actual {
+            let name = format!("seed {} pair {}", pair["seed"], pair["number"]);
+            let (old, new) = (&pair["old"], &pair["new"]);
+            wrong.push(format!(
+                "{name}: expected {expected:#?}, actual {actual:#?}\n  old {old}\n  new {new}\n"
+            ));
+        }
+    }
+    println!("{} of {all} pairs equal, {refused} refused", all - wrong.len());
+    assert!(refused > 0 && refused < all, "of {all} pairs {refused} are refused");
+    let shown: String = wrong.iter().take(20).cloned().collect();
+    assert!(wrong.is_empty(), "{} of {all} pairs differ; the first:\n{shown}", wrong.len());
+}
+
+/// What the webhooks say here of an object that is written, each as who refuses, the field and the kind of error.
+fn refusals(pair: &Value) -> Vec<String> {
+    let gates = Gates::parse(pair["gates"].as_str().unwrap()).unwrap();
+    if let ("MachineDeployment" | "MachinePool", Some(_)) =
+        (pair["new"]["kind"].as_str().unwrap(), workers::defaulting(&pair["new"]))
+    {
+        return vec!["webhook-default  ".to_owned()];
+    }
+    let old = pair.get("old").map(|old| with_defaults(old, None));
+    let errors = webhooks::validate(&with_defaults(&pair["new"], None), old.as_ref(), gates);
+    errors.iter().map(|one| format!("webhook-validate {} {}", one.field, one.kind.as_str())).collect()
 }
 
 /// What the program makes of the text of a file, from its YAML on.

@@ -167,6 +167,7 @@ impl Answer {
         lines.extend(
             self.forecast.opaque.iter().map(|one| format!("  not known: {}: {}", one.role, one.reason)),
         );
+        lines.extend(self.forecast.notes.iter().map(|note| format!("  note: {note}")));
         lines
     }
 

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::gates::Gates;
 use crate::topology::fault::FieldError;
+use crate::topology::names::{Named, sample};
+use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, list, map, present, text};
 
 static NAME_PART: LazyLock<Regex> = LazyLock::new(|| {
@@ -168,6 +170,39 @@ fn reserved_taint(key: &str) -> Option<&'static str> {
         }
         _ => None,
     }
+}
+
+/// Errors of the version of machines; upstream tells both where it is neither.
+pub fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if !version.starts_with('v') {
+        errors.push(FieldError::invalid(path, "must start with v"));
+    }
+    if Version::parse(version.strip_prefix('v').unwrap_or(version)).is_none() {
+        errors.push(FieldError::invalid(path, "must be a valid semantic version"));
+    }
+    errors
+}
+
+/// Errors of a template for the names of machines, which is tried with sample names.
+///
+/// Source: `validateNaming` of `kubeadmcontrolplane.go`, `validateMDMachineNaming` of `machinedeployment.go`.
+pub fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if template.is_empty() {
+        return errors;
+    }
+    if !template.contains("{{ .random }}") {
+        errors.push(FieldError::invalid(path, "invalid template, {{ .random }} is missing"));
+    }
+    match sample(template, "cluster", named) {
+        Ok(name) if is_subdomain(&name) => {}
+        Ok(_) => {
+            errors.push(FieldError::invalid(path, "the names would be no valid names of Kubernetes objects"));
+        }
+        Err(error) => errors.push(FieldError::invalid(path, format!("invalid template: {error}"))),
+    }
+    errors
 }
 
 /// Whether a value is a number or a percentage.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::cluster::validate_autoscaler;
 use super::compatibility;
+use crate::topology::class::class_key;
 use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::FieldError;
 use crate::topology::value::{get, list, text};
@@ -11,10 +12,14 @@ use crate::topology::value::{get, list, text};
 /// Checks an update of a class against the Clusters that use it.
 pub fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldError> {
     let mut errors = compatibility::classes(old, class);
-    let name = text(old, &["metadata", "name"]);
+    let [namespace, name] = ["namespace", "name"].map(|field| text(old, &["metadata", field]));
+    let uses = |cluster: &Value| {
+        let (wanted, class) = class_key(cluster);
+        class == name && (namespace.is_empty() || wanted == namespace)
+    };
     let topologies: Vec<(&str, &Value)> = clusters
         .iter()
-        .filter(|cluster| text(cluster, &["spec", "topology", "classRef", "name"]) == name)
+        .filter(|cluster| uses(cluster))
         .filter_map(|cluster| {
             let topology = get(cluster, &["spec", "topology"])?;
             Some((text(cluster, &["metadata", "name"]), topology))

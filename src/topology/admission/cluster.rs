@@ -12,6 +12,7 @@ use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, present, set, text};
 use crate::topology::variables::Definition;
 use crate::topology::variables::defaulting::{NOT_DEFINED, Scope, default_in_place};
+use crate::topology::variables::formats::is_strict_cidr;
 use crate::topology::variables::rules::Judgement;
 use crate::topology::variables::validation::validate_variables;
 
@@ -27,7 +28,12 @@ struct Place {
 
 /// The defaulting webhook: writes the version as upstream spells it, and defaults and
 /// validates the variables where the class is known.
-pub fn default(cluster: &mut Value, old: Option<&Value>, definitions: Option<&[Definition]>) -> Judgement {
+pub fn default(
+    cluster: &mut Value,
+    old: Option<&Value>,
+    definitions: Option<&[Definition]>,
+    open: bool,
+) -> Judgement {
     let version = text(cluster, &["spec", "topology", "version"]).to_owned();
     if !version.starts_with('v') {
         set(cluster, &["spec", "topology", "version"], json!(format!("v{version}")));
@@ -38,28 +44,26 @@ pub fn default(cluster: &mut Value, old: Option<&Value>, definitions: Option<&[D
         return Judgement { errors, opaque: Vec::new() };
     }
     match definitions {
-        Some(definitions) => variables(cluster, old, definitions),
+        Some(definitions) => variables(cluster, old, definitions, open),
         None => Judgement::default(),
     }
 }
 
-/// What remains of a judgement where runtime extensions define variables, too: nothing here knows them.
-pub fn discovered(judged: Judgement, class: Option<&Value>, gates: Gates) -> Judgement {
+/// Whether runtime extensions define variables of a class, too: nothing here knows them.
+pub fn discovers(class: Option<&Value>, gates: Gates) -> bool {
     let patches = class.map_or(&[][..], |class| list(class, &["spec", "patches"]));
     let discovers = |patch: &Value| !text(patch, &["external", "discoverVariablesExtension"]).is_empty();
-    if !gates.runtime_sdk || !patches.iter().any(discovers) {
-        return judged;
-    }
-    let errors = judged.errors.into_iter().filter(|error| !error.detail.ends_with(NOT_DEFINED)).collect();
-    let mut opaque = judged.opaque;
-    opaque.push(
-        "a runtime extension defines variables of the class, with defaults and rules of its own".to_owned(),
-    );
-    Judgement { errors, opaque }
+    gates.runtime_sdk && patches.iter().any(discovers)
 }
 
-/// Defaults all variables, then validates them.
-pub fn variables(cluster: &mut Value, old: Option<&Value>, definitions: &[Definition]) -> Judgement {
+/// Defaults all variables, then validates them. Where runtime extensions define some (`open`), what is not among the
+/// definitions may be one of theirs: it stays as it is.
+pub fn variables(
+    cluster: &mut Value,
+    old: Option<&Value>,
+    definitions: &[Definition],
+    open: bool,
+) -> Judgement {
     let places = places(cluster);
     let mut all = Judgement::default();
     for place in &places {
@@ -70,7 +74,7 @@ pub fn variables(cluster: &mut Value, old: Option<&Value>, definitions: &[Defini
         }
         let there = there.and_then(Value::as_array_mut);
         let values = there.unwrap_or(&mut none);
-        all.errors.extend(default_in_place(values, definitions, place.scope, &place.path));
+        all.errors.extend(default_in_place(values, definitions, place.scope, &place.path, open));
         if !none.is_empty() {
             set(cluster, &["spec", "topology", "variables"], Value::Array(none));
         }
@@ -81,6 +85,11 @@ pub fn variables(cluster: &mut Value, old: Option<&Value>, definitions: &[Defini
         let judged = validate_variables(given, before, definitions, place.scope, &place.path);
         all.errors.extend(judged.errors);
         all.opaque.extend(judged.opaque);
+    }
+    if open {
+        all.errors.retain(|error| !error.detail.ends_with(NOT_DEFINED));
+        let reason = "a runtime extension defines variables of the class, with defaults and rules of its own";
+        all.opaque.push(reason.to_owned());
     }
     all
 }
@@ -152,8 +161,7 @@ pub fn validate(
     for kind in ["pods", "services"] {
         let blocks = list(cluster, &["spec", "clusterNetwork", kind, "cidrBlocks"]);
         for (at, block) in blocks.iter().enumerate() {
-            let fits =
-                block.as_str().is_some_and(|text| crate::topology::variables::formats::matches("cidr", text));
+            let fits = block.as_str().is_some_and(is_strict_cidr);
             if !fits {
                 let field = format!("spec.clusterNetwork.{kind}.cidrBlocks[{at}]");
                 errors.push(FieldError::invalid(field, "invalid CIDR address"));

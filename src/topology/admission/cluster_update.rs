@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::compatibility;
-use crate::topology::class::Catalog;
+use crate::topology::class::{Catalog, class_key};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{ErrorType, FieldError};
@@ -22,9 +22,8 @@ const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-ve
 
 /// Checks an update of a Cluster against what runs.
 pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) -> Vec<FieldError> {
-    let class_name = |cluster| text(cluster, &["spec", "topology", "classRef", "name"]);
-    let Some(class) = catalog.class(class_name(new)) else {
-        let detail = format!("ClusterClass {} not found", class_name(new));
+    let Some(class) = catalog.class_of(new) else {
+        let detail = format!("ClusterClass {} not found", class_key(new).1);
         return vec![FieldError::new(ErrorType::Internal, CLASS, detail)];
     };
     if get(old, &["spec", "topology"]).is_none() {
@@ -37,11 +36,12 @@ pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) 
     if !unchecked {
         errors.extend(validate_version(new, old, running, class));
     }
-    if class_name(old) != class_name(new) {
-        if let Some(before) = catalog.class(class_name(old)) {
+    if class_key(old) != class_key(new) {
+        if let Some(before) = catalog.class_of(old) {
             errors.extend(compatibility::classes(before, class));
         } else {
-            let detail = format!("valid ClusterClass with name {:?} could not be retrieved", class_name(old));
+            let name = class_key(old).1;
+            let detail = format!("valid ClusterClass with name {name:?} could not be retrieved");
             errors.push(FieldError::forbidden(CLASS, detail));
         }
     }

@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use super::checks;
 use super::gates::Gates;
+use super::kubeadm_types::is_defined;
 use crate::topology::fault::FieldError;
-use crate::topology::value::{get, list, present, text};
+use crate::topology::names::Named;
+use crate::topology::value::{get, list, map, present, text};
 
 const SKIPPED: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 const CHECKS: [&str; 5] =
@@ -30,14 +32,29 @@ pub fn defaulting(written: &Value) -> Option<String> {
     Some(format!("the replicas cannot be calculated: the value of the annotation {wrong:?} is no number"))
 }
 
-/// What the validating webhook says of a machine deployment.
-pub fn deployment(object: &Value, gates: Gates) -> Vec<FieldError> {
-    let spec = get(object, &["spec"]).unwrap_or(&Value::Null);
-    let mut errors: Vec<FieldError> = skipped_checks(object).into_iter().collect();
+/// What the validating webhook says of a machine deployment; `running` is what it was.
+pub fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+    let none = Value::Null;
+    let spec = get(object, &["spec"]).unwrap_or(&none);
+    let mut errors = Vec::new();
+    if !checks::is_label_value(text(object, &["metadata", "name"])) {
+        errors.push(FieldError::invalid("metadata.name", "must be a valid label value"));
+    }
+    errors.extend(machine(spec, running));
+    let template = get(spec, &["template"]).unwrap_or(&none);
+    let labels = |owner, path: &[&str]| map(owner, path).cloned().unwrap_or_default();
+    let own = labels(template, &["metadata", "labels"]);
+    if labels(spec, &["selector", "matchLabels"]).iter().any(|(key, value)| own.get(key) != Some(value)) {
+        errors.push(FieldError::forbidden("spec.template.metadata.labels", "must match spec.selector"));
+    }
+    errors.extend(skipped_checks(object));
     errors.extend(checks::rollout(spec, "spec.rollout"));
     errors.extend(checks::max_in_flight(spec, "spec"));
-    let machine = get(spec, &["template", "spec"]).unwrap_or(&Value::Null);
+    let naming = text(spec, &["machineNaming", "template"]);
+    let named = Named::MachineSet("machineset");
+    errors.extend(checks::machine_naming(naming, named, "spec.machineNaming.template"));
     let path = "spec.template.spec.taints";
+    let machine = get(template, &["spec"]).unwrap_or(&none);
     errors.extend(checks::taints(machine, path, gates));
     if gates.taints {
         for (at, taint) in list(machine, &["taints"]).iter().enumerate() {
@@ -47,15 +64,15 @@ pub fn deployment(object: &Value, gates: Gates) -> Vec<FieldError> {
             }
         }
     }
-    let template = get(spec, &["template"]).unwrap_or(&Value::Null);
     errors.extend(checks::metadata(template, "spec.template.metadata"));
     errors
 }
 
-/// What the validating webhook says of a machine pool.
-pub fn pool(object: &Value, gates: Gates) -> Vec<FieldError> {
-    let template = get(object, &["spec", "template"]).unwrap_or(&Value::Null);
-    let mut errors = Vec::new();
+/// What the validating webhook says of a machine pool; `running` is what it was.
+pub fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+    let spec = get(object, &["spec"]).unwrap_or(&Value::Null);
+    let template = get(spec, &["template"]).unwrap_or(&Value::Null);
+    let mut errors = machine(spec, running);
     if !list(template, &["spec", "taints"]).is_empty() {
         errors.push(FieldError::forbidden("spec.taints", "machine pools do not have taints yet"));
         if !gates.taints {
@@ -63,6 +80,30 @@ pub fn pool(object: &Value, gates: Gates) -> Vec<FieldError> {
         }
     }
     errors.extend(checks::metadata(template, "spec.template.metadata"));
+    errors
+}
+
+/// What both are checked for: whose machines they are, how these begin, and their version.
+fn machine(spec: &Value, running: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let machine = get(spec, &["template", "spec"]).unwrap_or(&Value::Null);
+    let bootstrap = get(machine, &["bootstrap"]).unwrap_or(&Value::Null);
+    if !is_defined(bootstrap, &["configRef"]) && present(bootstrap, &["dataSecretName"]).is_none() {
+        let detail = "expected either dataSecretName or configRef to be populated";
+        errors.push(FieldError::required("spec.template.spec.bootstrap", detail));
+    }
+    let cluster = text(spec, &["clusterName"]);
+    if running.is_some_and(|running| text(running, &["spec", "clusterName"]) != cluster) {
+        errors.push(FieldError::forbidden("spec.clusterName", "field is immutable"));
+    }
+    if cluster != text(machine, &["clusterName"]) {
+        let detail = "spec.clusterName and spec.template.spec.clusterName must be set to the same value";
+        errors.push(FieldError::invalid("spec.clusterName", detail));
+    }
+    let version = text(machine, &["version"]);
+    if !version.is_empty() {
+        errors.extend(checks::machine_version(version, "spec.template.spec.version"));
+    }
     errors
 }
 

@@ -28,6 +28,11 @@ fn own_group(kind: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether an object is of a kind whose versions are converted here; only the API server converts those of other kinds.
+pub fn is_own(object: &Value) -> bool {
+    own_group(text(object, &["kind"])) == Some(group(text(object, &["apiVersion"])))
+}
+
 /// Whether an object is of Cluster API's own kinds and of the old version.
 pub fn is_old(object: &Value) -> bool {
     let api_version = text(object, &["apiVersion"]);

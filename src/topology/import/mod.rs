@@ -12,7 +12,7 @@ use super::convert;
 use super::fault::{By, Fault, FieldError, Stage};
 use super::gotemplate::yaml;
 use super::schemas::{apply_faults, schema_faults};
-use super::value::{get, group, list, present, remove, text, version};
+use super::value::{get, group, keep_numbers, list, present, remove, text, version};
 
 pub use applied::Applied;
 
@@ -260,6 +260,7 @@ fn references(class: &Value) -> Vec<&Value> {
 
 /// Without what the API server and controllers write for themselves.
 fn cleaned(mut object: Value) -> Value {
+    keep_numbers(&mut object);
     for path in [
         &["status"][..],
         &["metadata", "managedFields"],

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::Parsed;
-use crate::topology::value::{field_mut, get, present, text};
+use crate::topology::value::{field_mut, get, keep_numbers, present, text};
 
 /// One operation of a JSON patch.
 #[derive(Debug)]
@@ -73,7 +73,11 @@ impl Source {
         match (present(operation, &["value"]), from) {
             (None, None) => Self::Wrong("neither .value nor .valueFrom are set"),
             (Some(_), Some(_)) => Self::Wrong("both .value and .valueFrom are set"),
-            (Some(value), None) => Self::Literal(value.clone()),
+            (Some(value), None) => {
+                let mut value = value.clone();
+                keep_numbers(&mut value);
+                Self::Literal(value)
+            }
             (None, Some(_)) => match (variable.is_empty(), template.is_empty()) {
                 (true, true) => Self::Wrong(".valueFrom sets neither variable nor template"),
                 (false, false) => Self::Wrong(".valueFrom sets both variable and template"),

@@ -6,6 +6,7 @@ use super::json_patch::{Operation, Source, variable};
 use super::{Parsed, Patch};
 use crate::topology::builtins::Variables;
 use crate::topology::gotemplate::{self, ErrorKind};
+use crate::topology::value::keep_numbers;
 
 /// Why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +66,9 @@ fn remembered(
 
 /// Reads a rendered text as YAML.
 fn read(template: &Parsed, text: &str) -> Result<Value, Failure> {
-    gotemplate::yaml::parse(text).map_err(|error| failure(template, &error))
+    let mut value = gotemplate::yaml::parse(text).map_err(|error| failure(template, &error))?;
+    keep_numbers(&mut value);
+    Ok(value)
 }
 
 fn rendered(template: &Parsed, data: &Value) -> Result<String, Failure> {

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::apply::server_side_apply;
 use super::create::{apply_classes, blueprint};
-use super::kubeadm;
 use super::reconcile::{Pass, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
@@ -17,11 +16,11 @@ use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
-use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
+use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::upgrade::plan::Plan;
-use crate::topology::value::{get, merge_patch, remove, same, set, text};
+use crate::topology::value::{get, merge_patch, remove, set, text};
 
 /// More passes than any upgrade needs; upstream would go on for ever.
 const MAX_PASSES: usize = 200;
@@ -162,10 +161,7 @@ fn finish_rollouts(running: &mut Desired) {
 pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
     let rejected = |faults| Change { faults, ..Change::default() };
     let clusters = [before.running.cluster.clone()];
-    let mut faults = immutable_templates(after.classes, &before.catalog);
-    if faults.is_empty() {
-        faults = apply_classes(after.classes, &before.catalog, &clusters);
-    }
+    let faults = apply_classes(after.classes, &before.catalog, &clusters);
     if !faults.is_empty() {
         return rejected(faults);
     }
@@ -202,28 +198,6 @@ impl Change {
     }
 }
 
-/// `KubeadmControlPlaneTemplate`s do not change their spec.
-fn immutable_templates(objects: &[Value], catalog: &Catalog) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for object in objects {
-        let (kind, name) = (text(object, &["kind"]), text(object, &["metadata", "name"]));
-        if kind != "KubeadmControlPlaneTemplate" {
-            continue;
-        }
-        let group = crate::topology::value::group(text(object, &["apiVersion"]));
-        let path = ["spec", "template", "spec"];
-        let spec = |object| kubeadm::control_plane_template_spec(object);
-        let changed =
-            catalog.find(group, kind, name).is_some_and(|before| !same(&spec(before), &spec(object)));
-        if changed {
-            let error = FieldError::invalid(path.join("."), "the field is immutable");
-            let object = format!("{kind}/{name}");
-            faults.extend(Fault::of(Stage::Template, By::WebhookValidate, &object, vec![error]));
-        }
-    }
-    faults
-}
-
 /// Admission of a changed Cluster.
 fn admit(
     before: &Before,
@@ -241,11 +215,11 @@ fn admit(
         Writing::Replace => replaced(live, cluster),
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
-    let class = catalog.class(text(&new, &["spec", "topology", "classRef", "name"]));
-    let known = class.and_then(|class| catalog.definitions(text(class, &["metadata", "name"])));
+    let class = catalog.class_of(&new);
+    let known = class.map(|class| catalog.definitions(class));
     let known = known.as_deref().map(Vec::as_slice);
-    let judged = admission::cluster::default(&mut new, Some(live), known);
-    let judged = admission::cluster::discovered(judged, class, catalog.gates);
+    let open = admission::cluster::discovers(class, catalog.gates);
+    let judged = admission::cluster::default(&mut new, Some(live), known, open);
     if !judged.errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
     }
@@ -348,8 +322,8 @@ fn versions_moved(start: &Desired, end: &Desired) -> bool {
 fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Result<Generated, Fault> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
-    let judged = admission::cluster::variables(&mut cluster, None, definitions);
-    let judged = admission::cluster::discovered(judged, Some(&blueprint.class), settings.gates);
+    let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
+    let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
     if let Some(error) = judged.errors.first() {
         let detail = format!("{}: {}", error.field, error.detail);
         return Err(Fault::controller(Stage::Apply, detail));

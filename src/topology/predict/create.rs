@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::Settings;
 use crate::topology::admission;
 use crate::topology::admission::gates::Gates;
-use crate::topology::class::{Blueprint, Catalog};
+use crate::topology::class::{Blueprint, Catalog, class_key};
 use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
-use crate::topology::value::{get, set, text};
+use crate::topology::value::{set, text};
 
 /// A Cluster after admission.
 #[derive(Debug)]
@@ -44,19 +44,19 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     let mut faults = Vec::new();
     let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
     for object in objects.iter().filter(|object| !is_class(object)) {
-        faults.extend(written(object, Stage::Template, before.gates));
+        faults.extend(written(object, before.same_object(object), Stage::Template, before.gates));
     }
     let mut there = before.clone();
     there.apply(objects.iter().cloned());
     let mut missing = Vec::new();
     for class in objects.iter().filter(is_class) {
-        let own = written(class, Stage::Class, before.gates);
+        let own = written(class, None, Stage::Class, before.gates);
         if !own.is_empty() {
             faults.extend(own);
             continue;
         }
         let name = text(class, &["metadata", "name"]);
-        let errors = admission::class::validate(class, before.class(name), clusters, before.gates);
+        let errors = admission::class::validate(class, before.same_object(class), clusters, before.gates);
         if errors.is_empty()
             && let Err(fault) = Blueprint::read(class, &there)
         {
@@ -90,7 +90,7 @@ fn nests_too_deep(object: &Value) -> bool {
 }
 
 /// What the API server and the kubeadm webhooks refuse when an object is written.
-fn written(object: &Value, stage: Stage, gates: Gates) -> Vec<Fault> {
+fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Fault> {
     if nests_too_deep(object) {
         let detail =
             format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
@@ -105,7 +105,7 @@ fn written(object: &Value, stage: Stage, gates: Gates) -> Vec<Fault> {
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
-        let errors = admission::kubeadm_config::validate(object, gates);
+        let errors = admission::webhooks::validate(object, running, gates);
         faults = Fault::of(stage, By::WebhookValidate, &name, errors);
     }
     faults
@@ -120,12 +120,12 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
     let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
     let mut opaque = Vec::new();
     let mut faults = apply_faults(&cluster, Stage::Cluster);
-    let name = text(&cluster, &["spec", "topology", "classRef", "name"]).to_owned();
+    let class = catalog.class_of(&cluster);
     if faults.is_empty() {
-        let known = catalog.definitions(&name);
+        let known = class.map(|class| catalog.definitions(class));
         let known = known.as_deref().map(Vec::as_slice);
-        let judged = admission::cluster::default(&mut cluster, None, known);
-        let judged = admission::cluster::discovered(judged, catalog.class(&name), catalog.gates);
+        let open = admission::cluster::discovers(class, catalog.gates);
+        let judged = admission::cluster::default(&mut cluster, None, known, open);
         opaque.extend(judged.opaque);
         faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
@@ -133,7 +133,7 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
         faults = schema_faults(&cluster, Stage::Cluster);
     }
     if faults.is_empty() {
-        let errors = admission::cluster::validate(&cluster, None, catalog.class(&name), catalog.gates);
+        let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
         faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
     let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
@@ -174,10 +174,8 @@ pub fn desired(
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
 /// keeps it: use one catalog for all Clusters.
 pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
-    let name = text(cluster, &["spec", "topology", "classRef", "name"]);
-    catalog.blueprint(name).unwrap_or_else(|| {
-        let namespace = get(cluster, &["metadata", "namespace"]);
-        let namespace = namespace.and_then(Value::as_str).unwrap_or("default");
+    catalog.blueprint(cluster).unwrap_or_else(|| {
+        let (namespace, name) = class_key(cluster);
         let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
         Err(Fault::controller(Stage::Desired, detail))
     })

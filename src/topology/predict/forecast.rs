@@ -7,7 +7,7 @@ use super::change::{self, After, Before, Change, Writing};
 use super::create;
 use super::objects;
 use super::rollout::Instants;
-use super::verdict::{Meaning, Verdict, verdicts};
+use super::verdict::{Meaning, Verdict, is_paused, verdicts};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque, Stage};
@@ -38,11 +38,18 @@ pub struct Forecast {
     pub change: Option<Change>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
+    /// What else is to know of the whole.
+    pub notes: Vec<&'static str>,
 }
+
+const PAUSED: &str =
+    "the Cluster is paused: Cluster API makes and changes nothing of it until it is unpaused";
+const WAS_PAUSED: &str = "the Cluster was paused: what was changed meanwhile happens once it is unpaused, too, and is \
+                          not seen here";
 
 /// What is made of a Cluster that does not exist yet.
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
-    let mut forecast = Forecast::default();
+    let mut forecast = Forecast { notes: paused(None, &side.cluster), ..Forecast::default() };
     let partial = !side.class.missing.is_empty();
     let faults =
         create::apply_classes(&side.class.objects, &Catalog::default().with_gates(settings.gates), &[]);
@@ -98,8 +105,17 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         faults: change.faults.clone(),
         desired: change.desired.clone(),
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
+        notes: paused(Some(&before.cluster), &cluster),
         change: Some(change),
     })
+}
+
+fn paused(before: Option<&Value>, after: &Value) -> Vec<&'static str> {
+    match (before.is_some_and(is_paused), is_paused(after)) {
+        (_, true) => vec![PAUSED],
+        (true, false) => vec![WAS_PAUSED],
+        (false, false) => Vec::new(),
+    }
 }
 
 /// The verdicts on a cluster that comes or goes as a whole.

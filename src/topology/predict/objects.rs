@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::kubeadm;
 use super::running::with_defaults;
 use crate::topology::admission::gates::Gates;
-use crate::topology::admission::{kubeadm_config, workers};
+use crate::topology::admission::{webhooks, workers};
 use crate::topology::convert;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, ErrorType, Fault, FieldError, Stage};
@@ -45,13 +44,8 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
     }
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
-        let mut errors: Vec<FieldError> = match kind {
-            "KubeadmControlPlane" => kubeadm::validate(object, running),
-            "MachineDeployment" => workers::deployment(object, gates),
-            "MachinePool" => workers::pool(object, gates),
-            _ => Vec::new(),
-        };
-        errors.extend(kubeadm_config::validate(object, gates));
+        let running = running.map(with_real_names);
+        let errors = webhooks::validate(&with_real_names(object), running.as_ref(), gates);
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
         if let ("MachineDeployment" | "MachinePool", Some(why)) = (kind, workers::defaulting(written)) {
             let error = FieldError::new(ErrorType::Controller, "", why);
@@ -68,12 +62,8 @@ fn with_real_names(object: &Value) -> Value {
         Value::Object(fields) => fields
             .iter()
             .map(|(key, value)| {
-                let symbolic = value
-                    .as_str()
-                    .filter(|_| key == "name")
-                    .and_then(|name| name.strip_suffix("#1").or(name.strip_suffix("#2")));
-                let value = match symbolic {
-                    Some(base) => Value::String(format!("{base}xxxxx")),
+                let value = match value.as_str().filter(|_| key == "name") {
+                    Some(name) => Value::String(name.replace("#1", "xxxxx").replace("#2", "xxxxx")),
                     None => with_real_names(value),
                 };
                 (key.clone(), value)

@@ -8,8 +8,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::kubeadm::path_matches;
-use crate::topology::value::{group, list, text};
+use crate::topology::value::{group, list, path_matches, text};
 
 const FILES: [&str; 7] = [
     include_str!("../data/mutable/AWSCluster.json"),

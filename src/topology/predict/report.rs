@@ -86,6 +86,7 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
         let steps = super::verdict::steps(change);
         lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));
     }
+    lines.extend(forecast.notes.iter().map(|note| format!("note: {note}")));
     lines
 }
 
@@ -111,6 +112,7 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
     out.insert("verdicts".to_owned(), forecast.verdicts.iter().map(verdict).collect());
     let opaque = forecast.opaque.iter().map(|one| json!({ "object": one.role, "reason": one.reason }));
     out.insert("opaque".to_owned(), opaque.collect());
+    out.insert("notes".to_owned(), json!(forecast.notes));
     if let Some(change) = &forecast.change {
         out.insert("steps".to_owned(), change.steps.iter().map(step).collect());
         out.insert("changes".to_owned(), changes(change));

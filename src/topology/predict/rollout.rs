@@ -143,9 +143,9 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     let mut outdated = Outdated { init: false, joined: false };
     if is_kubeadm {
         outdated = kubeadm::outdated(old, new);
-        if outdated.joined && rollout.replicas == Some(1) {
-            outdated.joined = false;
-        }
+        // A single machine never joined; and where one stays of several, those that joined go first.
+        let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
+        outdated.joined &= !one(old) && !one(new);
         if outdated.init || outdated.joined {
             rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
         }

@@ -18,6 +18,7 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
             replicas(&mut object, running);
             let timeout = ["spec", "template", "spec", "deletion", "nodeDeletionTimeoutSeconds"];
             default(&mut object, &timeout, json!(10));
+            machine_version(&mut object);
         }
         _ => {}
     }
@@ -37,13 +38,31 @@ fn default(object: &mut Value, path: &[&str], value: Value) {
 
 fn control_plane(object: &mut Value) {
     default(object, &["spec", "replicas"], json!(1));
+    prefixed(object, &["spec", "version"]);
     set(object, &["spec", "rollout", "strategy", "type"], json!("RollingUpdate"));
     let surge = ["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"];
     default(object, &surge, json!(1));
 }
 
+fn machine_version(object: &mut Value) {
+    let version = ["spec", "template", "spec", "version"];
+    if !text(object, &version).is_empty() {
+        prefixed(object, &version);
+    }
+}
+
+/// A version with its `v`.
+fn prefixed(object: &mut Value, path: &[&str]) {
+    let version = text(object, path);
+    if !version.starts_with('v') {
+        let version = json!(format!("v{version}"));
+        set(object, path, version);
+    }
+}
+
 fn deployment(object: &mut Value, running: Option<&Value>) {
     replicas(object, running);
+    machine_version(object);
     let strategy = ["spec", "rollout", "strategy", "type"];
     default(object, &strategy, json!("RollingUpdate"));
     if text(object, &strategy) == "RollingUpdate" {

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
-use super::kubeadm::leaves;
 use super::provider::{Taken, takes};
 use super::rollout::{Replaced, Rollout};
+use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
-use crate::topology::value::{get, text};
+use crate::topology::value::{get, group, leaves, text, version};
 
 /// What a change means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,16 +93,54 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
         all.push(refused(change, Meaning::Wedged, "cluster", RECONCILE));
     }
     let subjects: BTreeSet<String> = change.objects.iter().filter_map(|one| subject(&one.role)).collect();
+    let converted = converted(before, change);
     for subject in subjects {
         let reasons: BTreeSet<&String> = unknown
             .iter()
             .chain(&change.opaque)
+            .chain(&converted)
             .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
             .map(|one| &one.reason)
             .collect();
         all.push(judge(before, change, &subject, reasons.into_iter().cloned().collect()));
     }
+    if change.running.as_ref().is_some_and(|state| is_paused(&state.cluster)) {
+        for verdict in all.iter_mut().filter(|one| one.meaning != Meaning::NoChange) {
+            verdict.reasons.push(PAUSED.to_owned());
+        }
+    }
     all
+}
+
+/// Said of every change of a paused Cluster.
+const PAUSED: &str = "the Cluster is paused: nothing happens until it is unpaused";
+
+/// Whether controllers leave a Cluster alone.
+///
+/// Source: `util/annotations/helpers.go`, `IsPaused`.
+pub fn is_paused(cluster: &Value) -> bool {
+    get(cluster, &["spec", "paused"]) == Some(&Value::Bool(true))
+        || get(cluster, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
+}
+
+/// Objects of providers that are written in another API version than before: the API server converts what is there before
+/// the two are compared, and how it does so is the provider's.
+fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
+    let Some(running) = &change.running else { return Vec::new() };
+    let after = running.objects();
+    let mut found = Vec::new();
+    for (role, old) in before.objects() {
+        let Some(new) = after.get(&role) else { continue };
+        let [from, to] = [old, new].map(|object| text(object, &["apiVersion"]));
+        let kind = text(old, &["kind"]);
+        if kind == text(new, &["kind"]) && group(from) == group(to) && from != to && !is_own(old) {
+            let (from, to) = (version(from), version(to));
+            let reason =
+                format!("{kind} was {from} and is {to}: only the API server converts one to the other");
+            found.push(Opaque { role, reason });
+        }
+    }
+    found
 }
 
 /// Upstream reports some refusals twice; here each is told once.

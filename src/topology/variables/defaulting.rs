@@ -79,16 +79,18 @@ pub fn default_variables(
     path: &str,
 ) -> Result<Vec<Value>, Vec<FieldError>> {
     let mut values = values.to_vec();
-    let errors = default_in_place(&mut values, definitions, scope, path);
+    let errors = default_in_place(&mut values, definitions, scope, path, false);
     if errors.is_empty() { Ok(values) } else { Err(errors) }
 }
 
-/// The same in the list itself, which stays as it is where there are errors.
+/// The same in the list itself, which stays as it is where there are errors; with `open`, somebody else may define what
+/// is not among the definitions.
 pub fn default_in_place(
     values: &mut Vec<Value>,
     definitions: &[Definition],
     scope: Scope,
     path: &str,
+    open: bool,
 ) -> Vec<FieldError> {
     let mut errors = unique(values, path);
     if !errors.is_empty() {
@@ -96,7 +98,7 @@ pub fn default_in_place(
     }
     let places: Vec<Option<usize>> =
         values.iter().map(|variable| super::position(definitions, super::name(variable))).collect();
-    let unknown = values.iter().zip(&places).filter(|(_, place)| place.is_none());
+    let unknown = values.iter().zip(&places).filter(|(_, place)| place.is_none() && !open);
     errors.extend(unknown.map(|(variable, _)| not_defined(variable, path)));
     if !errors.is_empty() {
         return errors;
@@ -142,13 +144,18 @@ fn complete(value: &mut Value, definition: &Definition) {
 fn as_go_floats(value: &mut Value) {
     match value {
         Value::Number(number) => {
-            let Some(float) = number.as_f64() else { return };
-            #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-            if float.fract() == 0.0 && float.abs() < 9.0e18 {
-                *value = Value::from(float as i64);
-            } else {
-                *value = Value::from(float);
+            if number.as_i64().is_some_and(|whole| whole.unsigned_abs() < 1 << 53) {
+                return;
             }
+            let Some(float) = number.as_f64() else { return };
+            let negative_zero = float == 0.0 && float.is_sign_negative();
+            // The least digits that tell the float apart, as they are read again.
+            let whole = (float.fract() == 0.0 && float.abs() < 1e21 && !negative_zero)
+                .then(|| float.to_string().parse::<i64>());
+            *value = match whole {
+                Some(Ok(whole)) => Value::from(whole),
+                _ => Value::from(float),
+            };
         }
         Value::Array(items) => items.iter_mut().for_each(as_go_floats),
         Value::Object(fields) => fields.values_mut().for_each(as_go_floats),

@@ -101,6 +101,12 @@ fn is_cidr(text: &str) -> bool {
         && length.parse::<u32>().is_ok_and(|length| length <= longest)
 }
 
+/// A CIDR as Go's `net.ParseCIDR` reads it, which takes no leading zeros in addresses.
+pub fn is_strict_cidr(text: &str) -> bool {
+    let address = text.split('/').next().unwrap_or_default();
+    is_cidr(text) && address.parse::<IpAddr>().is_ok()
+}
+
 fn is_mac(text: &str) -> bool {
     let groups = |separator: char, width: usize, counts: &[usize]| {
         let parts: Vec<&str> = text.split(separator).collect();
@@ -283,4 +289,22 @@ fn is_duration(text: &str) -> bool {
         });
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_zeros_are_taken_in_variables_and_not_in_the_network_of_a_cluster() {
+        for (text, sloppy, strict) in [
+            ("10.0.0.0/8", true, true),
+            ("010.0.0.0/8", true, false),
+            ("10.0.0.0/08", true, true),
+            ("::ffff:10.0.0.0/120", true, true),
+            ("10.0.0.0/33", false, false),
+        ] {
+            assert_eq!((matches("cidr", text), is_strict_cidr(text)), (sloppy, strict), "{text}");
+        }
+    }
 }

@@ -3,6 +3,7 @@
 //!
 //! Source: `pkg/validation/validate` of kube-openapi.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
 
 use serde_json::Value;
@@ -48,6 +49,15 @@ struct Place<'a> {
     field: &'a dyn fmt::Display,
 }
 
+/// Up to here a number that is no `int64` may count as whole (`swag.IsFloat64AJSONInteger`).
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// Whether a number counts as whole: exactly, or by less than upstream notices.
+fn is_whole(number: f64) -> bool {
+    let near = number >= 1.0 && number.fract() / (number + number.trunc()) < 1e-9;
+    number.abs() <= MAX_SAFE && (number.fract() == 0.0 || near)
+}
+
 /// Whether a number fits the integers of a schema, judged by its digits as upstream does.
 fn in_range(number: f64, schema: &Schema) -> bool {
     if schema.types.as_slice() != ["integer"] {
@@ -58,7 +68,7 @@ fn in_range(number: f64, schema: &Schema) -> bool {
         "uint32" => (0.0, f64::from(u32::MAX)),
         "uint64" => (0.0, 18_446_744_073_709_549_568.0),
         // The greatest below two to the power of 63.
-        _ => (-9_223_372_036_854_775_808.0, 9_223_372_036_854_774_784.0),
+        _ => (-9_223_372_036_854_774_784.0, 9_223_372_036_854_774_784.0),
     };
     number.fract() == 0.0 && (least..=most).contains(&number)
 }
@@ -124,8 +134,11 @@ impl Place<'_> {
             let refused = !schema.types.is_empty() && !schema.nullable;
             return if refused { fail(&expected(), "null") } else { passed };
         }
-        let actual = type_name(value);
-        let whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
+        let whole = value.as_f64().is_some_and(is_whole);
+        let actual = match type_name(value) {
+            "integer" if !value.is_i64() => "number",
+            name => name,
+        };
         let fits = schema.accepts(actual)
             || (actual == "number" && whole && schema.accepts("integer"))
             || (actual == "integer" && schema.accepts("number"));
@@ -240,8 +253,7 @@ impl Place<'_> {
             let detail = format!("Too many: {count}: must have at most {most} items");
             all.merge(self.fail(ErrorType::TooMany, path, &detail));
         }
-        let twice = |(at, item): (usize, &Value)| items.iter().take(at).any(|earlier| same(earlier, item));
-        if limits.unique_items && items.iter().enumerate().any(twice) {
+        if limits.unique_items && has_twins(items) {
             let detail = format!("{path} in body shouldn't contain duplicates");
             all.merge(self.fail(ErrorType::Invalid, path, &detail));
         }
@@ -357,6 +369,23 @@ impl Place<'_> {
     }
 }
 
+/// Whether a list has two items that are the same: that have one text, once all numbers are floats as upstream has them.
+fn has_twins(items: &[Value]) -> bool {
+    fn plain(value: &Value) -> Value {
+        match value {
+            // Zero has a sign in a text, and none where numbers are compared.
+            Value::Number(number) => {
+                number.as_f64().map_or_else(|| value.clone(), |float| Value::from(float + 0.0))
+            }
+            Value::Array(items) => items.iter().map(plain).collect(),
+            Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), plain(value))).collect(),
+            _ => value.clone(),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    !items.iter().all(|item| seen.insert(compact(&plain(item))))
+}
+
 fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -377,5 +406,36 @@ fn equals(value: &Value, accepted: &Value) -> bool {
             given.as_f64().map(f64::trunc) == entry.as_f64()
         }
         _ => same(value, accepted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kinds(value: &Value, schema: &Value) -> Vec<&'static str> {
+        let schema = Schema::read(schema).unwrap();
+        validate(value, &schema, &"v").into_iter().map(|error| error.kind.as_str()).collect()
+    }
+
+    #[test]
+    fn whole_numbers_are_those_that_fit() {
+        let schema = json!({ "type": "integer" });
+        assert!(kinds(&json!(9_007_199_254_740_993_i64), &schema).is_empty());
+        assert!(kinds(&json!(2.0), &schema).is_empty());
+        assert_eq!(kinds(&json!(2.5), &schema), ["FieldValueTypeInvalid", "FieldValueInvalid"]);
+        assert_eq!(kinds(&json!(u64::MAX), &schema), ["FieldValueTypeInvalid", "FieldValueInvalid"]);
+        assert_eq!(kinds(&json!(-9_223_372_036_854_775_808.0), &schema).len(), 2);
+    }
+
+    #[test]
+    fn items_are_compared_by_what_they_mean_however_many_there_are() {
+        let schema = json!({ "type": "array", "uniqueItems": true, "items": { "x-kubernetes-preserve-unknown-fields": true } });
+        let many: Vec<Value> = (0..50_000).map(|number| json!({ "a": number })).collect();
+        assert!(kinds(&json!(many), &schema).is_empty());
+        assert_eq!(kinds(&json!([{ "a": 1, "b": 2 }, { "b": 2.0, "a": 1 }]), &schema), ["FieldValueInvalid"]);
+        assert_eq!(kinds(&json!([0, -0.0]), &schema), ["FieldValueInvalid"]);
     }
 }
