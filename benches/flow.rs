@@ -12,6 +12,7 @@ mod support;
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use mimalloc::MiMalloc;
 use stackloom::{
     check, definition,
     generate::{self, generate},
@@ -23,6 +24,10 @@ use stackloom::{
     tree::Memory,
     world::{Files, Input, World},
 };
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 const SIZES: [usize; 2] = [100, 1000];
 

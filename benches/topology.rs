@@ -13,6 +13,7 @@ mod case;
 use std::{hint::black_box, path::Path};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use mimalloc::MiMalloc;
 use serde_json::{Value, json};
 use stackloom::topology::{
     class::{Blueprint, Catalog},
@@ -23,6 +24,10 @@ use stackloom::topology::{
         create::{self, Created},
     },
 };
+
+/// That of the program.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn case() -> (Vec<Value>, Value) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/topology/cases");
@@ -86,6 +91,8 @@ fn class(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// What was made goes before the next is made, as in a run over a fleet: hundreds of results that are held at once would measure how
+/// fast memory can be had.
 fn one_more(criterion: &mut Criterion) {
     let (objects, cluster) = case();
     let catalog = Catalog::new(objects);
@@ -103,7 +110,7 @@ fn one_more(criterion: &mut Criterion) {
             bencher.iter_batched(
                 &mut next,
                 |cluster| black_box(create::admit(&cluster, &catalog)),
-                BatchSize::SmallInput,
+                BatchSize::PerIteration,
             );
         });
         let desired = |(cluster, blueprint): &(Value, std::sync::Arc<Blueprint>)| {
@@ -118,11 +125,11 @@ fn one_more(criterion: &mut Criterion) {
                     (cluster, blueprint)
                 },
                 |input| black_box(desired(&input)),
-                BatchSize::SmallInput,
+                BatchSize::PerIteration,
             );
         });
         group.bench_function(BenchmarkId::new("admitted and desired", what), |bencher| {
-            bencher.iter_batched(&mut next, |cluster| black_box(made(&cluster)), BatchSize::SmallInput);
+            bencher.iter_batched(&mut next, |cluster| black_box(made(&cluster)), BatchSize::PerIteration);
         });
     }
     group.finish();

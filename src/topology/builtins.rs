@@ -71,7 +71,8 @@ impl<'a> Variables<'a> {
 
 fn named<'a>(values: &'a [Value], definitions: &[Definition]) -> Named<'a> {
     let known = |name| name != "builtin" && super::variables::find(definitions, name).is_some();
-    let pair = |variable| (super::variables::name(variable), variable.get("value").unwrap_or(&Value::Null));
+    let pair =
+        |variable| (super::variables::name(variable), get(variable, &["value"]).unwrap_or(&Value::Null));
     values.iter().map(pair).filter(|(name, _)| known(name)).collect()
 }
 

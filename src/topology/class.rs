@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::admission::gates::Gates;
 use super::convert;
 use super::desired::contract::Contract;
+use super::desired::templates::Shells;
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
 use super::patches::whole::Patched;
@@ -182,7 +183,8 @@ impl Catalog {
             }
         };
         object["apiVersion"] = Value::String(api_version.to_owned());
-        Some(Template { object, group_kind, patched: Arc::default(), opaque })
+        let shells = Shells::of(&object, &group_kind);
+        Some(Template { object, group_kind, shells, patched: Arc::default(), opaque })
     }
 
     /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
@@ -203,6 +205,8 @@ pub struct Template {
     pub object: Value,
     /// `Kind.group`, as annotations spell it.
     pub group_kind: String,
+    /// What all copies of it have in common.
+    pub shells: Shells,
     /// What patches made of it.
     pub patched: Arc<Patched>,
     /// Why it is not known at the version that the class asks for.

@@ -1,35 +1,51 @@
 //! Results that were computed before: in a fleet, most clusters of a class differ in few values.
 //!
-//! A result is kept by all that it was computed from, written as bytes.
+//! A result is kept by all that it was computed from, written as bytes. Where that is hardly ever the same, nothing is kept.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// Bytes that one memo may take; what comes after that is computed each time.
-const MAX_BYTES: usize = 1 << 20;
+/// Bytes that one memo of small results may take; when there is no more room, it begins anew.
+pub const SMALL: usize = 256 << 10;
+/// Bytes that one memo of large results may take.
+pub const LARGE: usize = 1 << 20;
 /// Longer keys are not worth keeping.
 const MAX_KEY: usize = 16 << 10;
+/// One in so many kept results must have been asked for again by the time when there is no room.
+const WORTH: usize = 8;
 
 /// What a result is computed from, as bytes.
-#[derive(Debug, Default, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key(Vec<u8>);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// Of the bytes, and compared before them: they begin alike, and lie elsewhere.
+    hash: u64,
+    bytes: Vec<u8>,
+}
+
+impl Default for Key {
+    fn default() -> Self {
+        // Most keys need no more.
+        Self { hash: 0, bytes: Vec::with_capacity(512) }
+    }
+}
 
 impl Key {
     /// Adds a mark, which tells apart what follows it.
     pub fn mark(&mut self, mark: u8) {
-        self.0.push(mark);
+        self.bytes.push(mark);
     }
 
     /// Adds a number.
     pub fn number(&mut self, number: usize) {
-        self.0.extend_from_slice(&(number as u64).to_le_bytes());
+        self.bytes.extend_from_slice(&(number as u64).to_le_bytes());
     }
 
     /// Adds a value, in a form that no other one has.
     pub fn value(&mut self, value: &Value) {
-        if self.0.len() > MAX_KEY {
+        if self.bytes.len() > MAX_KEY {
             return;
         }
         match value {
@@ -42,7 +58,7 @@ impl Key {
                     (None, None) => (b'd', number.as_f64().unwrap_or(f64::NAN).to_bits().to_le_bytes()),
                 };
                 self.mark(mark);
-                self.0.extend_from_slice(&bits);
+                self.bytes.extend_from_slice(&bits);
             }
             Value::String(text) => {
                 self.mark(b's');
@@ -68,36 +84,51 @@ impl Key {
 
     fn text(&mut self, text: &str) {
         self.number(text.len());
-        self.0.extend_from_slice(text.as_bytes());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// The key, unless it is too long to be kept; then not all was written.
-    pub fn short(self) -> Option<Self> {
-        (self.0.len() <= MAX_KEY).then_some(self)
+    pub fn short(mut self) -> Option<Self> {
+        self.hash = hash(&self.bytes);
+        (self.bytes.len() <= MAX_KEY).then_some(self)
     }
+}
+
+/// A hash that need not withstand anyone: bytes decide where it is the same.
+fn hash(bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let (words, rest) = bytes.as_chunks();
+    let mut last = [0; 8];
+    last.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
+    let mix =
+        |hash: u64, word: &[u8; 8]| (hash.rotate_left(23) ^ u64::from_le_bytes(*word)).wrapping_mul(FACTOR);
+    words.iter().chain([&last]).fold(bytes.len() as u64, mix)
 }
 
 /// Results by what they were computed from.
 #[derive(Debug)]
 pub struct Memo<T> {
+    room: usize,
     kept: RwLock<Kept<T>>,
+    /// How often a kept result was asked for.
+    hits: AtomicUsize,
+    /// Nothing is kept any more, because hardly any result was asked for again.
+    idle: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Kept<T> {
     results: BTreeMap<Key, T>,
     bytes: usize,
-    /// Something was too large for what is left of the room.
-    full: bool,
-}
-
-impl<T> Default for Memo<T> {
-    fn default() -> Self {
-        Self { kept: RwLock::new(Kept { results: BTreeMap::new(), bytes: 0, full: false }) }
-    }
 }
 
 impl<T: Clone> Memo<T> {
+    /// Room for so many bytes.
+    pub fn new(room: usize) -> Self {
+        let kept = RwLock::new(Kept { results: BTreeMap::new(), bytes: 0 });
+        Self { room, kept, hits: AtomicUsize::default(), idle: AtomicBool::default() }
+    }
+
     /// The result for a key, computed if it is new, together with its size; without a key it is computed each time.
     /// Failures are not kept.
     pub fn get<E>(&self, key: Option<Key>, compute: impl FnOnce() -> Result<(T, usize), E>) -> Result<T, E> {
@@ -112,20 +143,35 @@ impl<T: Clone> Memo<T> {
 
     /// The result that is kept for a key.
     pub fn known(&self, key: &Key) -> Option<T> {
-        self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned()
+        let known = self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned();
+        if known.is_some() {
+            self.hits.fetch_add(1, Ordering::Relaxed);
+        }
+        known
     }
 
-    /// Whether there may be room for more.
-    pub fn has_room(&self) -> bool {
-        !self.kept.read().unwrap_or_else(PoisonError::into_inner).full
+    /// Whether it keeps nothing, so that no key needs to be made.
+    pub fn is_idle(&self) -> bool {
+        self.idle.load(Ordering::Relaxed)
     }
 
     /// Keeps a result of a size.
-    pub fn keep(&self, key: Key, made: T, size: usize) {
+    pub fn keep(&self, mut key: Key, made: T, size: usize) {
+        let size = size + key.bytes.len() + size_of::<(Key, T)>();
+        if self.is_idle() || size > self.room / 4 {
+            return;
+        }
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        let size = size + key.0.len() + size_of::<T>();
-        kept.full |= kept.bytes + size > MAX_BYTES;
-        if kept.bytes + size <= MAX_BYTES && kept.results.insert(key, made).is_none() {
+        if kept.bytes + size > self.room {
+            let results = std::mem::take(&mut kept.results);
+            kept.bytes = 0;
+            if self.hits.swap(0, Ordering::Relaxed) * WORTH < results.len() {
+                self.idle.store(true, Ordering::Relaxed);
+                return;
+            }
+        }
+        key.bytes.shrink_to_fit();
+        if kept.results.insert(key, made).is_none() {
             kept.bytes += size;
         }
     }
@@ -156,7 +202,7 @@ mod tests {
         let key = |value: &Value| {
             let mut key = Key::default();
             key.value(value);
-            key.short().map(|key| key.0)
+            key.short().map(|key| key.bytes)
         };
         let mut keys: Vec<_> = values.iter().map(|value| key(value).unwrap()).collect();
         keys.sort();
@@ -165,21 +211,47 @@ mod tests {
         assert_eq!(key(&json!("x".repeat(20_000))), None);
     }
 
+    fn key_of(text: &str) -> Option<Key> {
+        let mut key = Key::default();
+        key.text(text);
+        key.short()
+    }
+
     #[test]
     fn a_result_is_computed_once_and_failures_and_large_ones_each_time() {
-        let memo = Memo::default();
+        let memo = Memo::new(SMALL);
         let mut computed = 0;
-        let mut ask = |key: &[u8], answer: Result<usize, ()>| {
+        let mut ask = |key: &str, answer: Result<usize, ()>| {
             let size = answer.unwrap_or_default();
-            memo.get(Some(Key(key.to_vec())), || {
+            memo.get(key_of(key), || {
                 computed += 1;
                 answer.map(|answer| (answer, size))
             })
         };
-        assert_eq!([ask(b"a", Ok(1)), ask(b"a", Ok(2)), ask(b"b", Ok(3))], [Ok(1), Ok(1), Ok(3)]);
-        assert_eq!([ask(b"c", Err(())), ask(b"c", Ok(4)), ask(b"c", Err(()))], [Err(()), Ok(4), Ok(4)]);
-        let large = MAX_BYTES + 1;
-        assert_eq!([ask(b"d", Ok(large)), ask(b"d", Ok(5)), ask(b"d", Ok(6))], [Ok(large), Ok(5), Ok(5)]);
+        assert_eq!([ask("a", Ok(1)), ask("a", Ok(2)), ask("b", Ok(3))], [Ok(1), Ok(1), Ok(3)]);
+        assert_eq!([ask("c", Err(())), ask("c", Ok(4)), ask("c", Err(()))], [Err(()), Ok(4), Ok(4)]);
+        let large = SMALL + 1;
+        assert_eq!([ask("d", Ok(large)), ask("d", Ok(5)), ask("d", Ok(6))], [Ok(large), Ok(5), Ok(5)]);
         assert_eq!(computed, 6);
+    }
+
+    #[test]
+    fn without_room_it_begins_anew_and_keeps_nothing_where_nothing_is_asked_for_again() {
+        for (again, idle) in [(false, true), (true, false)] {
+            let memo = Memo::new(SMALL);
+            let ask = |number: usize| {
+                let made = memo.get(key_of(&number.to_string()), || Ok::<_, ()>((number, SMALL / 100)));
+                assert_eq!(made, Ok(number));
+            };
+            for number in 0..200 {
+                ask(number);
+                if again {
+                    ask(number);
+                }
+            }
+            assert_eq!(memo.is_idle(), idle);
+            let known = |number: usize| memo.known(&key_of(&number.to_string()).unwrap());
+            assert_eq!((known(1), known(199)), (None, (!idle).then_some(199)));
+        }
     }
 }

@@ -14,7 +14,8 @@ pub fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value
     fields.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-fn field_mut<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Value> {
+/// The field of a name, to change it.
+pub fn field_mut<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Value> {
     if fields.len() > FEW {
         return fields.get_mut(name);
     }

@@ -75,6 +75,32 @@ fn clusters_of_worked_examples_come_out_together_as_alone() {
     }
 }
 
+/// The Cluster, and for each value of its topology one that differs in it alone.
+fn each_in_one(cluster: &Value) -> Vec<Value> {
+    let mut places = Vec::new();
+    leaves(cluster, "", &mut places);
+    let of_topology = places.iter().filter(|place| place.starts_with("/spec/topology/"));
+    let one = |place: &String| {
+        let mut other = cluster.clone();
+        altered(other.pointer_mut(place).unwrap(), 0);
+        other
+    };
+    std::iter::once(cluster.clone()).chain(of_topology.map(one)).collect()
+}
+
+#[test]
+fn clusters_that_differ_in_one_value_each_come_out_together_as_alone() {
+    let largest = FLEETS.iter().filter(|fleet| fleet.name.starts_with("stack-openstack/"));
+    let mut judged = 0;
+    for Fleet { name, objects, clusters } in largest {
+        let all = each_in_one(clusters.first().unwrap());
+        judged += all.len();
+        let result = judge(objects, &all);
+        assert!(result.is_ok(), "{name}: {}", result.unwrap_err());
+    }
+    assert!(judged > 100, "{judged}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
 

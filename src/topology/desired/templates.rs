@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME, LAST_APPLIED, OWNED, Path};
 use crate::topology::class::Template;
-use crate::topology::value::{get, map, set, text};
+use crate::topology::value::{get, map, remove, set, text};
 
 /// What a copy is given beside what the template has.
 #[derive(Debug)]
@@ -39,6 +39,67 @@ impl<'a> Copy<'a> {
     }
 }
 
+/// What all copies of a template have in common, made once: without the spec that the patches put in, and with every label and
+/// annotation of which only the value differs.
+#[derive(Debug, Clone)]
+pub struct Shells {
+    object: Value,
+    template: Value,
+}
+
+impl Shells {
+    /// The shells of a template.
+    pub fn of(template: &Value, group_kind: &str) -> Self {
+        let mut object = match get(template, &["spec", "template"]) {
+            Some(inner @ Value::Object(_)) => without(inner, &["spec"]),
+            _ => json!({}),
+        };
+        if get(&object, &["spec"]).is_some()
+            && get(template, &["spec", "template", "spec"]).is_some_and(Value::is_object)
+        {
+            set(&mut object, &["spec"], json!({}));
+        }
+        mark(&mut object, template, group_kind);
+        if text(&object, &["apiVersion"]).is_empty() {
+            set(&mut object, &["apiVersion"], json!(text(template, &["apiVersion"])));
+        }
+        if text(&object, &["kind"]).is_empty() {
+            let kind = text(template, &["kind"]);
+            set(&mut object, &["kind"], json!(kind.strip_suffix("Template").unwrap_or(kind)));
+        }
+        Self { object, template: template_shell(template, group_kind) }
+    }
+}
+
+fn template_shell(template: &Value, group_kind: &str) -> Value {
+    let mut object = without(template, &["spec", "template", "spec"]);
+    if let Some(fields) = object.as_object_mut() {
+        fields.shift_remove("status");
+    }
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|field, _| matches!(field.as_str(), "labels" | "annotations" | "name" | "namespace"));
+    }
+    mark(&mut object, template, group_kind);
+    remove(&mut object, &["metadata", "annotations", LAST_APPLIED]);
+    object
+}
+
+/// Puts in the metadata that every copy has.
+fn mark(object: &mut Value, template: &Value, group_kind: &str) {
+    for field in ["labels", "annotations"] {
+        if map(object, &["metadata", field]).is_none() {
+            set(object, &["metadata", field], json!({}));
+        }
+    }
+    set(object, &["metadata", "labels", CLUSTER_NAME], Value::Null);
+    set(object, &["metadata", "labels", OWNED], json!(""));
+    let name = text(template, &["metadata", "name"]);
+    set(object, &["metadata", "annotations", CLONED_FROM_NAME], json!(name));
+    set(object, &["metadata", "annotations", CLONED_FROM_KIND], json!(group_kind));
+    set(object, &["metadata", "name"], Value::Null);
+    set(object, &["metadata", "namespace"], Value::Null);
+}
+
 /// An object from `spec.template` of a template, but for its spec, which the patches put in.
 pub fn object(template: &Template, copy: Copy<'_>) -> Value {
     object_with(template, copy, &[])
@@ -46,32 +107,14 @@ pub fn object(template: &Template, copy: Copy<'_>) -> Value {
 
 /// The same with what stands at some paths of its spec, which patches do not put in.
 pub fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value {
-    let mut object = match get(&template.object, &["spec", "template"]) {
-        Some(inner @ Value::Object(_)) => taken(inner, paths),
-        _ => json!({}),
-    };
-    finish(&mut object, template, copy);
-    if text(&object, &["apiVersion"]).is_empty() {
-        set(&mut object, &["apiVersion"], json!(template.api_version()));
-    }
-    if text(&object, &["kind"]).is_empty() {
-        let kind = template.kind();
-        set(&mut object, &["kind"], json!(kind.strip_suffix("Template").unwrap_or(kind)));
-    }
-    object
-}
-
-/// A copy, of its spec only what stands at some paths.
-fn taken(inner: &Value, paths: &[Path]) -> Value {
-    let mut object = without(inner, &["spec"]);
-    if get(inner, &["spec"]).is_some_and(Value::is_object) {
-        set(&mut object, &["spec"], json!({}));
-    }
+    let mut object = template.shells.object.clone();
     for path in paths {
-        if let Some(value) = get(inner, path) {
+        let inner = get(&template.object, &["spec", "template"]).and_then(|inner| get(inner, path));
+        if let Some(value) = inner {
             set(&mut object, path, value.clone());
         }
     }
+    finish(&mut object, copy);
     object
 }
 
@@ -88,32 +131,24 @@ fn without(value: &Value, path: &[&str]) -> Value {
 
 /// A template of one cluster from a template of the class, but for its inner spec, which the patches put in.
 pub fn template(template: &Template, copy: Copy<'_>) -> Value {
-    let mut object = without(&template.object, &["spec", "template", "spec"]);
-    if let Some(fields) = object.as_object_mut() {
-        fields.shift_remove("status");
-    }
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.retain(|field, _| matches!(field.as_str(), "labels" | "annotations" | "name" | "namespace"));
-    }
-    finish(&mut object, template, copy);
-    if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-        annotations.shift_remove(LAST_APPLIED);
-    }
+    let mut object = template.shells.template.clone();
+    finish(&mut object, copy);
+    remove(&mut object, &["metadata", "annotations", LAST_APPLIED]);
     object
 }
 
-fn finish(object: &mut Value, template: &Template, copy: Copy<'_>) {
-    let cluster_name = text(copy.cluster, &["metadata", "name"]);
-    let mut labels = map(object, &["metadata", "labels"]).cloned().unwrap_or_default();
-    labels.extend(copy.labels);
-    labels.insert(CLUSTER_NAME.to_owned(), json!(cluster_name));
-    labels.insert(OWNED.to_owned(), json!(""));
-    let mut annotations = map(object, &["metadata", "annotations"]).cloned().unwrap_or_default();
-    annotations.extend(copy.annotations);
-    annotations.insert(CLONED_FROM_NAME.to_owned(), json!(template.name()));
-    annotations.insert(CLONED_FROM_KIND.to_owned(), json!(template.group_kind));
-    set(object, &["metadata", "labels"], Value::Object(labels));
-    set(object, &["metadata", "annotations"], Value::Object(annotations));
+fn finish(object: &mut Value, copy: Copy<'_>) {
+    for (name, value) in copy.labels {
+        set(object, &["metadata", "labels", &name], value);
+    }
+    set(object, &["metadata", "labels", CLUSTER_NAME], json!(text(copy.cluster, &["metadata", "name"])));
+    set(object, &["metadata", "labels", OWNED], json!(""));
+    for (name, value) in copy.annotations {
+        // What it was cloned from is not for others to say.
+        if name != CLONED_FROM_NAME && name != CLONED_FROM_KIND {
+            set(object, &["metadata", "annotations", &name], value);
+        }
+    }
     set(object, &["metadata", "name"], json!(copy.name));
     let namespace = text(copy.cluster, &["metadata", "namespace"]);
     set(object, &["metadata", "namespace"], json!(namespace));

@@ -40,8 +40,8 @@ fn apply_for(
     version: Version,
 ) -> Result<Vec<Opaque>, String> {
     let mut items = items(cluster, blueprint, desired)?;
-    for patch in &blueprint.patches {
-        run(patch, &mut items, version)
+    for (at, patch) in blueprint.patches.iter().enumerate() {
+        run(patch, at, &mut items, version)
             .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;
     }
     let mut unknown = Vec::new();
@@ -54,7 +54,8 @@ fn apply_for(
     Ok(unknown)
 }
 
-fn run(patch: &Patch, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
+/// `number`: the position of the patch in its class.
+fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
     if patch.external {
         for item in items.iter_mut() {
             item.opaque.push(format!("patch {:?} is made by a runtime extension", patch.name));
@@ -65,7 +66,8 @@ fn run(patch: &Patch, items: &mut [Item<'_>], version: Version) -> Result<(), St
     let mut errors = Vec::new();
     let mut conditions = Conditions::new();
     for (at, item) in items.iter_mut().enumerate() {
-        match documents(patch, item, &mut conditions) {
+        let selected = item.selected.get(number).map_or(&[][..], Vec::as_slice);
+        match documents(patch, selected, item, &mut conditions) {
             Ok(documents) => work.extend(documents.into_iter().map(|one| (at, one))),
             Err(Failure::Error(error)) => errors.push(error),
             Err(Failure::Unknown(reason)) => item.opaque.push(reason),
@@ -102,30 +104,23 @@ fn is_enabled<'v>(
 /// The JSON patches that a patch means for one template, one for each definition.
 fn documents<'a, 'v>(
     patch: &'a Patch,
+    selected: &[usize],
     item: &Item<'v>,
     conditions: &mut Conditions<'v>,
 ) -> Result<Vec<Vec<Operation<'a>>>, Failure> {
-    let api_version = text(&item.object, &["apiVersion"]);
-    let kind = text(&item.object, &["kind"]);
-    let mut matching = patch
-        .definitions
-        .iter()
-        .filter(|definition| definition.selector.matches(api_version, kind, item.holder))
-        .peekable();
-    if matching.peek().is_none() || !is_enabled(patch, &item.variables, conditions)? {
+    if selected.is_empty() || !is_enabled(patch, &item.variables, conditions)? {
         return Ok(Vec::new());
     }
-    matching
-        .map(|definition| {
-            let operations = definition.operations.iter();
-            operations
-                .map(|operation| {
-                    let value = value(operation, &item.variables)?;
-                    Ok((operation.op.as_str(), &operation.path, value))
-                })
-                .collect()
-        })
-        .collect()
+    let document = |at: &usize| {
+        let operations = patch.operations(*at).iter();
+        operations
+            .map(|operation| {
+                let value = value(operation, &item.variables)?;
+                Ok((operation.op.as_str(), &operation.path, value))
+            })
+            .collect()
+    };
+    selected.iter().map(document).collect()
 }
 
 /// The templates of which it is not known what the patches make; what is known is in its place then.

@@ -95,10 +95,11 @@ impl Slot {
 /// A template on its way through the patches.
 pub(super) struct Item<'a> {
     pub(super) slot: Slot,
-    pub(super) holder: Holder<'a>,
     pub(super) object: Value,
     pub(super) variables: Rc<Variables<'a>>,
     pub(super) opaque: Vec<String>,
+    /// Which definitions of each patch are for it.
+    pub(super) selected: &'a [Vec<usize>],
     source: &'a Template,
     /// Under what the result is kept.
     key: Option<Key>,
@@ -132,7 +133,8 @@ impl<'a> Item<'a> {
             set(&mut object, path, value.clone());
         }
         let (opaque, variables) = (Vec::new(), Rc::clone(variables));
-        Some(Self { slot, holder, object, variables, opaque, source, key, beyond: false })
+        let selected = source.patched.selected(patches, &source.object, holder);
+        Some(Self { slot, object, variables, opaque, selected, source, key, beyond: false })
     }
 
     /// Applies one document and takes over what patches may change.

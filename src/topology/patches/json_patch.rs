@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::Parsed;
-use crate::topology::value::{get, keep_numbers, present, text};
+use crate::topology::value::{field_mut, get, keep_numbers, present, text};
 
 /// One operation of a JSON patch.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ pub fn apply(document: &mut Value, op: &str, path: &Path, value: Option<Value>) 
 
 fn child<'a>(value: &'a mut Value, key: &str) -> Option<&'a mut Value> {
     match value {
-        Value::Object(fields) => fields.get_mut(key),
+        Value::Object(fields) => field_mut(fields, key),
         Value::Array(items) => {
             let at = index(key, items.len(), 0)?;
             items.get_mut(at)

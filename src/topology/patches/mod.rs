@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::json_patch::Operation;
 use self::selector::Selector;
 use super::gotemplate::{Error, Template};
-use super::memo::Memo;
+use super::memo::{Memo, SMALL};
 use super::value::{get, list, present, text};
 
 /// A patch of a class, with its templates parsed.
@@ -59,7 +59,7 @@ impl Parsed {
             source: source.to_owned(),
             template: Template::parse(source),
             looks_into_names: looks_into_names(source),
-            results: Memo::default(),
+            results: Memo::new(SMALL),
         }
     }
 }
@@ -83,6 +83,11 @@ fn looks_into_names(source: &str) -> bool {
 }
 
 impl Patch {
+    /// What one of its definitions does, in order.
+    pub fn operations(&self, definition: usize) -> &[Operation] {
+        self.definitions.get(definition).map_or(&[], |one| &one.operations)
+    }
+
     /// Reads a patch of a class.
     pub fn read(patch: &Value) -> Self {
         let enabled_if = text(patch, &["enabledIf"]);

@@ -52,7 +52,8 @@ fn remembered(
     read: impl Fn(&str) -> Result<Value, Failure>,
 ) -> Result<Value, Failure> {
     let reads = template.template.as_ref().ok().and_then(|parsed| parsed.reads());
-    let key = reads.and_then(|reads| reads.key(|name| data.get(name)));
+    let key = reads.filter(|_| !template.results.is_idle());
+    let key = key.and_then(|reads| reads.key(|name| data.get(name)));
     template.results.get(key, || {
         let text = match reads {
             Some(reads) => rendered(template, &data.part(reads.fields()))?,

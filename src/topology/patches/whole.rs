@@ -10,18 +10,51 @@ use super::json_patch::{Operation, Source};
 use super::selector::Holder;
 use crate::topology::builtins::Variables;
 use crate::topology::gotemplate::Reads;
-use crate::topology::memo::{Key, Memo};
+use crate::topology::memo::{Key, LARGE, Memo};
 use crate::topology::value::text;
 
 /// Patched specs of one template of a class.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Patched {
-    reads: OnceLock<Option<Reads>>,
+    aim: OnceLock<Aim>,
     specs: Memo<Arc<Value>>,
 }
 
+/// What the patches of a class have to do with a template.
+#[derive(Debug)]
+struct Aim {
+    /// Which definitions of each patch are for it.
+    selected: Vec<Vec<usize>>,
+    /// All that they look at; none where they do more than to compute a spec from variables.
+    reads: Option<Reads>,
+}
+
+impl Default for Patched {
+    fn default() -> Self {
+        Self { aim: OnceLock::new(), specs: Memo::new(LARGE) }
+    }
+}
+
 impl Patched {
-    /// What decides the patched spec; none where patches do more than to compute a spec from variables.
+    /// For each patch, which of its definitions are for the template.
+    pub(super) fn selected(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &[Vec<usize>] {
+        &self.aim(patches, template, holder).selected
+    }
+
+    fn aim(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> &Aim {
+        self.aim.get_or_init(|| {
+            let (api_version, kind) = (text(template, &["apiVersion"]), text(template, &["kind"]));
+            let selected = |patch: &Patch| {
+                let definitions = patch.definitions.iter().enumerate();
+                let matching = definitions.filter(|(_, one)| one.selector.matches(api_version, kind, holder));
+                matching.map(|(at, _)| at).collect()
+            };
+            let selected: Vec<Vec<usize>> = patches.iter().map(selected).collect();
+            Aim { reads: reads(patches, &selected), selected }
+        })
+    }
+
+    /// What decides the patched spec; none where there is too much of it, or nothing is kept.
     pub(super) fn key(
         &self,
         patches: &[Patch],
@@ -29,8 +62,10 @@ impl Patched {
         holder: Holder<'_>,
         variables: &Variables<'_>,
     ) -> Option<Key> {
-        let reads = self.reads.get_or_init(|| reads(patches, template, holder));
-        reads.as_ref()?.key(|name| variables.get(name))
+        if self.specs.is_idle() {
+            return None;
+        }
+        self.aim(patches, template, holder).reads.as_ref()?.key(|name| variables.get(name))
     }
 
     /// The spec that was made before.
@@ -38,28 +73,23 @@ impl Patched {
         self.specs.known(key).map(|spec| Value::clone(&spec))
     }
 
-    /// Keeps a spec, as long as there is room.
+    /// Keeps a spec.
     pub(super) fn keep(&self, key: Key, spec: &Value) {
-        if self.specs.has_room() {
-            self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
-        }
+        self.specs.keep(key, Arc::new(spec.clone()), weight(spec));
     }
 }
 
 /// All that the patches of a template look at.
-fn reads(patches: &[Patch], template: &Value, holder: Holder<'_>) -> Option<Reads> {
-    let (api_version, kind) = (text(template, &["apiVersion"]), text(template, &["kind"]));
+fn reads(patches: &[Patch], selected: &[Vec<usize>]) -> Option<Reads> {
     let mut all = Reads::default();
-    for patch in patches {
+    for (patch, selected) in patches.iter().zip(selected) {
         if patch.external {
             return None;
         }
-        let matching = |selector: &super::selector::Selector| selector.matches(api_version, kind, holder);
-        let mut definitions = patch.definitions.iter().filter(|one| matching(&one.selector)).peekable();
-        if let (Some(condition), true) = (&patch.enabled_if, definitions.peek().is_some()) {
+        if let (Some(condition), false) = (&patch.enabled_if, selected.is_empty()) {
             all.add(condition.template.as_ref().ok()?.reads()?);
         }
-        for operation in definitions.flat_map(|definition| &definition.operations) {
+        for operation in selected.iter().flat_map(|at| patch.operations(*at)) {
             add(operation, &mut all)?;
         }
     }

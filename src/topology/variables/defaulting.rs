@@ -93,23 +93,29 @@ pub fn default_in_place(
     open: bool,
 ) -> Vec<FieldError> {
     let mut errors = unique(values, path);
-    if errors.is_empty() && !open {
-        let unknown = |variable: &&Value| super::find(definitions, super::name(variable)).is_none();
-        errors.extend(values.iter().filter(unknown).map(|variable| not_defined(variable, path)));
+    if !errors.is_empty() {
+        return errors;
     }
+    let places: Vec<Option<usize>> =
+        values.iter().map(|variable| super::position(definitions, super::name(variable))).collect();
+    let unknown = values.iter().zip(&places).filter(|(_, place)| place.is_none() && !open);
+    errors.extend(unknown.map(|(variable, _)| not_defined(variable, path)));
     if !errors.is_empty() {
         return errors;
     }
     let mut added = Vec::new();
     if scope == Scope::Cluster {
-        let given: BTreeSet<&str> = values.iter().map(super::name).collect();
-        for definition in definitions.iter().filter(|one| !given.contains(one.name.as_str())) {
+        let mut missing = vec![true; definitions.len()];
+        for place in places.iter().flatten() {
+            missing[*place] = false;
+        }
+        for (definition, _) in definitions.iter().zip(missing).filter(|(_, missing)| *missing) {
             let Some(default) = &definition.schema.default else { continue };
             added.push(completed(default.clone(), definition));
         }
     }
-    for variable in values.iter_mut() {
-        let Some(definition) = super::find(definitions, super::name(variable)) else { continue };
+    for (variable, place) in values.iter_mut().zip(places) {
+        let Some(definition) = place.and_then(|place| definitions.get(place)) else { continue };
         match variable.as_object_mut().map(|fields| (fields.len(), fields.get_mut("value"))) {
             // It has a name and a value, and nothing else.
             Some((2, Some(value))) => complete(value, definition),
@@ -168,6 +174,11 @@ pub fn not_defined(variable: &Value, path: &str) -> FieldError {
 
 /// Errors for names that are there twice.
 pub fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
+    let mut sorted: Vec<&str> = values.iter().map(super::name).collect();
+    sorted.sort_unstable();
+    if sorted.is_sorted_by(|before, after| before < after) {
+        return Vec::new();
+    }
     let mut seen = BTreeSet::new();
     let names = values.iter().map(super::name).filter(|name| !seen.insert(*name));
     let twice = |name| {

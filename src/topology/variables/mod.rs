@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use self::rules::Rules;
 use self::schema::{MAX_DEPTH, Schema};
-use super::memo::Memo;
+use super::memo::{Memo, SMALL};
 
 /// One variable that a class defines.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub fn definitions(class: &Value) -> Vec<Definition> {
                 (Schema::not_followed(source), Rules::default(), Some(reason))
             }
         };
-        read.push(Definition { name, required, schema, rules, kept: Memo::default(), opaque });
+        read.push(Definition { name, required, schema, rules, kept: Memo::new(SMALL), opaque });
     }
     read.sort_by(|a, b| a.name.cmp(&b.name));
     read
@@ -64,6 +64,9 @@ pub fn name(variable: &Value) -> &str {
 
 /// The definition of a name.
 pub fn find<'a>(definitions: &'a [Definition], name: &str) -> Option<&'a Definition> {
-    let at = definitions.binary_search_by(|one| one.name.as_str().cmp(name)).ok()?;
-    definitions.get(at)
+    definitions.get(position(definitions, name)?)
+}
+
+fn position(definitions: &[Definition], name: &str) -> Option<usize> {
+    definitions.binary_search_by(|one| one.name.as_str().cmp(name)).ok()
 }

@@ -98,6 +98,12 @@ impl Schema {
         Self { default: default(source), preserve_unknown: true, ..Self::default() }
     }
 
+    /// Whether it is made of other schemas for the same value.
+    pub fn is_composed(&self) -> bool {
+        let lists = [&self.all_of, &self.any_of, &self.one_of];
+        self.not.is_some() || lists.iter().any(|list| !list.is_empty())
+    }
+
     fn at(source: &Value, depth: usize) -> Option<Self> {
         if depth > MAX_DEPTH {
             return None;

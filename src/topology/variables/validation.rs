@@ -14,6 +14,7 @@ use super::value_validation::validate;
 use super::{Definition, find, name};
 use crate::topology::fault::FieldError;
 use crate::topology::memo::Key;
+use crate::topology::value::get;
 
 /// Validates a list of variables; `old` are the values before an update.
 pub fn validate_variables(
@@ -43,8 +44,8 @@ pub fn validate_variables(
         };
         let before = old.iter().find(|one| name(one) == variable_name);
         let judged = validate_variable(
-            variable.get("value").unwrap_or(&Value::Null),
-            before.and_then(|before| before.get("value")),
+            get(variable, &["value"]).unwrap_or(&Value::Null),
+            before.and_then(|before| get(before, &["value"])),
             definition,
             &format_args!("{path}[{variable_name}]"),
         );
