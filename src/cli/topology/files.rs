@@ -133,6 +133,14 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
             told(&unread, &path, notes);
         }
     }
+    for (one, other) in objects.doubled() {
+        let place = Place { line: other.line, ..Place::file(&*other.file) };
+        let kind = text(&other.object, &["kind"]);
+        let (first, name) = (format!("{}:{}", one.file, one.line), identity(&other.object).1);
+        notes
+            .error("topology", place, format!("{kind} {name} is here, too, and differs from {first}"))
+            .hint("`kubectl apply` would leave the last of them: give the one that is meant");
+    }
     for one in objects.refused() {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
         one.refused.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
