@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
 use super::provider::{Taken, takes};
-use super::rollout::{Replaced, Rollout};
+use super::rollout::{Basis, Replaced, Rollout};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
@@ -195,6 +195,10 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
         }
         _ => match rollout.map(|one| one.replaced) {
             Some(Replaced::Yes) => machines(&mut verdict, before, change, rollout),
+            Some(Replaced::Unknown) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
+                verdict.meaning = Meaning::Opaque;
+                verdict.source = CONTROL_PLANE;
+            }
             Some(Replaced::Unknown) => {
                 verdict.meaning = Meaning::ProviderDependent;
                 verdict.source = PROVIDER;
