@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::kubeadm;
 use super::objects;
-use super::running::with_defaults;
+use super::running::{with_defaults, with_filled};
 use crate::topology::admission::gates::Gates;
 use crate::topology::desired::Generated;
 use crate::topology::desired::contract::Contract;
@@ -178,9 +178,9 @@ impl Side<'_> {
         pass: &mut Pass,
     ) -> bool {
         if !self.rotates {
-            return write(&mut current.bootstrap, &next.bootstrap, pass)
-                && write(&mut current.infrastructure, &next.infrastructure, pass)
-                && write(&mut current.object, &next.object, pass);
+            return write(&mut current.infrastructure, &next.infrastructure, pass)
+                && write(&mut current.bootstrap, &next.bootstrap, pass)
+                && write_worker(current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
         let role = |part: &str| format!("{}.{}.{part}", self.kind, next.name);
@@ -204,7 +204,7 @@ impl Side<'_> {
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        if !write(&mut current.object, &next.object, pass) {
+        if !write_worker(current, next, pass) {
             return false;
         }
         current.health_check.clone_from(&next.health_check);
@@ -214,7 +214,17 @@ impl Side<'_> {
 
 /// A worker as it is created.
 pub fn created(worker: &Worker) -> Worker {
-    Worker { object: with_defaults(&worker.object, None), ..worker.clone() }
+    let applied = worker.object.clone();
+    Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
+}
+
+fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+    let merged = with_filled(&next.object, &current.object, &current.applied);
+    if !write(&mut current.object, &merged, pass) {
+        return false;
+    }
+    current.applied.clone_from(&next.object);
+    true
 }
 
 fn uid_mismatch(template: &Value) -> Fault {
