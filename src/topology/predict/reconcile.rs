@@ -17,7 +17,7 @@ use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::names::{Draw, simple};
 use crate::topology::upgrade::tracker::Workers;
-use crate::topology::value::{get, same, set, text};
+use crate::topology::value::{get, group, same, set, text};
 
 /// What a pass did.
 #[derive(Debug, Default)]
@@ -178,8 +178,8 @@ impl Side<'_> {
         pass: &mut Pass,
     ) -> bool {
         if !self.rotates {
-            return write(&mut current.infrastructure, &next.infrastructure, pass)
-                && write(&mut current.bootstrap, &next.bootstrap, pass)
+            return reference(&mut current.infrastructure, &next.infrastructure, pass)
+                && reference(&mut current.bootstrap, &next.bootstrap, pass)
                 && write_worker(current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
@@ -225,6 +225,33 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
     }
     current.applied.clone_from(&next.object);
     true
+}
+
+/// Writes an object that a machine pool refers to: one of another kind cannot take its place.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`;
+/// `internal/topology/check/compatibility.go`, `ObjectsAreStrictlyCompatible`.
+fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    let of = |object: &Value| {
+        (group(text(object, &["apiVersion"])).to_owned(), text(object, &["kind"]).to_owned())
+    };
+    let (old, new) = (of(running), of(desired));
+    if old == new {
+        return write(running, desired, pass);
+    }
+    let (field, from, to) = match old.0 == new.0 {
+        true => ("kind", &old.1, &new.1),
+        false => ("group", &old.0, &new.0),
+    };
+    let detail = format!(
+        "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
+         changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
+        old.1,
+        old.0,
+        text(running, &["metadata", "name"])
+    );
+    pass.faults.push(Fault::controller(Stage::Apply, detail));
+    false
 }
 
 fn uid_mismatch(template: &Value) -> Fault {
