@@ -31,8 +31,13 @@ fn copy(from: &Path, to: &Path) {
 
 /// A committed fleet with one small stack for two minors.
 pub(crate) fn fleet() -> Sandbox {
+    fleet_of("tests/cases/_base")
+}
+
+/// A committed copy of a folder of this package.
+pub(crate) fn fleet_of(folder: &str) -> Sandbox {
     let sandbox = Sandbox::repository();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base"), &sandbox.root);
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &sandbox.root);
     commit(&sandbox, "sources");
     sandbox
 }
