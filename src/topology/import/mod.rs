@@ -165,9 +165,10 @@ impl Objects {
             let key = (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]));
             let others = known.entry(key).or_default();
             let differs = |other: &&&Imported| {
-                let is_same = match is(&one.object, "Cluster") {
-                    true => identity(&one.object) == identity(&other.object),
-                    false => lies_in(&other.object, of(&["metadata", "namespace"])),
+                let is_same = if is(&one.object, "Cluster") {
+                    identity(&one.object) == identity(&other.object)
+                } else {
+                    lies_in(&other.object, of(&["metadata", "namespace"]))
                 };
                 is_same && (one.object != other.object || one.applied != other.applied)
             };

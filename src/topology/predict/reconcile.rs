@@ -239,10 +239,7 @@ fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     if old == new {
         return write(running, desired, pass);
     }
-    let (field, from, to) = match old.0 == new.0 {
-        true => ("kind", &old.1, &new.1),
-        false => ("group", &old.0, &new.0),
-    };
+    let (field, from, to) = if old.0 == new.0 { ("kind", &old.1, &new.1) } else { ("group", &old.0, &new.0) };
     let detail = format!(
         "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
          changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
