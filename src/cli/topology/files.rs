@@ -1,6 +1,6 @@
 //! `stackloom topology --from`: clusters of any files, without a fleet.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::Value as Json;
 
@@ -13,11 +13,12 @@ use crate::{
         admission::gates::Gates,
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, Imported, Objects, identity},
+        import::{Applied, ClassFiles, Imported, Objects, identity},
         predict::{
             Settings, create,
             forecast::{self, Side},
         },
+        value::text,
     },
 };
 
@@ -39,7 +40,8 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let after = objects_of(&args.from, notes)?;
     let before = objects_of(&args.before, notes)?;
     notes.halt(())?;
-    let (now, then) = (after.over(&before), before.over(&after));
+    // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
+    let now = after.over(&before);
     let mut answers = Vec::new();
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);
@@ -51,7 +53,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
         let mut caveat = None;
         let (compared, forecast) = match before.cluster(namespace, name) {
             Some(running) => {
-                let Some(running) = self::side(running, &then, notes) else { continue };
+                let running = what_runs(running, &before, notes);
                 caveat = unseen(&running);
                 let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
                 (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
@@ -71,7 +73,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
                     .for_each(|fault| tell(fault, Some(place(fault, cluster, &now)), notes));
                 answers.push(Answer { cluster: label, compared, forecast, caveat });
             }
-            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &then)), notes),
+            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &before)), notes),
         }
     }
     alone(&now, answers.is_empty(), &settings, notes);
@@ -131,6 +133,14 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
             told(&unread, &path, notes);
         }
     }
+    for (one, other) in objects.doubled() {
+        let place = Place { line: other.line, ..Place::file(&*other.file) };
+        let kind = text(&other.object, &["kind"]);
+        let (first, name) = (format!("{}:{}", one.file, one.line), identity(&other.object).1);
+        notes
+            .error("topology", place, format!("{kind} {name} is here, too, and differs from {first}"))
+            .hint("`kubectl apply` would leave the last of them: give the one that is meant");
+    }
     for one in objects.refused() {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
         one.refused.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
@@ -148,11 +158,31 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
             .hint("`kubectl get clusterclasses -A -o yaml` exports it");
         return None;
     };
-    if !class.missing.is_empty() {
-        let message = format!("the class names what is not among the files: {}", class.missing.join(", "));
-        notes.warning("topology", Place::file(&*cluster.file), message).hint(
-            "only the class and the Cluster are judged then; `kubectl get <kind> -A -o yaml` exports templates",
-        );
-    }
+    untold(&class, cluster, "the class names what is not among the files", notes);
     Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() })
+}
+
+/// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
+fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
+    let name = || text(&cluster.object, &["spec", "topology", "classRef", "name"]);
+    let class = before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles {
+        objects: Vec::new(),
+        missing: vec![format!("ClusterClass/{}", name())],
+    });
+    untold(&class, cluster, "the state before is not known, for --before lacks", notes);
+    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() }
+}
+
+fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Notes) {
+    if class.missing.is_empty() {
+        return;
+    }
+    let kinds: BTreeSet<&str> =
+        class.missing.iter().filter_map(|label| Some(label.split_once('/')?.0)).collect();
+    let kinds: Vec<&str> = kinds.into_iter().collect();
+    let message = format!("{message}: {}", class.missing.join(", "));
+    notes.warning("topology", Place::file(&*cluster.file), message).hint(format!(
+        "only the class and the Cluster are judged then; `kubectl get {} -A -o yaml` exports what is missing",
+        kinds.join(",")
+    ));
 }

@@ -56,7 +56,7 @@ pub(super) struct Args {
     /// Files with Clusters, `ClusterClasses` and templates, such as `kubectl get -o yaml` writes; `-` is standard input
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
-    /// Files as --from, of the time before: what runs now
+    /// Files as --from, of the time before: what runs now, with its class and templates
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     before: Vec<PathBuf>,
     /// The version of Cluster API, with --from
@@ -82,10 +82,13 @@ Examples:
   stackloom topology dev-2 --release docker-scs-1-36     # what a rebase would do
   stackloom topology --from cluster.yaml class.yaml      # no fleet needed
   stackloom topology --from class.yaml cluster.yaml --feature-gates RuntimeSDK=true
-  stackloom topology --before live.yaml class-v1.yaml --from cluster.yaml class-v2.yaml
+  stackloom topology --before live.yaml templates.yaml --from cluster.yaml class-v2.yaml
 
-For --before, this exports what runs (its managed fields tell which values Cluster API filled in):
+For --before, these export what runs: Clusters (their managed fields tell which values Cluster API filled in) with
+their classes, and the templates that those name. What --before lacks is not taken from --from: it is not known.
   kubectl get clusters,clusterclasses -A -o yaml --show-managed-fields > live.yaml
+  kubectl get -A -o yaml > templates.yaml \
+    \"$(kubectl api-resources -o name | grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
 
 Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input is at fault";
 

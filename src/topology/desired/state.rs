@@ -30,6 +30,8 @@ pub struct Worker {
     pub name: String,
     /// The machine deployment or machine pool.
     pub object: Value,
+    /// What the controller wrote of it; nothing of what does not run yet.
+    pub applied: Value,
     /// Bootstrap template, or bootstrap config of a pool.
     pub bootstrap: Value,
     /// Machine template, or infrastructure pool.

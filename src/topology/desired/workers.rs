@@ -87,7 +87,14 @@ fn deployment(
         }
     }
     let health_check = health_check::of_deployment(input, &made, topology, class);
-    Ok(Worker { name: name.to_owned(), object: made, bootstrap, infrastructure, health_check })
+    Ok(Worker {
+        name: name.to_owned(),
+        object: made,
+        applied: Value::Null,
+        bootstrap,
+        infrastructure,
+        health_check,
+    })
 }
 
 fn pool(
@@ -116,7 +123,14 @@ fn pool(
     {
         set(&mut made, &["spec", "failureDomains"], domains.clone());
     }
-    Ok(Worker { name: name.to_owned(), object: made, bootstrap, infrastructure, health_check: None })
+    Ok(Worker {
+        name: name.to_owned(),
+        object: made,
+        applied: Value::Null,
+        bootstrap,
+        infrastructure,
+        health_check: None,
+    })
 }
 
 /// A worker that runs keeps its name.

@@ -6,6 +6,8 @@
 
 mod applied;
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::convert;
@@ -152,6 +154,30 @@ impl Objects {
         self.all.iter().filter(|one| !one.refused.is_empty())
     }
 
+    /// Objects that are there twice and are not the same: of an apply, only the last would stay.
+    ///
+    /// A Cluster is one of its namespace; a class or template that leaves its namespace open is found in any.
+    pub fn doubled(&self) -> Vec<(&Imported, &Imported)> {
+        let mut known: BTreeMap<(&str, &str, &str), Vec<&Imported>> = BTreeMap::new();
+        let mut found = Vec::new();
+        for one in self.all.iter().filter(|one| counts(&one.object)) {
+            let of = |path: &[&str]| text(&one.object, path);
+            let key = (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]));
+            let others = known.entry(key).or_default();
+            let differs = |other: &&&Imported| {
+                let is_same = if is(&one.object, "Cluster") {
+                    identity(&one.object) == identity(&other.object)
+                } else {
+                    lies_in(&other.object, of(&["metadata", "namespace"]))
+                };
+                is_same && (one.object != other.object || one.applied != other.applied)
+            };
+            found.extend(others.iter().find(differs).map(|other| (*other, one)));
+            others.push(one);
+        }
+        found
+    }
+
     /// All classes.
     pub fn classes(&self) -> impl Iterator<Item = &Imported> {
         self.all.iter().filter(|one| is(&one.object, "ClusterClass"))
@@ -202,15 +228,9 @@ impl Objects {
 
     /// What is neither Cluster, class nor template, and not looked at, as `Kind/name`.
     pub fn ignored(&self) -> Vec<String> {
-        let used = |object: &Value| {
-            let made = get(object, &["metadata", "labels", OWNED]).is_some();
-            let template = text(object, &["kind"]).ends_with("Template") && !made;
-            let definition = text(object, &["kind"]) == "CustomResourceDefinition";
-            definition || is(object, "Cluster") || is(object, "ClusterClass") || template
-        };
         let name =
             |object: &Value| format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
-        self.all.iter().map(|one| &one.object).filter(|object| !used(object)).map(name).collect()
+        self.all.iter().map(|one| &one.object).filter(|object| !counts(object)).map(name).collect()
     }
 }
 
@@ -225,6 +245,14 @@ pub fn identity(object: &Value) -> (&str, &str) {
 
 fn is(object: &Value, kind: &str) -> bool {
     text(object, &["kind"]) == kind && group(text(object, &["apiVersion"])) == CORE
+}
+
+/// Whether an object is looked at: a Cluster, a class, a template that no controller made, or a definition.
+fn counts(object: &Value) -> bool {
+    let made = get(object, &["metadata", "labels", OWNED]).is_some();
+    let template = text(object, &["kind"]).ends_with("Template") && !made;
+    let definition = text(object, &["kind"]) == "CustomResourceDefinition";
+    definition || is(object, "Cluster") || is(object, "ClusterClass") || template
 }
 
 /// Files in git often leave the namespace to whoever applies them.

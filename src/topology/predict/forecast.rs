@@ -60,7 +60,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
         let admitted = create::admit(&side.cluster, &catalog);
         forecast.faults.extend(admitted.faults);
         forecast.opaque = admitted.opaque;
-        forecast.opaque.extend(missing(side));
+        forecast.opaque.extend(missing(side, "which was not given"));
         return forecast;
     }
     let created = create::create(&side.cluster, &catalog, settings);
@@ -77,8 +77,8 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
-    let mut unknown = missing(before);
-    unknown.extend(missing(after).into_iter().filter(|one| !missing(before).contains(one)));
+    let mut unknown = missing(after, "which was not given");
+    unknown.extend(missing(before, "which was not given for the state before"));
     if !unknown.is_empty() {
         let mut forecast = of_new(after, settings);
         if forecast.faults.is_empty() {
@@ -137,9 +137,12 @@ fn whole(meaning: Meaning, unknown: &[Opaque]) -> Verdict {
     }
 }
 
-fn missing(side: &Side) -> Vec<Opaque> {
-    let class = side.class.objects.first().map_or("", |class| text(class, &["metadata", "name"]));
-    let reason = |name: &String| format!("the class {class} names {name}, which was not given");
+fn missing(side: &Side, how: &str) -> Vec<Opaque> {
+    let who = match side.class.objects.first() {
+        Some(class) => format!("the class {}", text(class, &["metadata", "name"])),
+        None => "the Cluster".to_owned(),
+    };
+    let reason = |name: &String| format!("{who} names {name}, {how}");
     let unknown = |reason| Opaque { role: "cluster".to_owned(), reason };
     side.class.missing.iter().map(reason).map(unknown).collect()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::kubeadm;
 use super::objects;
-use super::running::with_defaults;
+use super::running::{with_defaults, with_filled};
 use crate::topology::admission::gates::Gates;
 use crate::topology::desired::Generated;
 use crate::topology::desired::contract::Contract;
@@ -17,7 +17,7 @@ use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::names::{Draw, simple};
 use crate::topology::upgrade::tracker::Workers;
-use crate::topology::value::{get, same, set, text};
+use crate::topology::value::{get, group, same, set, text};
 
 /// What a pass did.
 #[derive(Debug, Default)]
@@ -178,9 +178,9 @@ impl Side<'_> {
         pass: &mut Pass,
     ) -> bool {
         if !self.rotates {
-            return write(&mut current.bootstrap, &next.bootstrap, pass)
-                && write(&mut current.infrastructure, &next.infrastructure, pass)
-                && write(&mut current.object, &next.object, pass);
+            return reference(&mut current.infrastructure, &next.infrastructure, pass)
+                && reference(&mut current.bootstrap, &next.bootstrap, pass)
+                && write_worker(current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
         let role = |part: &str| format!("{}.{}.{part}", self.kind, next.name);
@@ -204,7 +204,7 @@ impl Side<'_> {
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        if !write(&mut current.object, &next.object, pass) {
+        if !write_worker(current, next, pass) {
             return false;
         }
         current.health_check.clone_from(&next.health_check);
@@ -214,7 +214,41 @@ impl Side<'_> {
 
 /// A worker as it is created.
 pub fn created(worker: &Worker) -> Worker {
-    Worker { object: with_defaults(&worker.object, None), ..worker.clone() }
+    let applied = worker.object.clone();
+    Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
+}
+
+fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+    let merged = with_filled(&next.object, &current.object, &current.applied);
+    if !write(&mut current.object, &merged, pass) {
+        return false;
+    }
+    current.applied.clone_from(&next.object);
+    true
+}
+
+/// Writes an object that a machine pool refers to: one of another kind cannot take its place.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`;
+/// `internal/topology/check/compatibility.go`, `ObjectsAreStrictlyCompatible`.
+fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    let of = |object: &Value| {
+        (group(text(object, &["apiVersion"])).to_owned(), text(object, &["kind"]).to_owned())
+    };
+    let (old, new) = (of(running), of(desired));
+    if old == new {
+        return write(running, desired, pass);
+    }
+    let (field, from, to) = if old.0 == new.0 { ("kind", &old.1, &new.1) } else { ("group", &old.0, &new.0) };
+    let detail = format!(
+        "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
+         changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
+        old.1,
+        old.0,
+        text(running, &["metadata", "name"])
+    );
+    pass.faults.push(Fault::controller(Stage::Apply, detail));
+    false
 }
 
 fn uid_mismatch(template: &Value) -> Fault {

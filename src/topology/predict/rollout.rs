@@ -25,7 +25,7 @@ pub enum Replaced {
     No,
     /// They are replaced.
     Yes,
-    /// The provider decides.
+    /// The provider decides, or a date that only the cluster knows.
     Unknown,
 }
 
@@ -48,7 +48,8 @@ pub struct Rollout {
     pub note: Option<&'static str>,
 }
 
-/// The instants by which `rollout.after` is judged: now, and when the machines were made.
+/// The instants by which `rollout.after` is judged: now, and when the machines were made. Machines of which that is known
+/// report no date at which their certificates expire.
 #[derive(Debug, Clone, Copy)]
 pub struct Instants<'a> {
     /// Now, as RFC 3339 in UTC.
@@ -129,6 +130,22 @@ fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
     }
 }
 
+/// That machines may be replaced because their certificates expire: when they do is only known of the machines
+/// themselves. A window that does not grow finds nothing that it had not found already.
+///
+/// Source: `util/collections/machine_filters.go`, `ShouldRolloutBefore`.
+fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> {
+    if !instants.now.is_empty() {
+        return None;
+    }
+    let [before, after] = [old, new].map(|object| {
+        get(object, &["spec", "rollout", "before", "certificatesExpiryDays"]).and_then(Value::as_i64)
+    });
+    let days = after.filter(|days| *days > before.unwrap_or(0))?;
+    let reason = "spec.rollout.before: machines whose certificates expire within";
+    Some(format!("{reason} {days} days are replaced; whether there are any is not known offline"))
+}
+
 fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
     let (old, new) = (&before.control_plane, &after.control_plane);
     let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
@@ -164,6 +181,12 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     }
     if !rollout.reasons.is_empty() {
         rollout.replaced = Replaced::Yes;
+    }
+    if let Some(reason) = expiring(old, new, instants) {
+        rollout.reasons.push(reason);
+        if rollout.replaced == Replaced::No {
+            rollout.replaced = Replaced::Unknown;
+        }
     }
     let only_config = rollout.reasons.len() == 1 && outdated.joined && !outdated.init;
     if only_config {

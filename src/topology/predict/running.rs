@@ -75,16 +75,40 @@ fn deployment(object: &mut Value, running: Option<&Value>) {
     }
 }
 
+/// Whether a pool has a range that an autoscaler works in.
+pub(super) fn is_autoscaled(object: &Value) -> bool {
+    bound(object, "min").is_some() && bound(object, "max").is_some()
+}
+
+fn bound(object: &Value, end: &str) -> Option<i64> {
+    let key = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size");
+    text(object, &["metadata", "annotations", &key]).parse().ok()
+}
+
+/// What is written, with what webhooks filled in earlier: that belongs to no field manager, so no apply takes it away.
+///
+/// Source: `core/webhooks/admission/machinedeployment.go`, `Default` and `calculateMachineDeploymentReplicas`;
+/// `machinepool.go`, `calculateMachinePoolReplicas`. Other fields that they fill in have only one default, so keeping them
+/// and filling them in again is the same.
+pub(super) fn with_filled(desired: &Value, running: &Value, applied: &Value) -> Value {
+    let mut merged = desired.clone();
+    let update = ["spec", "rollout", "strategy", "rollingUpdate"];
+    let [surge, unavailable] = ["maxSurge", "maxUnavailable"].map(|field| [&update[..], &[field]].concat());
+    for path in [&["spec", "replicas"][..], &surge, &unavailable] {
+        let is_filled = present(applied, path).is_none() && present(desired, path).is_none();
+        if let (true, Some(value)) = (is_filled, present(running, path)) {
+            set(&mut merged, path, value.clone());
+        }
+    }
+    merged
+}
+
 /// Replicas that nobody sets: within the autoscaler's range, or one.
 fn replicas(object: &mut Value, running: Option<&Value>) {
     if present(object, &["spec", "replicas"]).is_some() {
         return;
     }
-    let bound = |end: &str| {
-        let key = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size");
-        text(object, &["metadata", "annotations", &key]).parse::<i64>().ok()
-    };
-    let count = match (bound("min"), bound("max")) {
+    let count = match (bound(object, "min"), bound(object, "max")) {
         (Some(least), Some(most)) => {
             let before =
                 running.and_then(|running| get(running, &["spec", "replicas"])).and_then(Value::as_i64);

@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
 use super::provider::{Taken, takes};
-use super::rollout::{Replaced, Rollout};
+use super::rollout::{Basis, Replaced, Rollout};
+use super::running::is_autoscaled;
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
-use crate::topology::desired::state::Desired;
+use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::Opaque;
 use crate::topology::value::{get, group, leaves, text, version};
 
@@ -195,6 +196,10 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
         }
         _ => match rollout.map(|one| one.replaced) {
             Some(Replaced::Yes) => machines(&mut verdict, before, change, rollout),
+            Some(Replaced::Unknown) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
+                verdict.meaning = Meaning::Opaque;
+                verdict.source = CONTROL_PLANE;
+            }
             Some(Replaced::Unknown) => {
                 verdict.meaning = Meaning::ProviderDependent;
                 verdict.source = PROVIDER;
@@ -202,7 +207,34 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
             _ => in_place(&mut verdict, change, &objects, effect),
         },
     }
+    autoscaled(&mut verdict, before, change);
     verdict
+}
+
+/// Of a pool that has an autoscaler the number of machines is not known: the one here is what it began with.
+fn autoscaled(verdict: &mut Verdict, before: &Desired, change: &Change) {
+    let find = |state: &Desired| {
+        let (kind, name) = verdict.subject.split_once('.')?;
+        let workers = if kind == "md" { &state.deployments } else { &state.pools };
+        workers.iter().find(|one| one.name == name).cloned()
+    };
+    let (Some(old), Some(new)) = (find(before), change.running.as_ref().and_then(find)) else { return };
+    let is_set = |worker: &Worker| get(&worker.applied, &["spec", "replicas"]).is_some();
+    if is_set(&old) || !is_autoscaled(&old.object) {
+        return;
+    }
+    let mut reason = "the number of machines before is the autoscaler's, and not known here".to_owned();
+    match verdict.meaning {
+        Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace if is_set(&new) => {
+            verdict.meaning = Meaning::Opaque;
+            if let Some(count) = get(&new.object, &["spec", "replicas"]) {
+                reason = format!("{reason}: now it is set to {count}");
+            }
+        }
+        Meaning::Scale { .. } | Meaning::Rollout { .. } => {}
+        _ => return,
+    }
+    verdict.reasons.push(reason);
 }
 
 /// The fields that change, and the strongest effect.
