@@ -11,6 +11,7 @@ use super::create::{apply_classes, blueprint};
 use super::reconcile::{Pass, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
+use super::stuck::{Waits, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
@@ -134,6 +135,8 @@ pub struct Change {
     pub plan: Option<Plan>,
     /// The steps of an upgrade.
     pub steps: Vec<Step>,
+    /// What an upgrade does not get through.
+    pub waits: Waits,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Replicas before, by role.
@@ -297,6 +300,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         result.opaque = generated.opaque;
         result.desired = Some(generated.desired);
         if start == running {
+            result.waits = waits(&running, &generated.tracker);
             rests = true;
             break;
         }

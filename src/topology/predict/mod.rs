@@ -11,6 +11,7 @@ pub mod reconcile;
 pub mod report;
 pub mod rollout;
 pub mod running;
+pub mod stuck;
 pub mod verdict;
 
 use super::admission::gates::Gates;

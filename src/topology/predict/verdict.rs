@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
 use super::provider::{Taken, takes};
-use super::rollout::{Replaced, Rollout};
+use super::rollout::{ON_DELETE, Replaced, Rollout};
+use super::stuck;
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
@@ -45,6 +46,8 @@ pub enum Meaning {
         from: String,
         /// After.
         to: String,
+        /// Only when they are deleted.
+        on_delete: bool,
     },
     /// It is created.
     Create,
@@ -92,7 +95,8 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
     if !change.faults.is_empty() {
         all.push(refused(change, Meaning::Wedged, "cluster", RECONCILE));
     }
-    let subjects: BTreeSet<String> = change.objects.iter().filter_map(|one| subject(&one.role)).collect();
+    let roles = change.objects.iter().map(|one| &one.role).chain(change.waits.pools.keys());
+    let subjects: BTreeSet<String> = roles.filter_map(|role| subject(role)).collect();
     let converted = converted(before, change);
     for subject in subjects {
         let reasons: BTreeSet<&String> = unknown
@@ -202,7 +206,24 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
             _ => in_place(&mut verdict, change, &objects, effect),
         },
     }
+    waiting(&mut verdict, change);
     verdict
+}
+
+/// What is held back, and what never ends.
+fn waiting(verdict: &mut Verdict, change: &Change) {
+    if matches!(verdict.meaning, Meaning::Opaque | Meaning::Delete) {
+        return;
+    }
+    if let Some(reason) = change.waits.pools.get(&verdict.subject) {
+        verdict.reasons.push(reason.clone());
+        verdict.source = stuck::SOURCE;
+    }
+    if let (Some(reason), "control-plane") = (&change.waits.control_plane, verdict.subject.as_str()) {
+        verdict.meaning = Meaning::Wedged;
+        verdict.reasons = vec![reason.clone()];
+        verdict.source = stuck::SOURCE;
+    }
 }
 
 /// The fields that change, and the strongest effect.
@@ -236,8 +257,11 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
     let from = version(before);
     let to = change.running.as_ref().map(version).unwrap_or_default();
     if from != to {
-        verdict.meaning = Meaning::Upgrade { from, to };
+        let note = rollout.and_then(|one| one.note);
+        verdict.meaning = Meaning::Upgrade { from, to, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
+        verdict.reasons.extend(note.map(str::to_owned));
+        verdict.reasons.extend(stuck::deletions(change, &verdict.subject));
         return;
     }
     let others =
