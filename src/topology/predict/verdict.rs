@@ -206,8 +206,33 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
             _ => in_place(&mut verdict, change, &objects, effect),
         },
     }
+    parts(&mut verdict, &objects);
     waiting(&mut verdict, change);
     verdict
+}
+
+/// Objects that come or go beside one that stays.
+fn parts(verdict: &mut Verdict, objects: &[&ObjectChange]) {
+    if matches!(verdict.meaning, Meaning::Create | Meaning::Delete | Meaning::Opaque) {
+        return;
+    }
+    for one in objects {
+        let health = one.kind == "MachineHealthCheck";
+        let reason = match one.effect {
+            Effect::Created if health => {
+                "its MachineHealthCheck is created: from then on it replaces machines that it finds unhealthy"
+                    .to_owned()
+            }
+            Effect::Deleted if health => {
+                "its MachineHealthCheck is deleted: unhealthy machines are not replaced any more".to_owned()
+            }
+            Effect::Created => format!("its {} is created", one.kind),
+            Effect::Deleted => format!("its {} is deleted", one.kind),
+            _ => continue,
+        };
+        verdict.fields.push(one.role.clone());
+        verdict.reasons.push(reason);
+    }
 }
 
 /// What is held back, and what never ends.
