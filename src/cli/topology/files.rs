@@ -17,6 +17,7 @@ use crate::{
         predict::{
             Settings, create,
             forecast::{self, Side},
+            observed::Observed,
         },
     },
 };
@@ -39,6 +40,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let after = objects_of(&args.from, notes)?;
     let before = objects_of(&args.before, notes)?;
     notes.halt(())?;
+    ignored(&before, notes);
     let (now, then) = (after.over(&before), before.over(&after));
     let mut answers = Vec::new();
     for cluster in now.clusters() {
@@ -76,6 +78,20 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
+}
+
+/// Of what runs, only versions are looked at.
+fn ignored(before: &Objects, notes: &mut Notes) {
+    let kinds = before.ignored();
+    if kinds.is_empty() {
+        return;
+    }
+    let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
+    notes.warning("topology", None, message).hint(
+        "of what runs, only the versions of the control plane, MachineDeployments and MachinePools are used; all else is \
+         computed from the Cluster and its class",
+    );
 }
 
 /// What is not seen, by what was given.
@@ -154,5 +170,6 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
             "only the class and the Cluster are judged then; `kubectl get <kind> -A -o yaml` exports templates",
         );
     }
-    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() })
+    let observed = Observed { objects: objects.running_for(&cluster.object), status: cluster.status.clone() };
+    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed })
 }

@@ -6,6 +6,7 @@ pub mod create;
 pub mod forecast;
 pub mod kubeadm;
 pub mod objects;
+pub mod observed;
 pub mod provider;
 pub mod reconcile;
 pub mod report;
