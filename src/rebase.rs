@@ -20,6 +20,7 @@ use crate::{
         predict::{
             Settings,
             forecast::{self, Side},
+            observed::Observed,
             verdict::{Meaning, Verdict},
         },
     },
@@ -44,7 +45,7 @@ fn class_files(release: &Release) -> Vec<Json> {
 
 fn of_json(class: &[Json], cluster: Json) -> Side {
     let class = ClassFiles { objects: class.to_vec(), missing: Vec::new() };
-    Side { cluster, class, applied: Applied::File }
+    Side { cluster, class, applied: Applied::File, observed: Observed::default() }
 }
 
 /// What becomes of the clusters that use a release, when they move to another one.

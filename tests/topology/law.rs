@@ -8,6 +8,7 @@ use stackloom::topology::class::Catalog;
 use stackloom::topology::desired::state::Desired;
 use stackloom::topology::import::{Applied, ClassFiles};
 use stackloom::topology::predict::forecast::{Side, of_change};
+use stackloom::topology::predict::observed::Observed;
 use stackloom::topology::predict::verdict::Meaning;
 use stackloom::topology::predict::{Settings, create};
 
@@ -39,7 +40,7 @@ fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
 
 fn side(objects: &[Value], cluster: &Value) -> Side {
     let class = ClassFiles { objects: objects.to_vec(), missing: Vec::new() };
-    Side { cluster: cluster.clone(), class, applied: Applied::File }
+    Side { cluster: cluster.clone(), class, applied: Applied::File, observed: Observed::default() }
 }
 
 /// Every place in a value that holds no list and no map, as a pointer.

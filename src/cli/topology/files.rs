@@ -17,6 +17,7 @@ use crate::{
         predict::{
             Settings, create,
             forecast::{self, Side},
+            observed::Observed,
         },
         value::text,
     },
@@ -40,6 +41,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let after = objects_of(&args.from, notes)?;
     let before = objects_of(&args.before, notes)?;
     notes.halt(())?;
+    ignored(&before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
     let mut answers = Vec::new();
@@ -78,6 +80,20 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
+}
+
+/// Of what runs, only versions are looked at.
+fn ignored(before: &Objects, notes: &mut Notes) {
+    let kinds = before.ignored();
+    if kinds.is_empty() {
+        return;
+    }
+    let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
+    notes.warning("topology", None, message).hint(
+        "of what runs, only the versions of the control plane, MachineDeployments and MachinePools are used; all else is \
+         computed from the Cluster and its class",
+    );
 }
 
 /// What is not seen, by what was given.
@@ -159,7 +175,8 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
         return None;
     };
     untold(&class, cluster, "the class names what is not among the files", notes);
-    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() })
+    let observed = observed(cluster, objects);
+    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed })
 }
 
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
@@ -170,7 +187,13 @@ fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
         missing: vec![format!("ClusterClass/{}", name())],
     });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
-    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone() }
+    let observed = observed(cluster, before);
+    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }
+}
+
+/// What is seen to run for a Cluster.
+fn observed(cluster: &Imported, objects: &Objects) -> Observed {
+    Observed { objects: objects.running_for(&cluster.object), status: cluster.status.clone() }
 }
 
 fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Notes) {

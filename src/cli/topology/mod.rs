@@ -24,6 +24,7 @@ use crate::{
         predict::{
             Settings,
             forecast::{self, Forecast, Side},
+            observed::Observed,
             report,
             verdict::Meaning,
         },
@@ -384,7 +385,7 @@ fn published(
             .hint("give a revision whose `generated/` is whole");
         return Err(Failure::from(notes.halted()));
     };
-    Ok(Some(Side { cluster: before.object, class, applied: Applied::File }))
+    Ok(Some(Side { cluster: before.object, class, applied: Applied::File, observed: Observed::default() }))
 }
 
 fn told(unread: &Unread, path: &str, notes: &mut Notes) {

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::topology::value::{get, list, present, text};
+use super::renamed::renamed;
+use crate::topology::convert;
+use crate::topology::value::{get, list, present, text, version};
 
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -30,14 +32,18 @@ impl Applied {
         let applying = managers
             .iter()
             .filter(|one| text(one, &["operation"]) == "Apply" && text(one, &["manager"]) != "capi-topology");
-        let fields: Vec<&Value> = applying.filter_map(|one| get(one, &["fieldsV1"])).collect();
-        if !fields.is_empty() {
-            return Self::Known(identified(object, owned(object, &fields)));
+        let entries: Vec<(&str, &Value)> = applying
+            .filter_map(|one| Some((version(text(one, &["apiVersion"])), get(one, &["fieldsV1"])?)))
+            .collect();
+        if !entries.is_empty() {
+            return applied_by(object, &entries).map_or(Self::Unknown, Self::Known);
         }
         let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
-        match serde_json::from_str(last) {
-            Ok(applied) => Self::Known(applied),
-            Err(_) => Self::Unknown,
+        let applied: Option<Value> = serde_json::from_str(last).ok();
+        let stored = applied.filter(|one| is_known(version(text(one, &["apiVersion"]))));
+        match stored.map(|one| convert::to_stored(&one)) {
+            Some(Ok(applied)) => Self::Known(applied),
+            _ => Self::Unknown,
         }
     }
 
@@ -45,6 +51,32 @@ impl Applied {
     pub fn is_live(&self) -> bool {
         !matches!(self, Self::File)
     }
+}
+
+/// Versions whose fields are known; where an entry tells none, it is that of the object.
+fn is_known(version: &str) -> bool {
+    matches!(version, "" | "v1beta1" | "v1beta2")
+}
+
+/// What managers applied, each in a version of its own; none where it cannot be known.
+fn applied_by(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
+    let own = version(text(object, &["apiVersion"]));
+    if entries.iter().all(|(version, _)| version.is_empty() || *version == own) {
+        let fields: Vec<&Value> = entries.iter().map(|(_, fields)| *fields).collect();
+        return Some(identified(object, owned(object, &fields)));
+    }
+    if text(object, &["kind"]) != "Cluster" || !entries.iter().all(|(version, _)| is_known(version)) {
+        return None;
+    }
+    let stored = convert::to_stored(object).ok()?;
+    let fields: Vec<Value> = entries
+        .iter()
+        .map(|(version, fields)| match if version.is_empty() { own } else { version } {
+            "v1beta1" => renamed(fields),
+            _ => (*fields).clone(),
+        })
+        .collect();
+    Some(identified(&stored, owned(&stored, &fields.iter().collect::<Vec<_>>())))
 }
 
 /// Type and name belong to every apply, and to no manager.

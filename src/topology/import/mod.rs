@@ -5,16 +5,18 @@
 //! are written, since a class refers to them by version.
 
 mod applied;
+mod renamed;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::convert;
+use super::desired::contract::{CLUSTER_NAME, OWNED};
 use super::fault::{By, Fault, FieldError, Stage};
 use super::gotemplate::yaml;
 use super::schemas::{apply_faults, schema_faults};
-use super::value::{get, group, keep_numbers, list, present, remove, text, version};
+use super::value::{get, group, keep_numbers, list, present, remove, set, text, version};
 
 pub use applied::Applied;
 
@@ -29,6 +31,8 @@ pub struct Imported {
     pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
+    /// Its status; empty where it has none.
+    pub status: Value,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
     pub refused: Vec<Fault>,
 }
@@ -60,8 +64,6 @@ pub struct ClassFiles {
 }
 
 const CORE: &str = "cluster.x-k8s.io";
-/// On everything that the topology controller made itself.
-const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 
 impl Objects {
     /// Reads a file and adds its objects.
@@ -104,6 +106,7 @@ impl Objects {
             return Ok(());
         }
         let applied = Applied::of(&value);
+        let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let object = cleaned(value);
         let ours = group(text(&object, &["apiVersion"])) == CORE
             && matches!(kind.as_str(), "Cluster" | "ClusterClass");
@@ -120,7 +123,7 @@ impl Objects {
             }
             _ => (object, applied, Vec::new()),
         };
-        self.all.push(Imported { file: file.to_owned(), object, line, applied, refused });
+        self.all.push(Imported { file: file.to_owned(), object, line, applied, status, refused });
         Ok(())
     }
 
@@ -226,12 +229,42 @@ impl Objects {
         files
     }
 
-    /// What is neither Cluster, class nor template, and not looked at, as `Kind/name`.
-    pub fn ignored(&self) -> Vec<String> {
-        let name =
-            |object: &Value| format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
-        self.all.iter().map(|one| &one.object).filter(|object| !counts(object)).map(name).collect()
+    /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
+    pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
+        let (namespace, name) = identity(cluster);
+        let is_its = |one: &&Imported| {
+            is_made(&one.object)
+                && has_version(&one.object)
+                && identity(&one.object).0 == namespace
+                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
+        };
+        let with_status = |one: &Imported| {
+            let mut object = one.object.clone();
+            set(&mut object, &["status"], one.status.clone());
+            object
+        };
+        self.all.iter().filter(is_its).map(with_status).collect()
     }
+
+    /// Kinds of what the topology controller made and that is not looked at, with how many there are.
+    pub fn ignored(&self) -> BTreeMap<String, usize> {
+        let mut kinds = BTreeMap::new();
+        for object in self.all.iter().map(|one| &one.object).filter(|one| is_made(one) && !has_version(one)) {
+            *kinds.entry(text(object, &["kind"]).to_owned()).or_default() += 1;
+        }
+        kinds
+    }
+}
+
+/// Whether the topology controller made an object.
+fn is_made(object: &Value) -> bool {
+    get(object, &["metadata", "labels", OWNED]).is_some()
+}
+
+/// Whether an object that runs tells a version by which upgrades go.
+fn has_version(object: &Value) -> bool {
+    let kind = text(object, &["kind"]);
+    matches!(kind, "MachineDeployment" | "MachinePool") || kind.ends_with("ControlPlane")
 }
 
 /// Namespace and name, as what they are without one.

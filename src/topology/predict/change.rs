@@ -11,6 +11,7 @@ use super::create::{apply_classes, blueprint};
 use super::reconcile::{Pass, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
+use super::stuck::{Waits, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
@@ -20,10 +21,12 @@ use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::upgrade::plan::Plan;
-use crate::topology::value::{get, merge_patch, remove, set, text};
+use crate::topology::value::{get, list, merge_patch, remove, set, text};
 
-/// More passes than any upgrade needs; upstream would go on for ever.
+/// Passes for a Cluster without workers; upstream would go on for ever.
 const MAX_PASSES: usize = 200;
+/// Passes however many workers there are: each costs time for every worker.
+const MOST_PASSES: usize = 2000;
 
 /// How a Cluster is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,6 +137,8 @@ pub struct Change {
     pub plan: Option<Plan>,
     /// The steps of an upgrade.
     pub steps: Vec<Step>,
+    /// What an upgrade does not get through.
+    pub waits: Waits,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Replicas before, by role.
@@ -270,7 +275,8 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         }
     };
     let mut rests = false;
-    for _ in 0..MAX_PASSES {
+    let most = passes(&running, &blueprint.class);
+    for _ in 0..most {
         let generated = match compute(&running, &blueprint, settings) {
             Ok(generated) => generated,
             Err(fault) => {
@@ -297,12 +303,13 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         result.opaque = generated.opaque;
         result.desired = Some(generated.desired);
         if start == running {
+            result.waits = waits(&running, &generated.tracker);
             rests = true;
             break;
         }
     }
     if !rests && result.faults.is_empty() {
-        let reason = format!("after {MAX_PASSES} passes the controller still changes something");
+        let reason = format!("after {most} passes the controller still changes something");
         result.opaque.push(of_the_cluster(reason));
     }
     if !result.faults.is_empty() {
@@ -311,6 +318,15 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
     }
     result.running = Some(running);
     result
+}
+
+/// More passes than an upgrade needs in which each worker gets each version that the class lists, one after another.
+fn passes(running: &Desired, class: &Value) -> usize {
+    let lists = ["machineDeployments", "machinePools"];
+    let topology = lists.map(|name| list(&running.cluster, &["spec", "topology", "workers", name]).len());
+    let versions = list(class, &["spec", "kubernetesVersions"]).len().max(1);
+    let workers = topology.iter().sum::<usize>() + running.deployments.len() + running.pools.len();
+    workers.saturating_mul(versions).saturating_add(MAX_PASSES).min(MOST_PASSES)
 }
 
 fn versions_moved(start: &Desired, end: &Desired) -> bool {

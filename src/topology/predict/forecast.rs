@@ -6,6 +6,7 @@ use super::Settings;
 use super::change::{self, After, Before, Change, Writing};
 use super::create;
 use super::objects;
+use super::observed::{self, Observed};
 use super::rollout::Instants;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
 use crate::topology::class::Catalog;
@@ -23,6 +24,8 @@ pub struct Side {
     pub class: ClassFiles,
     /// What is known of who wrote the Cluster.
     pub applied: Applied,
+    /// What is known of what runs.
+    pub observed: Observed,
 }
 
 /// What is predicted.
@@ -39,7 +42,7 @@ pub struct Forecast {
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// What else is to know of the whole.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
 }
 
 const PAUSED: &str =
@@ -92,28 +95,41 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let Some(desired) = created.desired.filter(|_| created.faults.is_empty()) else {
         return Err(created.faults);
     };
-    let running = change::run(&desired);
+    let mut running = change::run(&desired);
+    let known = observed::versions(&mut running, &before.observed);
+    let held = observed::held(&before.cluster, &known);
     let (written, writing, doubt) = manners(before, after);
     let mut opaque = created.opaque;
     opaque.extend(doubt);
     let cluster = as_applied(&after.cluster, &before.cluster);
+    let mut notes = paused(Some(&before.cluster), &cluster);
+    notes.extend(observed::lagging(&held, &before.cluster, &cluster));
+    match observed::unsettled(&before.observed) {
+        Some(reason) if observed::all_known(&running, &known) => notes.push(reason),
+        Some(reason) => opaque.push(Opaque { role: "cluster".to_owned(), reason }),
+        None => {}
+    }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
     let state = Before { catalog, written, running };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
+    let mut verdicts = verdicts(&state.running, &opaque, &change);
+    if change.accepted {
+        observed::judge_held(&mut verdicts, &held, &cluster);
+    }
     Ok(Forecast {
-        verdicts: verdicts(&state.running, &opaque, &change),
+        verdicts,
         faults: change.faults.clone(),
         desired: change.desired.clone(),
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
-        notes: paused(Some(&before.cluster), &cluster),
+        notes,
         change: Some(change),
     })
 }
 
-fn paused(before: Option<&Value>, after: &Value) -> Vec<&'static str> {
+fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
     match (before.is_some_and(is_paused), is_paused(after)) {
-        (_, true) => vec![PAUSED],
-        (true, false) => vec![WAS_PAUSED],
+        (_, true) => vec![PAUSED.to_owned()],
+        (true, false) => vec![WAS_PAUSED.to_owned()],
         (false, false) => Vec::new(),
     }
 }

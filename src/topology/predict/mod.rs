@@ -6,11 +6,13 @@ pub mod create;
 pub mod forecast;
 pub mod kubeadm;
 pub mod objects;
+pub mod observed;
 pub mod provider;
 pub mod reconcile;
 pub mod report;
 pub mod rollout;
 pub mod running;
+pub mod stuck;
 pub mod verdict;
 
 use super::admission::gates::Gates;

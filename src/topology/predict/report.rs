@@ -35,7 +35,14 @@ impl Meaning {
             Self::InPlace => "changes in place; no machine is replaced".to_owned(),
             Self::Scale { from, to } => format!("scale from {from} to {to}"),
             Self::Rollout { machines, surge, together_with } => rollout(*machines, *surge, together_with),
-            Self::Upgrade { from, to } => format!("upgrade from {from} to {to}: all machines are replaced"),
+            Self::Upgrade { from, to, on_delete: false } => {
+                format!("upgrade from {from} to {to}: all machines are replaced")
+            }
+            Self::Upgrade { from, to, on_delete: true } => {
+                format!(
+                    "upgrade from {from} to {to}: each machine is replaced when it is deleted, and not before"
+                )
+            }
             Self::Create => "created".to_owned(),
             Self::Delete => "deleted with its machines".to_owned(),
             Self::Rejected => "rejected: nothing happens".to_owned(),
@@ -68,7 +75,7 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for verdict in &forecast.verdicts {
         lines.push(format!("{:width$}  {}", part(&verdict.subject), verdict.meaning.words()));
-        if verdict.meaning == Meaning::NoChange {
+        if verdict.meaning == Meaning::NoChange && verdict.reasons.is_empty() {
             continue;
         }
         let shown = if all { verdict.fields.len() } else { FIELDS };
@@ -149,7 +156,10 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Upgrade { from, to } => {
+        Meaning::Upgrade { from, to, on_delete } => {
+            if *on_delete {
+                out["onDelete"] = json!(true);
+            }
             out["from"] = json!(from);
             out["to"] = json!(to);
         }

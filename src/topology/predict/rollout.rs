@@ -225,11 +225,14 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
         rollout.replaced = Replaced::Yes;
         rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
         if text(new, &["spec", "rollout", "strategy", "type"]) == "OnDelete" {
-            rollout.note = Some("machines are replaced when they are deleted");
+            rollout.note = Some(ON_DELETE);
         }
     }
     rollout
 }
+
+/// The note on a strategy that replaces nothing by itself.
+pub(super) const ON_DELETE: &str = "machines are replaced when they are deleted";
 
 /// Surge is rounded up, unavailable down; both zero means one unavailable.
 fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {

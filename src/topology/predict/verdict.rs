@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
 use super::provider::{Taken, takes};
-use super::rollout::{Basis, Replaced, Rollout};
+use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
 use super::running::is_autoscaled;
+use super::stuck;
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
@@ -46,6 +47,8 @@ pub enum Meaning {
         from: String,
         /// After.
         to: String,
+        /// Only when they are deleted.
+        on_delete: bool,
     },
     /// It is created.
     Create,
@@ -93,7 +96,8 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
     if !change.faults.is_empty() {
         all.push(refused(change, Meaning::Wedged, "cluster", RECONCILE));
     }
-    let subjects: BTreeSet<String> = change.objects.iter().filter_map(|one| subject(&one.role)).collect();
+    let roles = change.objects.iter().map(|one| &one.role).chain(change.waits.pools.keys());
+    let subjects: BTreeSet<String> = roles.filter_map(|role| subject(role)).collect();
     let converted = converted(before, change);
     for subject in subjects {
         let reasons: BTreeSet<&String> = unknown
@@ -208,6 +212,8 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
         },
     }
     autoscaled(&mut verdict, before, change);
+    parts(&mut verdict, &objects);
+    waiting(&mut verdict, change);
     verdict
 }
 
@@ -235,6 +241,46 @@ fn autoscaled(verdict: &mut Verdict, before: &Desired, change: &Change) {
         _ => return,
     }
     verdict.reasons.push(reason);
+}
+
+/// Objects that come or go beside one that stays.
+fn parts(verdict: &mut Verdict, objects: &[&ObjectChange]) {
+    if matches!(verdict.meaning, Meaning::Create | Meaning::Delete | Meaning::Opaque) {
+        return;
+    }
+    for one in objects {
+        let health = one.kind == "MachineHealthCheck";
+        let reason = match one.effect {
+            Effect::Created if health => {
+                "its MachineHealthCheck is created: from then on it replaces machines that it finds unhealthy"
+                    .to_owned()
+            }
+            Effect::Deleted if health => {
+                "its MachineHealthCheck is deleted: unhealthy machines are not replaced any more".to_owned()
+            }
+            Effect::Created => format!("its {} is created", one.kind),
+            Effect::Deleted => format!("its {} is deleted", one.kind),
+            _ => continue,
+        };
+        verdict.fields.push(one.role.clone());
+        verdict.reasons.push(reason);
+    }
+}
+
+/// What is held back, and what never ends.
+fn waiting(verdict: &mut Verdict, change: &Change) {
+    if matches!(verdict.meaning, Meaning::Opaque | Meaning::Delete) {
+        return;
+    }
+    if let Some(reason) = change.waits.pools.get(&verdict.subject) {
+        verdict.reasons.push(reason.clone());
+        verdict.source = stuck::SOURCE;
+    }
+    if let (Some(reason), "control-plane") = (&change.waits.control_plane, verdict.subject.as_str()) {
+        verdict.meaning = Meaning::Wedged;
+        verdict.reasons = vec![reason.clone()];
+        verdict.source = stuck::SOURCE;
+    }
 }
 
 /// The fields that change, and the strongest effect.
@@ -268,8 +314,11 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
     let from = version(before);
     let to = change.running.as_ref().map(version).unwrap_or_default();
     if from != to {
-        verdict.meaning = Meaning::Upgrade { from, to };
+        let note = rollout.and_then(|one| one.note);
+        verdict.meaning = Meaning::Upgrade { from, to, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
+        verdict.reasons.extend(note.map(str::to_owned));
+        verdict.reasons.extend(stuck::deletions(change, &verdict.subject));
         return;
     }
     let others =

@@ -3,7 +3,7 @@
 //! Source: `exp/topology/scope/upgradetracker.go` and the version functions of
 //! `exp/topology/desiredstate/desired_state.go`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -58,8 +58,8 @@ pub struct Workers {
     pub upgrading: BTreeSet<String>,
     /// Those that wait; nothing of them is touched.
     pub pending: BTreeSet<String>,
-    /// Those that are held back by an annotation.
-    pub deferred: BTreeSet<String>,
+    /// Those that are held back by an annotation, and by which, in words.
+    pub deferred: BTreeMap<String, String>,
     /// Those that are not created yet.
     pub pending_create: BTreeSet<String>,
     planned: bool,
@@ -171,8 +171,8 @@ impl Tracker {
         if version == desired {
             return Ok(version.to_owned());
         }
-        if is_deferred(kind, input.topology(), topology) {
-            workers.deferred.insert(name.clone());
+        if let Some(annotation) = deferred_by(kind, input.topology(), topology) {
+            workers.deferred.insert(name.clone(), annotation);
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
@@ -235,12 +235,13 @@ pub fn is_upgrading(control_plane: &Value) -> bool {
     versions.iter().any(|one| lags(text(one, &["version"])))
 }
 
-fn is_deferred(kind: Kind, topology: &Value, worker: &Value) -> bool {
+/// The annotation that holds a worker back, in words.
+pub fn deferred_by(kind: Kind, topology: &Value, worker: &Value) -> Option<String> {
     let annotated = |one: &Value, annotation: &str| {
         map(one, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
     };
-    if annotated(worker, DEFER) || annotated(worker, HOLD) {
-        return true;
+    if let Some(own) = [DEFER, HOLD].into_iter().find(|one| annotated(worker, one)) {
+        return Some(format!("its annotation {own}"));
     }
     let list_name = match kind {
         Kind::MachineDeployment => "machineDeployments",
@@ -250,11 +251,12 @@ fn is_deferred(kind: Kind, topology: &Value, worker: &Value) -> bool {
     list(topology, &["workers", list_name])
         .iter()
         .take_while(|one| text(one, &["name"]) != own)
-        .any(|one| annotated(one, HOLD))
+        .find(|one| annotated(one, HOLD))
+        .map(|one| format!("the annotation {HOLD} of {}, which comes before it", text(one, &["name"])))
 }
 
 /// How many machine deployments, and how many machine pools, upgrade at a time.
-fn concurrency(cluster: &Value) -> usize {
+pub fn concurrency(cluster: &Value) -> usize {
     let annotation = "topology.cluster.x-k8s.io/upgrade-concurrency";
     present(cluster, &["metadata", "annotations"])
         .and_then(|all| get(all, &[annotation]))

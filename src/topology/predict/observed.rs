@@ -1,0 +1,140 @@
+//! What is known of the objects that run: their versions, where they were given, and what the live Cluster says of itself.
+//!
+//! Source: `isMachineDeploymentDeferred` of `exp/topology/desiredstate/desired_state.go` (a pool that is held back may lag) and
+//! `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::report::part;
+use super::verdict::{Meaning, Verdict};
+use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
+use crate::topology::desired::state::Desired;
+use crate::topology::fault::Opaque;
+use crate::topology::upgrade::tracker::{Kind, deferred_by, is_upgrading};
+use crate::topology::value::{get, list, set, text};
+
+/// What runs, as far as it was given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// Control planes, machine deployments and machine pools that run for the Cluster.
+    pub objects: Vec<Value>,
+    /// The status of the live Cluster.
+    pub status: Value,
+}
+
+const SIDES: [(&str, Kind, &str, &str); 2] = [
+    ("md", Kind::MachineDeployment, "machineDeployments", DEPLOYMENT_NAME),
+    ("mp", Kind::MachinePool, "machinePools", POOL_NAME),
+];
+
+/// Gives what runs the versions that it was given with; says of which roles they are known.
+pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<String> {
+    let mut known = BTreeSet::new();
+    let kind = text(&running.control_plane, &["kind"]).to_owned();
+    let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind && !is_upgrading(one));
+    if let Some(version) = own.map(|one| text(one, Contract::VERSION)).filter(|one| !one.is_empty()) {
+        set(&mut running.control_plane, Contract::VERSION, json!(version));
+        set(&mut running.control_plane, &["status"], json!({ "version": version }));
+        known.insert("control-plane".to_owned());
+    }
+    let path = ["spec", "template", "spec", "version"];
+    for (prefix, kind, _, label) in SIDES {
+        let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
+        for worker in workers {
+            let is_own = |one: &&Value| {
+                let wanted =
+                    if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };
+                text(one, &["kind"]) == wanted && text(one, &["metadata", "labels", label]) == worker.name
+            };
+            let found = observed.objects.iter().find(is_own).map(|one| text(one, &path));
+            if let Some(version) = found.filter(|one| !one.is_empty()) {
+                set(&mut worker.object, &path, json!(version));
+                known.insert(format!("{prefix}.{}", worker.name));
+            }
+        }
+    }
+    known
+}
+
+/// Pools that an annotation held back before and whose version is not known, with a reason for each.
+pub(super) fn held(cluster: &Value, known: &BTreeSet<String>) -> Vec<Opaque> {
+    let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
+    let mut held = Vec::new();
+    for (prefix, kind, field, _) in SIDES {
+        for worker in list(topology, &["workers", field]) {
+            let role = format!("{prefix}.{}", text(worker, &["name"]));
+            if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&role)) {
+                let reason = format!(
+                    "it was held back by {by}: where it runs an older version than the Cluster, it is upgraded, and its \
+                     machines are replaced, once nothing holds it back (its running object among --before tells its version)"
+                );
+                held.push(Opaque { role, reason });
+            }
+        }
+    }
+    held
+}
+
+/// Calls not known what depends on the version of a pool that was held back; what stays held back does not.
+pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Value) {
+    let still = self::held(after, &BTreeSet::new());
+    for verdict in verdicts {
+        let Some(one) = held.iter().find(|one| one.role == verdict.subject) else { continue };
+        let stays = still.iter().any(|after| after.role == one.role);
+        match verdict.meaning {
+            Meaning::Create | Meaning::Delete => continue,
+            Meaning::NoChange if stays => continue,
+            Meaning::Opaque => {}
+            _ => verdict.reasons.clear(),
+        }
+        verdict.meaning = Meaning::Opaque;
+        verdict.reasons.push(one.reason.clone());
+        verdict.source = super::stuck::SOURCE;
+    }
+}
+
+/// Said where the version changes, and pools may lag.
+pub(super) fn lagging(held: &[Opaque], before: &Value, after: &Value) -> Option<String> {
+    let version = |cluster| text(cluster, &["spec", "topology", "version"]);
+    if held.is_empty() || version(before) == version(after) {
+        return None;
+    }
+    let pools: Vec<String> = held.iter().map(|one| part(&one.role)).collect();
+    Some(format!(
+        "where {} runs an older version than the Cluster, because it was held back, the webhook refuses another version until \
+         it has caught up",
+        pools.join(" or ")
+    ))
+}
+
+fn is_control_plane(object: &Value) -> bool {
+    text(object, &["kind"]).ends_with("ControlPlane")
+}
+
+/// What the live Cluster says where it is not what its topology asks for.
+pub(super) fn unsettled(observed: &Observed) -> Option<String> {
+    if let Some(late) = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one)) {
+        let kind = text(late, &["kind"]);
+        return Some(format!("the {kind} that runs is not at its version yet: an upgrade goes on"));
+    }
+    let status = &observed.status;
+    let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
+    let unsettled =
+        |one: &&Value| text(one, &["type"]) == "TopologyReconciled" && text(one, &["status"]) != "True";
+    let found = conditions.find(unsettled)?;
+    Some(format!(
+        "the live Cluster's condition TopologyReconciled is {} ({}): what runs is not yet what its topology asks for",
+        text(found, &["status"]),
+        text(found, &["reason"])
+    ))
+}
+
+/// Whether the version of every part that runs is known.
+pub(super) fn all_known(running: &Desired, known: &BTreeSet<String>) -> bool {
+    let workers = running.deployments.iter().map(|one| format!("md.{}", one.name));
+    let pools = running.pools.iter().map(|one| format!("mp.{}", one.name));
+    let mut roles = workers.chain(pools).chain(["control-plane".to_owned()]);
+    roles.all(|role| known.contains(&role))
+}
