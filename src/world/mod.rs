@@ -44,6 +44,24 @@ pub struct Recorded {
     pub since: Option<String>,
     /// What the lock said when the release was recorded: of which commit or tag, and its text.
     pub lock: Option<(String, Arc<str>)>,
+    /// What keeps it from being known.
+    pub doubt: Option<Doubt>,
+}
+
+/// Why what a release is recorded by is not to be relied on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Its tag has it as this commit has it, and the commit that added it has it otherwise.
+    Moved {
+        /// The commit that the tag names.
+        tagged: String,
+        /// The commit that added it.
+        added: String,
+    },
+    /// Its tag or the history of the branch cannot be read, and why.
+    Unreadable(String),
+    /// Its tag or the history of the branch is not in this partial clone.
+    NotFetched,
 }
 
 /// What a release is recorded by.
