@@ -2,7 +2,7 @@
 
 use crate::{
     note::{Diagnostic, Notes, Place},
-    world::{Doubt, Drift, Input, Record, Recorded},
+    world::{Doubt, Drift, Input, Record, Recorded, look_again},
 };
 
 /// Whether a release is not as git recorded it.
@@ -119,7 +119,9 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
         drift.iter().filter(|(_, drift)| **drift == Drift::LineEnds).map(|(path, _)| path).collect();
     note_line_ends(name, &ends, Some(reference), notes);
     for (path, drift) in drift.iter().filter(|(path, _)| !told(path)) {
+        let unseen = recorded.unseen.contains(path);
         let path = format!("{folder}/{path}");
+        let first = unseen.then(|| look_again(&path));
         let (what, hint) = match drift {
             Drift::LineEnds => continue,
             Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),
@@ -128,13 +130,13 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             }
             Drift::Added => ("was added: it is not", ADDED.to_owned()),
         };
-        notes
-            .error(
-                "release-changed",
-                Place::file(path),
-                format!("this file of the release `{name}` {what} {source}"),
-            )
-            .hint(format!("a release never changes: {hint}; a change is a new release"));
+        let note = notes.error(
+            "release-changed",
+            Place::file(path),
+            format!("this file of the release `{name}` {what} {source}"),
+        );
+        note.hints.extend(first);
+        note.hint(format!("a release never changes: {hint}; a change is a new release"));
     }
 }
 

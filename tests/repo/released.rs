@@ -398,3 +398,20 @@ fn a_name_that_was_taken_back_before_it_was_tagged_is_not_given_again() {
     assert!(sandbox.has("generated/releases/test-tiny-1-35-v2") && !sandbox.has(RELEASE));
     ends(&sandbox, &["check"], 0);
 }
+
+#[test]
+fn a_file_that_git_looks_away_from_is_put_back_as_told() {
+    let sandbox = pinned();
+    let file = format!("{RELEASE}/NOTES.md");
+    sandbox.git(&["update-index", "--skip-worktree", &file]);
+    tamper(&sandbox, "NOTES.md");
+    let told = refused(&sandbox, "release-changed", &file);
+    for command in [
+        format!("git update-index --no-skip-worktree {file}"),
+        format!("git checkout test-tiny-1-35-v1 -- {file}"),
+    ] {
+        assert!(told.contains(&command), "{told}");
+        sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    }
+    ends(&sandbox, &["check"], 0);
+}

@@ -392,3 +392,23 @@ fn only_what_is_whole_and_tagged_is_published() {
     let told = ends(&from, &["release", "push", to], 4);
     assert!(told.contains("127.0.0.1:1"), "{told}");
 }
+
+#[test]
+fn an_entry_of_the_lock_that_a_merge_lost_is_missed() {
+    let (from, to) = (publisher(), fleet());
+    let other = "test-tiny-1-36-v1";
+    to.git(&["checkout", "-qb", "other"]);
+    ends(&to, &["pull", &address(&from, other)], 0);
+    to.git(&["checkout", "-q", "main"]);
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    to.try_git(&["merge", "-q", "other"]);
+    to.git(&["checkout", "-q", "--ours", "stackloom.lock"]);
+    commit(&to, "merged");
+    let told = ends(&to, &["check"], 0);
+    assert!(
+        told.contains("[release-lock") && told.contains(other) && told.contains("no longer in the lock"),
+        "{told}"
+    );
+    let pulled = to.git(&["rev-parse", "other"]);
+    assert!(told.contains(&format!("git show {}:./stackloom.lock", &pulled[..12])), "{told}");
+}

@@ -68,6 +68,20 @@ impl Repository {
         }
     }
 
+    /// The commit that a release really came by, where a merge brought it to a commit: its lock is the one that has it.
+    pub(super) fn origin(&self, commit: Oid, name: &str) -> Oid {
+        let mut found = commit;
+        loop {
+            let Ok(at) = self.inner.find_commit(found) else { return found };
+            let mut parents = at.parent_ids();
+            let has = |parent: &Oid| self.folder_of(*parent, name).is_ok_and(|tree| tree.is_some());
+            match parents.find(has) {
+                Some(parent) => found = parent,
+                None => return found,
+            }
+        }
+    }
+
     /// The names of the releases that the branch's own line ever had, as far as it can be read.
     pub(super) fn past_releases(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();

@@ -130,11 +130,28 @@ impl Repository {
             })
         });
         let is_tag = by == Record::Tag;
-        let at = if is_tag { commit() } else { added.map(|added| added.commit).or(known.tip) };
-        let lock = at.and_then(|at| self.lock_at(at, &mut known.locks));
-        let label = if is_tag { name.to_owned() } else { short.clone().unwrap_or_else(|| "HEAD".to_owned()) };
+        let at = if is_tag { commit() } else { added.map(|added| added.commit) };
+        let origin = at.map(|at| self.origin(at, name));
+        let lock = origin.or(known.tip).and_then(|at| self.lock_at(at, &mut known.locks));
+        let label = match origin {
+            Some(_) if is_tag && origin == at => name.to_owned(),
+            Some(origin) => self::short(origin),
+            None => "HEAD".to_owned(),
+        };
         let since = short.filter(|_| !is_tag);
-        Some(Recorded { by, drift, since, lock: lock.map(|text| (label, text)), doubt })
+        let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
+        Some(Recorded { by, drift, since, lock: lock.map(|text| (label, text)), unseen, doubt })
+    }
+
+    /// What of a drift git was told to look away from.
+    fn unseen(&self, name: &str, drift: &BTreeMap<String, Drift>) -> BTreeSet<String> {
+        if drift.is_empty() {
+            return BTreeSet::new();
+        }
+        let folder = format!("{RELEASES}/{name}");
+        let paths = self.overlooked(std::slice::from_ref(&folder)).unwrap_or_default();
+        let inside = paths.iter().filter_map(|path| path.strip_prefix(&format!("{folder}/")));
+        inside.filter(|path| drift.contains_key(*path)).map(str::to_owned).collect()
     }
 
     /// What it means that something cannot be read: in a partial clone it may be fetched, elsewhere it is broken.
