@@ -47,6 +47,14 @@ pub(super) fn hash(release: &Release) -> Content {
     Content { cluster_class, cluster_addon, node_image, whole }
 }
 
+/// Hashes a release under a name of its own.
+pub(super) fn hash_named(release: &Release) -> Content {
+    let mut nameless = release.clone();
+    nameless.name = release.stand_in();
+    nameless.objects = release.nameless();
+    hash(&nameless)
+}
+
 /// The digest of several texts; where one ends is part of it.
 fn digest(parts: &[String]) -> String {
     let mut hasher = Sha256::new();

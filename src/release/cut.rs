@@ -110,10 +110,10 @@ pub fn cut(
             note_broken(name, notes);
             continue;
         }
-        let last = last.and_then(|name| releases.named.get(&name)).map(|last| &**last);
-        let cut = match last {
+        let last = last.and_then(|name| releases.named.get(&name)).map(|last| freeze::as_frozen_now(last));
+        let cut = match &last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
-            _ => match one(resolved, head, last, sources, notes) {
+            _ => match one(resolved, head, last.as_ref(), sources, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
             },

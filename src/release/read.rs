@@ -256,10 +256,7 @@ fn put_back(name: &str, file: &str) -> String {
 
 /// Compares what the files say with what was recorded, component by component.
 fn check_content(release: &Release, source: &Source, notes: &mut Notes) -> Option<()> {
-    let mut nameless = release.clone();
-    nameless.name = release.stand_in();
-    nameless.objects = release.nameless();
-    let found = content::hash(&nameless);
+    let found = content::hash_named(release);
     let components = [
         ("the cluster class", &found.cluster_class, &release.content.cluster_class),
         ("the addons", &found.cluster_addon, &release.content.cluster_addon),

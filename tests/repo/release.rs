@@ -31,8 +31,13 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 
 /// A committed fleet with one small stack for two minors.
 pub(crate) fn fleet() -> Sandbox {
+    fleet_of("tests/cases/_base")
+}
+
+/// A committed copy of a folder of this package.
+pub(crate) fn fleet_of(folder: &str) -> Sandbox {
     let sandbox = Sandbox::repository();
-    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base"), &sandbox.root);
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &sandbox.root);
     commit(&sandbox, "sources");
     sandbox
 }
@@ -397,7 +402,7 @@ const LOCK: &str = "apiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec: {}\n";
 
 #[test]
 fn a_killed_run_is_finished_by_the_next() {
-    let mut stop = 1;
+    let (mut stop, mut between) = (1, 0);
     loop {
         let sandbox = Sandbox::repository();
         sandbox.write("README.md", "words\n");
@@ -417,7 +422,16 @@ fn a_killed_run_is_finished_by_the_next() {
             // It may have been killed while it made the next tag.
             sandbox.write(&format!(".git/refs/tags/test-tiny-1-3{}-v1.lock", 5 + tagged), "");
         }
+        let branch = format!(".git/{}.lock", sandbox.git(&["symbolic-ref", "HEAD"]).trim());
+        let journal = sandbox.read(".git/stackloom-release").unwrap_or_default();
+        if let Some(commit) = journal.lines().find_map(|line| line.strip_prefix("commit ")).filter(|_| !moved)
+        {
+            // Or between the lock of the branch and its move.
+            sandbox.write(&branch, format!("{commit}\n"));
+            between += 1;
+        }
         drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
+        assert!(!sandbox.has(&branch), "{stop}");
         assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), "", "{stop}");
         sandbox.git(&["fsck", "--strict"]);
         let expected: &[&str] = if moved { &["test-tiny-1-35-v1", "test-tiny-1-36-v1"] } else { &[] };
@@ -434,7 +448,10 @@ fn a_killed_run_is_finished_by_the_next() {
         }
         stop += 1;
     }
-    assert!(stop > 8, "it was killed at {stop} steps only");
+    assert!(
+        stop > 8 && between > 0,
+        "it was killed at {stop} steps only, at {between} before the branch moved"
+    );
 }
 
 /// A journal of a commit that the branch no longer has is forgotten.

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fs,
     path::Path,
 };
 
@@ -309,6 +310,9 @@ impl ReleaseRun {
             Journal::remove(&self.repository);
             return Ok(());
         };
+        if let Some(commit) = journal.commit {
+            self.release_branch_lock(commit)?;
+        }
         if let (Some(commit), Some(head)) = (journal.commit, self.tip.commit()) {
             let inner = &self.repository.inner;
             let has = commit == head || inner.graph_descendant_of(head, commit).unwrap_or(false);
@@ -331,6 +335,18 @@ impl ReleaseRun {
             }
         }
         Journal::remove(&self.repository);
+        Ok(())
+    }
+
+    /// Takes away the lock of the branch that a killed run of this program left: it holds the very commit of the journal.
+    fn release_branch_lock(&self, commit: Oid) -> Result<(), Fault> {
+        let Tip::Branch(name, _) = &self.tip else { return Ok(()) };
+        let lock = self.repository.inner.commondir().join(format!("{name}.lock"));
+        if fs::read_to_string(&lock).is_ok_and(|text| text.trim_end() == commit.to_string()) {
+            fs::remove_file(&lock).map_err(|error| {
+                Fault::because(format!("cannot remove {}, which a killed run left", lock.display()), error)
+            })?;
+        }
         Ok(())
     }
 
