@@ -262,11 +262,14 @@ fn what_was_taken_stays_in_the_lock() {
             assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
             assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
         }
-        // A tag that was made here is of a commit whose lock has it.
+        // A tag that was made here leads to the commit that took it, whose lock has it.
         to.git(&["tag", NAME, "HEAD~1"]);
         let told = ends(&to, &["check"], 1);
-        assert!(told.contains(&format!("`git show {NAME}:./stackloom.lock` has it")), "{told}");
-        let lock = to.git(&["show", &format!("{NAME}:./stackloom.lock")]);
+        let added = format!("generated/releases/{NAME}/release.yaml");
+        let added = to.git(&["log", "-1", "--format=%H", "--diff-filter=A", "--", &added]);
+        let file = format!("{}:./stackloom.lock", &added[..12]);
+        assert!(told.contains(&format!("`git show {file}` has it")), "{told}");
+        let lock = to.git(&["show", &file]);
         to.write("stackloom.lock", lock);
         ends(&to, &["check"], 0);
     }
