@@ -16,7 +16,7 @@ use crate::{
     note::{Fault, Notes, Place},
     publish,
     release::{self, Considered, Cut, Impact, Request},
-    world::World as _,
+    world::{World as _, numbered_releases},
 };
 
 /// Freeze stacks as numbered, immutable releases
@@ -392,7 +392,9 @@ fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
     let input = world.read(&mut notes)?;
     let messages = release::numbered_notes(&input, &mut notes);
     let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages, args.dry_run)?;
-    for name in &absent {
+    // What is wrong with one that is here was told of its files.
+    let here = numbered_releases(&input.sources);
+    for name in absent.iter().filter(|name| !here.contains(*name) && !input.damaged.contains_key(*name)) {
         notes
             .error(
                 "release-tag",

@@ -28,7 +28,7 @@ use crate::{
     },
     note::{Halted, Notes},
     release::{Release, Releases},
-    world::{Input, Record, Recorded},
+    world::{Doubt, Input, Record, Recorded},
     yaml::Node,
 };
 
@@ -173,7 +173,9 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
 /// The numbered releases that clusters use, and that neither a tag nor the commit that added them is known of.
 fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
     let numbered = clusters.iter().map(|cluster| &cluster.release).filter(|release| !release.is_head());
-    let is_known = |one: &Recorded| one.by == Record::Tag || one.since.is_some();
+    // Of what a partial clone lacks, that is told where it is read.
+    let is_known =
+        |one: &Recorded| one.by == Record::Tag || one.since.is_some() || one.doubt == Some(Doubt::NotFetched);
     let tagged = |name: &str| input.recorded.get(name).is_some_and(is_known);
     numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
 }

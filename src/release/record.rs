@@ -2,7 +2,7 @@
 
 use crate::{
     note::{Diagnostic, Notes, Place},
-    world::{Drift, Input, Record},
+    world::{Doubt, Drift, Input, Record, Recorded, look_again},
 };
 
 /// Whether a release is not as git recorded it.
@@ -63,9 +63,43 @@ pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
     }
 }
 
+/// Says what is wrong with the tag of a release, though it names such a folder.
+fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
+    let force = format!("`git fetch --force origin tag {name}`");
+    match &recorded.doubt {
+        Some(Doubt::Moved { tagged, added }) => {
+            notes
+                .error(
+                    "release-tag",
+                    Place::file(folder(name)),
+                    format!("the tag `{name}` names the commit {tagged}, whose release is not the one that the commit {added} added"),
+                )
+                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"))
+                .hint(format!(
+                    "if it was moved there, too: `git tag --delete {name}`, put the files back, commit them, and `stackloom \
+                     release tag`"
+                ));
+        }
+        Some(Doubt::Unreadable(why)) => {
+            notes
+                .error(
+                    "release-tag",
+                    Place::file(folder(name)),
+                    format!("what git recorded of the release `{name}` cannot be read: {why}"),
+                )
+                .hint(format!(
+                    "if its tag is damaged: `git tag --delete {name}`, then `git fetch origin tag {name}`"
+                ))
+                .hint("`git fsck` says what else of the repository is damaged");
+        }
+        Some(Doubt::NotFetched) | None => {}
+    }
+}
+
 /// Says what is not as it was recorded, file by file, and how to put it back.
 pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     let Some(recorded) = input.recorded.get(name) else { return };
+    check_tag(name, recorded, notes);
     let folder = folder(name);
     let told = |path: &str| damaged(name, input).any(|(damaged, _)| is_at(path, damaged));
     let Some(drift) = &recorded.drift else {
@@ -85,7 +119,9 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
         drift.iter().filter(|(_, drift)| **drift == Drift::LineEnds).map(|(path, _)| path).collect();
     note_line_ends(name, &ends, Some(reference), notes);
     for (path, drift) in drift.iter().filter(|(path, _)| !told(path)) {
+        let unseen = recorded.unseen.contains(path);
         let path = format!("{folder}/{path}");
+        let first = unseen.then(|| look_again(&path));
         let (what, hint) = match drift {
             Drift::LineEnds => continue,
             Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),
@@ -94,13 +130,13 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             }
             Drift::Added => ("was added: it is not", ADDED.to_owned()),
         };
-        notes
-            .error(
-                "release-changed",
-                Place::file(path),
-                format!("this file of the release `{name}` {what} {source}"),
-            )
-            .hint(format!("a release never changes: {hint}; a change is a new release"));
+        let note = notes.error(
+            "release-changed",
+            Place::file(path),
+            format!("this file of the release `{name}` {what} {source}"),
+        );
+        note.hints.extend(first);
+        note.hint(format!("a release never changes: {hint}; a change is a new release"));
     }
 }
 

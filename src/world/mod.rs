@@ -44,6 +44,34 @@ pub struct Recorded {
     pub since: Option<String>,
     /// What the lock said when the release was recorded: of which commit or tag, and its text.
     pub lock: Option<(String, Arc<str>)>,
+    /// The files that are not as they were recorded, and that git was told to look away from, by the same paths.
+    pub unseen: BTreeSet<String>,
+    /// What keeps it from being known.
+    pub doubt: Option<Doubt>,
+}
+
+/// How git is had to look at a file that it was told to look away from.
+pub fn look_again(path: &str) -> String {
+    format!(
+        "git was told to look away from it; `git update-index --no-assume-unchanged {path}` and \
+         `git update-index --no-skip-worktree {path}` have it look again"
+    )
+}
+
+/// Why what a release is recorded by is not to be relied on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Doubt {
+    /// Its tag has it as this commit has it, and the commit that added it has it otherwise.
+    Moved {
+        /// The commit that the tag names.
+        tagged: String,
+        /// The commit that added it.
+        added: String,
+    },
+    /// Its tag or the history of the branch cannot be read, and why.
+    Unreadable(String),
+    /// Its tag or the history of the branch is not in this partial clone.
+    NotFetched,
 }
 
 /// What a release is recorded by.

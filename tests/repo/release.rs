@@ -16,7 +16,7 @@ use crate::sandbox::{Sandbox, git_in};
 
 pub(crate) const STACK: &str = "stacks/test/tiny";
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

@@ -270,3 +270,148 @@ fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
         "{told}"
     );
 }
+
+/// The files of the first release become those of another one of the same name: all digests are right.
+fn rewrite(sandbox: &Sandbox) {
+    let other = fleet();
+    edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 5");
+    commit(&other, "another stack");
+    ends(&other, &["release", "--kubernetes", "1.35"], 0);
+    sandbox.git(&["rm", "-rqf", "--ignore-unmatch", RELEASE]);
+    crate::release::copy(&other.root.join(RELEASE), &sandbox.root.join(RELEASE));
+}
+
+#[test]
+fn a_moved_tag_makes_no_other_release_of_it() {
+    let sandbox = pinned();
+    let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
+    rewrite(&sandbox);
+    commit(&sandbox, "another content");
+    sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD"]);
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    let head = sandbox.git(&["rev-parse", "HEAD"]);
+    assert!(told.contains(&head[..12]) && told.contains(&added[..12]), "{told}");
+    ends(&sandbox, &["release", "push", "oci://localhost:1/x"], 1);
+    // Nor does one on a commit that is not of the branch, or that a merge brought.
+    sandbox.git(&["checkout", "-qb", "side", "HEAD~4"]);
+    assert!(!sandbox.has(RELEASE));
+    rewrite(&sandbox);
+    commit(&sandbox, "the release, otherwise");
+    sandbox.git(&["checkout", "-q", "main"]);
+    for merged in [false, true] {
+        sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "side"]);
+        if merged {
+            sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
+        }
+        refused(&sandbox, "release-tag", RELEASE);
+    }
+    // As the messages say.
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
+    sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1"]);
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "put back");
+    ends(&sandbox, &["release", "tag"], 0);
+    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]), added);
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
+    let sandbox = pinned();
+    ends(&sandbox, &["release"], 0);
+    let id = "1234567890123456789012345678901234567890\n";
+    sandbox.write(".git/refs/tags/test-tiny-1-36-v1", id);
+    let told = ends(&sandbox, &["check"], 0);
+    assert!(
+        told.contains("warning[release-tag]") && told.contains("`test-tiny-1-36-v1` cannot be read"),
+        "{told}"
+    );
+    tamper(&sandbox, "release.yaml");
+    commit(&sandbox, "an edit of a release");
+    refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    sandbox.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    sandbox.write(".git/refs/tags/test-tiny-1-35-v1", id);
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
+    sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1", "test-tiny-1-36-v1"]);
+    // One of another's is not looked at.
+    sandbox.write(".git/refs/tags/v1", id);
+    sandbox.write(".git/refs/tags/some/v1", id);
+    ends(&sandbox, &["check"], 0);
+    assert!(ends(&sandbox, &["release"], 0).contains("nothing to release"));
+    ends(&sandbox, &["release", "tag"], 0);
+}
+
+#[test]
+fn a_clone_without_trees_says_what_it_cannot_verify() {
+    let sandbox = pinned();
+    sandbox.git(&["config", "uploadpack.allowFilter", "true"]);
+    sandbox.git(&["tag", "other", "HEAD~1"]);
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", sandbox.root.display());
+    sandbox.git(&["clone", "-q", "--filter=tree:0", &url, clone.root.to_str().unwrap()]);
+    for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
+        clone.git(&["config", key, value]);
+    }
+    let told = ends(&clone, &["check"], 0);
+    assert!(told.contains("warning[release-tag]") && told.contains("partial clone lacks"), "{told}");
+    assert!(!told.contains("no tag here"), "{told}");
+    assert!(ends(&clone, &["release", "--kubernetes", "1.35"], 0).contains("nothing to release"));
+    tamper(&clone, "release.yaml");
+    refused(&clone, "release-changed", &format!("{RELEASE}/release.yaml"));
+    clone.git(&["checkout", "-q", "HEAD", "--", RELEASE]);
+    clone.git(&["fetch", "-q", "--refetch", "--filter=blob:none"]);
+    let told = ends(&clone, &["check"], 0);
+    assert!(!told.contains("warning["), "{told}");
+}
+
+#[test]
+fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
+    let sandbox = pinned();
+    let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
+    sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone"]);
+    rewrite(&sandbox);
+    commit(&sandbox, "and back, changed");
+    let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
+    assert!(told.contains(&format!("git checkout {} --", &added[..12])), "{told}");
+    let told = ends(&sandbox, &["release", "tag"], 1);
+    assert!(!told.contains("does not have it whole"), "{told}");
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "put back");
+    ends(&sandbox, &["release", "tag"], 0);
+    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]), added);
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn a_name_that_was_taken_back_before_it_was_tagged_is_not_given_again() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    sandbox.git(&["revert", "--no-edit", "HEAD"]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    assert!(sandbox.has("generated/releases/test-tiny-1-35-v2") && !sandbox.has(RELEASE));
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn a_file_that_git_looks_away_from_is_put_back_as_told() {
+    let sandbox = pinned();
+    let file = format!("{RELEASE}/NOTES.md");
+    sandbox.git(&["update-index", "--skip-worktree", &file]);
+    tamper(&sandbox, "NOTES.md");
+    let told = refused(&sandbox, "release-changed", &file);
+    for command in [
+        format!("git update-index --no-skip-worktree {file}"),
+        format!("git checkout test-tiny-1-35-v1 -- {file}"),
+    ] {
+        assert!(told.contains(&command), "{told}");
+        sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
+    }
+    ends(&sandbox, &["check"], 0);
+}

@@ -262,11 +262,14 @@ fn what_was_taken_stays_in_the_lock() {
             assert!(told.contains("release-lock") && told.contains("is no longer in the lock"), "{told}");
             assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
         }
-        // A tag that was made here is of a commit whose lock has it.
+        // A tag that was made here leads to the commit that took it, whose lock has it.
         to.git(&["tag", NAME, "HEAD~1"]);
         let told = ends(&to, &["check"], 1);
-        assert!(told.contains(&format!("`git show {NAME}:./stackloom.lock` has it")), "{told}");
-        let lock = to.git(&["show", &format!("{NAME}:./stackloom.lock")]);
+        let added = format!("generated/releases/{NAME}/release.yaml");
+        let added = to.git(&["log", "-1", "--format=%H", "--diff-filter=A", "--", &added]);
+        let file = format!("{}:./stackloom.lock", &added[..12]);
+        assert!(told.contains(&format!("`git show {file}` has it")), "{told}");
+        let lock = to.git(&["show", &file]);
         to.write("stackloom.lock", lock);
         ends(&to, &["check"], 0);
     }
@@ -391,4 +394,24 @@ fn only_what_is_whole_and_tagged_is_published() {
     assert!(told.contains("unknown-release") && told.contains(&format!("did you mean `{NAME}`")), "{told}");
     let told = ends(&from, &["release", "push", to], 4);
     assert!(told.contains("127.0.0.1:1"), "{told}");
+}
+
+#[test]
+fn an_entry_of_the_lock_that_a_merge_lost_is_missed() {
+    let (from, to) = (publisher(), fleet());
+    let other = "test-tiny-1-36-v1";
+    to.git(&["checkout", "-qb", "other"]);
+    ends(&to, &["pull", &address(&from, other)], 0);
+    to.git(&["checkout", "-q", "main"]);
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    to.try_git(&["merge", "-q", "other"]);
+    to.git(&["checkout", "-q", "--ours", "stackloom.lock"]);
+    commit(&to, "merged");
+    let told = ends(&to, &["check"], 0);
+    assert!(
+        told.contains("[release-lock") && told.contains(other) && told.contains("no longer in the lock"),
+        "{told}"
+    );
+    let pulled = to.git(&["rev-parse", "other"]);
+    assert!(told.contains(&format!("git show {}:./stackloom.lock", &pulled[..12])), "{told}");
 }

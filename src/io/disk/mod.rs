@@ -18,8 +18,8 @@ use std::{
 
 use crate::{
     io::git,
-    note::{Fault, Notes},
-    world::{Input, World, numbered_releases},
+    note::{Fault, Notes, Place},
+    world::{Doubt, Input, Recorded, World, numbered_releases},
 };
 
 pub use check::CheckSink;
@@ -66,12 +66,43 @@ impl World for Workspace {
         let mut input = read::read(&self.root, notes)?;
         if !numbered_releases(&input.sources).is_empty() {
             // What git cannot say is not verified, and told as that; generating needs no repository.
-            let repository = git::Repository::find(self).ok().flatten();
-            let recorded = repository.and_then(|repository| repository.recorded(&input.sources).ok());
-            input.recorded = recorded.unwrap_or_default();
+            match git::Repository::find(self)
+                .and_then(|found| found.map(|repository| repository.recorded(&input.sources)).transpose())
+            {
+                Ok(recorded) => input.recorded = recorded.unwrap_or_default(),
+                Err(fault) => note_unread(&fault, notes),
+            }
+            note_not_fetched(&input, notes);
         }
         Ok(input)
     }
+}
+
+fn note_unread(fault: &Fault, notes: &mut Notes) {
+    let place = Place::file("generated/releases");
+    let told = format!("numbered releases are held against nothing that git recorded: {fault}");
+    let note = notes.warning("release-tag", place, told);
+    note.hints.extend(fault.hints().iter().cloned());
+}
+
+fn note_not_fetched(input: &Input, notes: &mut Notes) {
+    let lacks = |recorded: &Recorded| recorded.doubt == Some(Doubt::NotFetched);
+    let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
+    let names: Vec<&str> = found.map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    notes
+        .warning(
+            "release-tag",
+            Place::file("generated/releases"),
+            format!(
+                "held against HEAD and their own digests alone, because this partial clone lacks what their tags or the \
+                 commits that added them have: {}",
+                names.join(", ")
+            ),
+        )
+        .hint("`git fetch --refetch --filter=blob:none` brings it");
 }
 
 /// The text of a file below the root of a fleet; none where there is none that can be read as text.

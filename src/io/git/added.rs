@@ -1,6 +1,9 @@
 //! Since when releases are in the branch: what stands for a tag that is not here.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use git2::{Commit, ErrorCode, ObjectType, Oid, Tree};
 
@@ -14,51 +17,97 @@ pub(super) struct Added {
     pub(super) tree: Oid,
 }
 
-type Folders = BTreeMap<String, Oid>;
-
 impl Repository {
-    /// The commit that added each of these folders of HEAD, on the branch's own line. A clone that does not go back as far
-    /// has none.
-    pub(super) fn added(&self, mut folders: Folders) -> BTreeMap<String, Added> {
+    /// The commit that first added each of these folders, on the branch's own line, and whether its history could be
+    /// read. A clone that does not go back as far has none.
+    pub(super) fn added(
+        &self,
+        folders: &BTreeSet<&str>,
+    ) -> (BTreeMap<String, Added>, Result<(), git2::Error>) {
         let mut found = BTreeMap::new();
-        // What cannot be read is not known, and told as that.
-        self.follow_back(&mut folders, &mut found).ok();
-        found
+        let walked = self.follow_back(folders, &mut found);
+        (found, walked)
     }
 
     fn follow_back(
         &self,
-        folders: &mut Folders,
+        folders: &BTreeSet<&str>,
         found: &mut BTreeMap<String, Added>,
     ) -> Result<(), git2::Error> {
-        let Ok(tip) = self.tip() else { return Ok(()) };
-        let Some(tip) = tip.commit() else { return Ok(()) };
+        let tip = self.tip().ok().and_then(|tip| tip.commit());
+        let Some(tip) = tip.filter(|_| !folders.is_empty()) else { return Ok(()) };
         let mut at = self.inner.find_commit(tip)?;
         let mut tree = self.releases_of(&at)?;
-        while !folders.is_empty() {
-            let parent = at.parent(0).ok();
-            if parent.is_none() && self.inner.is_shallow() {
-                return Ok(());
-            }
-            let before = parent.as_ref().map(|parent| self.releases_of(parent)).transpose()?.flatten();
-            if before != tree || parent.is_none() {
-                let before = before.map(|id| self.inner.find_tree(id)).transpose()?;
-                let has = |name: &str| before.as_ref().is_some_and(|tree| folder(tree, name).is_some());
-                let after = tree.map(|id| self.inner.find_tree(id)).transpose()?;
-                folders.retain(|name, _| {
-                    let stays = has(name);
-                    if let Some(tree) = after.as_ref().and_then(|tree| folder(tree, name)).filter(|_| !stays)
-                    {
-                        found.insert(name.clone(), Added { commit: at.id(), tree });
+        // What was removed and added again is what it was at first, so it does not end where a folder is missing.
+        loop {
+            let parent = if at.parent_count() == 0 { None } else { Some(at.parent(0)) };
+            let parent = match parent {
+                None | Some(Err(_)) if self.inner.is_shallow() => return Ok(()),
+                parent => parent.transpose()?,
+            };
+            let before = match &parent {
+                Some(parent) if parent.tree_id() == at.tree_id() => tree,
+                Some(parent) => self.releases_of(parent)?,
+                None => None,
+            };
+            if before != tree
+                && let Some(after) = tree
+            {
+                let after = self.inner.find_tree(after)?;
+                let known = before.map(|id| self.inner.find_tree(id)).transpose()?;
+                for name in folders {
+                    let had = known.as_ref().is_some_and(|tree| folder(tree, name).is_some());
+                    if let Some(tree) = folder(&after, name).filter(|_| !had) {
+                        found.insert((*name).to_owned(), Added { commit: at.id(), tree });
                     }
-                    stays
-                });
-                tree = before.map(|tree| tree.id());
+                }
             }
-            let Some(parent) = parent else { break };
+            tree = before;
+            let Some(parent) = parent else { return Ok(()) };
             at = parent;
         }
-        Ok(())
+    }
+
+    /// The commit that a release really came by, where a merge brought it to a commit: its lock is the one that has it.
+    pub(super) fn origin(&self, commit: Oid, name: &str) -> Oid {
+        let mut found = commit;
+        loop {
+            let Ok(at) = self.inner.find_commit(found) else { return found };
+            let mut parents = at.parent_ids();
+            let has = |parent: &Oid| self.folder_of(*parent, name).is_ok_and(|tree| tree.is_some());
+            match parents.find(has) {
+                Some(parent) => found = parent,
+                None => return found,
+            }
+        }
+    }
+
+    /// The names of the releases that the branch's own line ever had, as far as it can be read.
+    pub(super) fn past_releases(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        let mut seen = None;
+        let mut at = self.tip().ok().and_then(|tip| tip.commit());
+        while let Some(commit) = at.and_then(|id| self.inner.find_commit(id).ok()) {
+            let tree = self.releases_of(&commit).ok().flatten();
+            if tree != seen
+                && let Some(tree) = tree.and_then(|id| self.inner.find_tree(id).ok())
+            {
+                let entries = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+                names.extend(entries.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()));
+            }
+            seen = tree;
+            at = commit.parent_id(0).ok();
+        }
+        names
+    }
+
+    /// Whether a commit has a release that its first parent does not have; where that is not here, nobody knows.
+    pub(super) fn is_first_with(&self, commit: Oid, name: &str) -> bool {
+        let Ok(commit) = self.inner.find_commit(commit) else { return false };
+        match commit.parent_id(0) {
+            Ok(parent) => self.folder_of(parent, name).is_ok_and(|found| found.is_none()),
+            Err(_) => !self.inner.is_shallow(),
+        }
     }
 
     /// The tree of all releases of a commit.

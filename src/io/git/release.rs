@@ -366,9 +366,10 @@ impl Repository {
         Ok(matches!(self.tip()?, Tip::Detached(_)))
     }
 
-    /// Names that a new release cannot have: those of tags, and of folders of HEAD.
+    /// Names that a new release cannot have: those of tags, and of folders that the branch has or had.
     pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
         let mut names = self.tag_names()?;
+        names.extend(self.past_releases());
         names.extend(self.committed_releases()?.into_keys());
         Ok(names)
     }

@@ -1,11 +1,16 @@
 //! What git recorded of the numbered releases that lie in the work tree.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error as _,
+    sync::Arc,
+};
 
 use git2::{ObjectType, Oid};
 
 use super::{
     Repository,
+    added::Added,
     release::blobs_of,
     tag::{self, Tagged},
     trees::RELEASES,
@@ -13,7 +18,7 @@ use super::{
 };
 use crate::{
     note::Fault,
-    world::{Drift, Record, Recorded, numbered_releases, unix_ends},
+    world::{Doubt, Drift, Record, Recorded, numbered_releases, unix_ends},
     yaml::Sources,
 };
 
@@ -24,6 +29,16 @@ pub struct TaggedCommit {
     pub commit: String,
     /// When it was made, as RFC 3339 has it, in UTC.
     pub made: String,
+}
+
+/// What the branch says of the releases.
+struct Known {
+    head: BTreeMap<String, Oid>,
+    added: BTreeMap<String, Added>,
+    /// Whether its history could be read.
+    walked: Result<(), git2::Error>,
+    locks: BTreeMap<Oid, Arc<str>>,
+    tip: Option<Oid>,
 }
 
 impl Repository {
@@ -41,50 +56,125 @@ impl Repository {
         for (path, text) in files {
             sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
         }
-        let recorded = self.recorded(&sources)?.remove(name);
-        let is_same = |recorded: Recorded| recorded.drift.is_some_and(|drift| drift.is_empty());
-        Ok(recorded.is_some_and(|recorded| recorded.by == Record::Tag && !is_same(recorded)))
+        Ok(match tag::tagged(self, name)? {
+            Tagged::Missing => false,
+            Tagged::Elsewhere => true,
+            Tagged::Tree(tree) => !self.drift(name, tree, &sources)?.is_empty(),
+        })
     }
 
-    /// Holds the files of each numbered release against its tag, else against the commit that added it, as far as the
-    /// clone goes back, else against HEAD; a release that none of them has is left out.
+    /// Holds the files of each numbered release against the commit that added it and its tag, as far as the clone has
+    /// them, else against HEAD; a release that none of them has is left out.
     pub(in crate::io) fn recorded(&self, sources: &Sources) -> Result<BTreeMap<String, Recorded>, Fault> {
         let head = self.committed_releases()?;
-        let tip = self.tip()?.commit();
-        let mut locks = BTreeMap::new();
-        let (mut found, mut untagged) = (BTreeMap::new(), BTreeMap::new());
-        for name in numbered_releases(sources) {
-            let tree = match tag::tagged(self, &name)? {
-                Tagged::Tree(tree) => Some(tree),
-                Tagged::Elsewhere => None,
-                Tagged::Missing => {
-                    untagged.extend(head.get(&name).map(|tree| (name, *tree)));
-                    continue;
-                }
-            };
-            let drift = tree.map(|tree| self.drift(&name, tree, sources)).transpose()?;
-            let commit = self.inner.revparse_single(&format!("refs/tags/{name}^{{commit}}"));
-            let lock = commit.ok().and_then(|commit| self.lock_at(commit.id(), &mut locks));
-            let lock = lock.map(|text| (name.clone(), text));
-            found.insert(name, Recorded { by: Record::Tag, drift, since: None, lock });
-        }
-        let added = self.added(untagged.clone());
-        for (name, tree) in untagged {
-            let added = added.get(&name);
-            let short = added.map(|added| added.commit.to_string()[..12].to_owned());
-            let (by, tree) = match added {
-                Some(added) if added.tree != tree => {
-                    (Record::Commit(short.clone().unwrap_or_default()), added.tree)
-                }
-                _ => (Record::Head, tree),
-            };
-            let drift = Some(self.drift(&name, tree, sources)?);
-            let at = added.map(|added| added.commit).or(tip);
-            let lock = at.and_then(|at| self.lock_at(at, &mut locks));
-            let lock = lock.map(|text| (short.clone().unwrap_or_else(|| "HEAD".to_owned()), text));
-            found.insert(name, Recorded { by, drift, since: short, lock });
+        let tags: BTreeMap<String, Result<Tagged, Fault>> = numbered_releases(sources)
+            .into_iter()
+            .map(|name| {
+                let tagged = tag::tagged(self, &name);
+                (name, tagged)
+            })
+            .collect();
+        let added_by_tag = self.added_by_tag(&tags);
+        let asked: BTreeSet<&str> =
+            head.keys().map(String::as_str).filter(|name| tags.contains_key(*name)).collect();
+        let asked = asked.into_iter().filter(|name| !added_by_tag.contains(*name)).collect();
+        let (added, walked) = self.added(&asked);
+        let mut known = Known { head, added, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
+        let mut found = BTreeMap::new();
+        for (name, tagged) in tags {
+            let recorded = self.recorded_of(&name, &tagged, &mut known, sources);
+            found.extend(recorded.map(|recorded| (name, recorded)));
         }
         Ok(found)
+    }
+
+    fn recorded_of(
+        &self,
+        name: &str,
+        tagged: &Result<Tagged, Fault>,
+        known: &mut Known,
+        sources: &Sources,
+    ) -> Option<Recorded> {
+        let added = known.added.get(name).copied();
+        let short = added.map(|added| short(added.commit));
+        let commit = || tag::commit_of(self, name);
+        let of_commit = |added: Added| (Record::Commit(short_of(added)), Some(added.tree));
+        let ((by, tree), mut doubt) = match (tagged, added) {
+            (Ok(Tagged::Tree(tree)), Some(added)) if added.tree != *tree => {
+                let tagged = commit().map(self::short).unwrap_or_default();
+                (of_commit(added), Some(Doubt::Moved { tagged, added: short_of(added) }))
+            }
+            (Ok(Tagged::Tree(tree)), _) => ((Record::Tag, Some(*tree)), None),
+            (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
+            (Ok(Tagged::Missing) | Err(_), added) => {
+                let head = known.head.get(name).copied();
+                let by = match added {
+                    Some(added) if Some(added.tree) != head => of_commit(added),
+                    _ => (Record::Head, head),
+                };
+                let doubt = match (tagged, &known.walked) {
+                    (Err(fault), _) => Some(self.doubt(reason(fault))),
+                    (_, Err(error)) => Some(self.doubt(error.message().to_owned())),
+                    _ => None,
+                };
+                if head.is_none() && doubt.is_none() {
+                    return None;
+                }
+                (by, doubt)
+            }
+        };
+        let drift = tree.map(|tree| {
+            self.drift(name, tree, sources).unwrap_or_else(|fault| {
+                doubt = Some(self.doubt(reason(&fault)));
+                BTreeMap::new()
+            })
+        });
+        let is_tag = by == Record::Tag;
+        let at = if is_tag { commit() } else { added.map(|added| added.commit) };
+        let origin = at.map(|at| self.origin(at, name));
+        let lock = origin.or(known.tip).and_then(|at| self.lock_at(at, &mut known.locks));
+        let label = match origin {
+            Some(_) if is_tag && origin == at => name.to_owned(),
+            Some(origin) => self::short(origin),
+            None => "HEAD".to_owned(),
+        };
+        let since = short.filter(|_| !is_tag);
+        let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
+        Some(Recorded { by, drift, since, lock: lock.map(|text| (label, text)), unseen, doubt })
+    }
+
+    /// What of a drift git was told to look away from.
+    fn unseen(&self, name: &str, drift: &BTreeMap<String, Drift>) -> BTreeSet<String> {
+        if drift.is_empty() {
+            return BTreeSet::new();
+        }
+        let folder = format!("{RELEASES}/{name}");
+        let paths = self.overlooked(std::slice::from_ref(&folder)).unwrap_or_default();
+        let inside = paths.iter().filter_map(|path| path.strip_prefix(&format!("{folder}/")));
+        inside.filter(|path| drift.contains_key(*path)).map(str::to_owned).collect()
+    }
+
+    /// What it means that something cannot be read: in a partial clone it may be fetched, elsewhere it is broken.
+    fn doubt(&self, why: String) -> Doubt {
+        if self.is_partial() { Doubt::NotFetched } else { Doubt::Unreadable(why) }
+    }
+
+    /// The releases whose tags stand on the commit that added them to the branch's own line.
+    fn added_by_tag(&self, tags: &BTreeMap<String, Result<Tagged, Fault>>) -> BTreeSet<String> {
+        let mut names: BTreeMap<Oid, Vec<&String>> = BTreeMap::new();
+        for (name, _) in tags.iter().filter(|(_, tagged)| matches!(tagged, Ok(Tagged::Tree(_)))) {
+            let commit = tag::commit_of(self, name).filter(|commit| self.is_first_with(*commit, name));
+            if let Some(commit) = commit {
+                names.entry(commit).or_default().push(name);
+            }
+        }
+        let mut on_line = BTreeSet::new();
+        let mut at = self.tip().ok().and_then(|tip| tip.commit());
+        while let Some(id) = at.filter(|_| !names.is_empty()) {
+            on_line.extend(names.remove(&id).into_iter().flatten().cloned());
+            at = self.inner.find_commit(id).ok().and_then(|commit| commit.parent_id(0).ok());
+        }
+        on_line
     }
 
     /// The files of a release that are not those of a tree, by their paths in its folder.
@@ -116,6 +206,18 @@ impl Repository {
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
     }
+}
+
+fn reason(fault: &Fault) -> String {
+    fault.source().map_or_else(|| fault.to_string(), |source| format!("{fault}: {source}"))
+}
+
+fn short(commit: Oid) -> String {
+    commit.to_string()[..12].to_owned()
+}
+
+fn short_of(added: Added) -> String {
+    short(added.commit)
 }
 
 /// The blob of a text as it would be without carriage returns; none if it has none.

@@ -9,7 +9,7 @@ use super::{
     sign::{Signed, sign},
     trees::RELEASES,
 };
-use crate::note::Fault;
+use crate::{note::Fault, world::is_head_release};
 
 /// What a tag says of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,9 +97,9 @@ pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Faul
             return Ok(Tagged::Elsewhere);
         }
         Err(error) => {
-            return Err(
-                failed(error).hint("in a partial clone its trees may be missing: fetch the tag again")
-            );
+            return Err(failed(error).hint(
+                "in a partial clone its trees may be missing: `git fetch --refetch --filter=blob:none`",
+            ));
         }
     };
     let path = format!("{}{RELEASES}/{name}", repository.prefix);
@@ -109,6 +109,12 @@ pub(super) fn tagged(repository: &Repository, name: &str) -> Result<Tagged, Faul
         Err(error) if error.code() == ErrorCode::NotFound => Ok(Tagged::Elsewhere),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// The commit that the tag of a release names.
+pub(super) fn commit_of(repository: &Repository, name: &str) -> Option<Oid> {
+    let found = repository.inner.find_reference(&format!("refs/tags/{name}")).ok()?;
+    found.peel_to_commit().ok().map(|commit| commit.id())
 }
 
 /// The names of all tags.
@@ -139,8 +145,9 @@ impl Repository {
     /// The `metadata.yaml` of every release that a tag of its name has, by name.
     pub fn tagged_metadata(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
-        for name in names(self)? {
-            let Tagged::Tree(tree) = tagged(self, &name)? else { continue };
+        for name in names(self)?.into_iter().filter(|name| !name.contains('/')) {
+            // One that cannot be read is nobody's here: that of a release of the tree is told where it is verified.
+            let Ok(Tagged::Tree(tree)) = tagged(self, &name) else { continue };
             let text = || {
                 let entry = self.inner.find_tree(tree).ok()?.get_name("metadata.yaml")?.id();
                 Some(String::from_utf8_lossy(self.inner.find_blob(entry).ok()?.content()).into_owned())
@@ -162,8 +169,11 @@ impl Repository {
                 .hint("`git fetch --unshallow --tags`, and run this again"));
         }
         let mut tagging = Tagging::default();
-        for (name, tree) in self.committed_releases()? {
-            match tagged(self, &name)? {
+        let committed = self.committed_releases()?;
+        for (name, tree) in committed.into_iter().filter(|(name, _)| !is_head_release(name)) {
+            // What cannot be read was told where the release was verified.
+            let Ok(tagged) = tagged(self, &name) else { continue };
+            match tagged {
                 Tagged::Tree(found) if found == tree => {}
                 Tagged::Tree(_) | Tagged::Elsewhere => tagging.elsewhere.push(name),
                 Tagged::Missing => {
@@ -186,17 +196,15 @@ impl Repository {
     /// The oldest commit on the branch's own line that has a folder as this tree.
     fn oldest_with(&self, name: &str, tree: Oid) -> Result<Oid, Fault> {
         let missing = || Fault::new("there is no commit yet");
+        let failed = |error| Fault::because("cannot read a commit", error);
         let mut found = self.tip()?.commit().ok_or_else(missing)?;
-        loop {
-            let commit = self
-                .inner
-                .find_commit(found)
-                .map_err(|error| Fault::because("cannot read a commit", error))?;
-            let Ok(parent) = commit.parent_id(0) else { return Ok(found) };
-            if self.folder_of(parent, name)? != Some(tree) {
-                return Ok(found);
+        let mut at = self.inner.find_commit(found).map_err(failed)?;
+        while at.parent_count() > 0 {
+            at = at.parent(0).map_err(failed)?;
+            if self.folder_of(at.id(), name)? == Some(tree) {
+                found = at.id();
             }
-            found = parent;
         }
+        Ok(found)
     }
 }

@@ -8,7 +8,7 @@ use super::Repository;
 use crate::{
     io::disk::read_file,
     note::Fault,
-    world::{LOCK, unix_ends},
+    world::{LOCK, look_again, unix_ends},
 };
 
 /// A file that is not as HEAD has it.
@@ -23,13 +23,7 @@ pub struct Uncommitted {
 impl Uncommitted {
     /// How git is had to look at it, where it was told not to.
     pub fn how_to_see(&self) -> Option<String> {
-        let path = &self.path;
-        self.unseen.then(|| {
-            format!(
-                "git was told to look away from it; `git update-index --no-assume-unchanged {path}` and \
-                 `git update-index --no-skip-worktree {path}` have it look again"
-            )
-        })
+        self.unseen.then(|| look_again(&self.path))
     }
 }
 
@@ -70,7 +64,7 @@ impl Repository {
     }
 
     /// The files that git does not look at in the work tree, because it was told so.
-    fn overlooked(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
+    pub(super) fn overlooked(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
         let index = self.inner.index().map_err(|error| Fault::because("cannot read the index", error))?;
         let is_told = |entry: &git2::IndexEntry| {
             entry.flags & IndexEntryFlag::VALID.bits() != 0
