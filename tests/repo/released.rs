@@ -415,3 +415,26 @@ fn a_file_that_git_looks_away_from_is_put_back_as_told() {
     }
     ends(&sandbox, &["check"], 0);
 }
+
+#[test]
+fn a_tag_on_the_commit_that_added_a_release_again_makes_no_other_of_it() {
+    let sandbox = pinned();
+    let name = "test-tiny-1-35-v1";
+    let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone"]);
+    rewrite(&sandbox);
+    commit(&sandbox, "and back, changed");
+    sandbox.git(&["tag", "-f", name, "HEAD"]);
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    assert!(told.contains(&format!("the commit {} added", &added[..12])), "{told}");
+    // The same files again are the same release, wherever its tag stands.
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "put back");
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone again"]);
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "and back, as it was");
+    sandbox.git(&["tag", "-f", name, "HEAD"]);
+    ends(&sandbox, &["check"], 0);
+}
