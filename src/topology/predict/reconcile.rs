@@ -193,8 +193,11 @@ impl Side<'_> {
                 "bootstrap" => (&mut current.bootstrap, &mut next.bootstrap),
                 _ => (&mut current.infrastructure, &mut next.infrastructure),
             };
-            if text(old, &["kind"]) != text(new, &["kind"]) {
-                pass.faults.push(uid_mismatch(old));
+            if group_kind(old) != group_kind(new) {
+                pass.faults.push(match part {
+                    "bootstrap" => uid_mismatch(old),
+                    _ => incompatible("MachineDeployment", old, new),
+                });
                 return false;
             }
             if template(old, new, &name) {
@@ -229,32 +232,44 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
 
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
-/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`;
-/// `internal/topology/check/compatibility.go`, `ObjectsAreStrictlyCompatible`.
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
 fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let of = |object: &Value| {
-        (group(text(object, &["apiVersion"])).to_owned(), text(object, &["kind"]).to_owned())
-    };
-    let (old, new) = (of(running), of(desired));
-    if old == new {
+    if group_kind(running) == group_kind(desired) {
         return write(running, desired, pass);
     }
-    let (field, from, to) = if old.0 == new.0 { ("kind", &old.1, &new.1) } else { ("group", &old.0, &new.0) };
+    pass.faults.push(incompatible("MachinePool", running, desired));
+    false
+}
+
+/// What an object is, whatever its version; the same kind of another API group is another kind.
+fn group_kind(object: &Value) -> (&str, &str) {
+    (group(text(object, &["apiVersion"])), text(object, &["kind"]))
+}
+
+/// The refusal of infrastructure, or of a part of a machine pool, of another kind.
+///
+/// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
+fn incompatible(owner: &str, running: &Value, desired: &Value) -> Fault {
+    let (old, new) = (group_kind(running), group_kind(desired));
+    let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
     let detail = format!(
-        "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
+        "error reconciling the Cluster topology: failed to reconcile a {owner}: apiVersion.{field} of {}.{}/{} cannot be \
          changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
         old.1,
         old.0,
         text(running, &["metadata", "name"])
     );
-    pass.faults.push(Fault::controller(Stage::Apply, detail));
-    false
+    Fault::controller(Stage::Apply, detail)
 }
 
+/// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
+/// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
 fn uid_mismatch(template: &Value) -> Fault {
     let detail = format!(
         "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
-         mismatch, because the kind of the template changed",
+         mismatch, because the kind of the template, or its API group, changed",
         text(template, &["metadata", "name"])
     );
     Fault::controller(Stage::Apply, detail)
