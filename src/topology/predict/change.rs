@@ -360,7 +360,8 @@ fn of_the_cluster(reason: String) -> Opaque {
     Opaque { role: "cluster".to_owned(), reason }
 }
 
-fn step(state: &Desired, pass: &Pass) -> Step {
+/// The versions of a state, and what a pass rotated on the way to it.
+pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
     let versions = |workers: &[crate::topology::desired::state::Worker]| {
         let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
         workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()

@@ -318,7 +318,7 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         verdict.meaning = Meaning::Upgrade { from, to, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
         verdict.reasons.extend(note.map(str::to_owned));
-        verdict.reasons.extend(stuck::deletions(change, &verdict.subject));
+        verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
         return;
     }
     let others =
