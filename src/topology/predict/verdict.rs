@@ -34,8 +34,10 @@ pub enum Meaning {
     },
     /// Machines are replaced.
     Rollout {
-        /// How many.
+        /// How many at most.
         machines: i64,
+        /// How many at least.
+        least: i64,
         /// How many more there may be meanwhile, and how many less.
         surge: Option<(i64, i64)>,
         /// What rolls at the same time.
@@ -324,11 +326,20 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
     let others =
         change.rollouts.iter().filter(|one| one.replaced == Replaced::Yes && one.role != verdict.subject);
     verdict.source = if verdict.subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
+    let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
+    let was = change.replicas_before.get(&verdict.subject).copied().unwrap_or(now);
+    // What is scaled down goes, and what is scaled up is new: neither takes the place of another.
+    let all = now.min(was);
+    let (least, machines) = rollout.and_then(|one| one.some).unwrap_or((all, all));
     verdict.meaning = Meaning::Rollout {
-        machines: rollout.and_then(|one| one.replicas).unwrap_or(1),
+        machines,
+        least,
         surge: rollout.and_then(|one| one.surge),
         together_with: others.map(|one| one.role.clone()).collect(),
     };
+    if was != now {
+        verdict.reasons.push(format!("it scales from {was} to {now}, too"));
+    }
     if let Some(note) = rollout.and_then(|one| one.note) {
         verdict.reasons.push(note.to_owned());
     }
