@@ -44,6 +44,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     ignored(&before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
+    let before = before.defined_by(&after);
     let mut answers = Vec::new();
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);

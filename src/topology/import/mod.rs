@@ -64,6 +64,7 @@ pub struct ClassFiles {
 }
 
 const CORE: &str = "cluster.x-k8s.io";
+const DEFINITION: &str = "CustomResourceDefinition";
 
 impl Objects {
     /// Reads a file and adds its objects.
@@ -85,6 +86,20 @@ impl Objects {
         let mut all = self.all.clone();
         all.extend(base.all.iter().cloned());
         Self { all }
+    }
+
+    /// The same, with the `CustomResourceDefinition`s of others for kinds that it has none of: they are the management
+    /// cluster's, and no change of a Cluster or class changes them.
+    #[must_use]
+    pub fn defined_by(&self, others: &Self) -> Self {
+        let kind = |one: &Imported| {
+            let of = |path: &[&str]| text(&one.object, path).to_owned();
+            (of(&["kind"]) == DEFINITION).then(|| (of(&["spec", "group"]), of(&["spec", "names", "kind"])))
+        };
+        let known: Vec<_> = self.all.iter().filter_map(kind).collect();
+        let is_new = |one: &&Imported| kind(one).is_some_and(|kind| !known.contains(&kind));
+        let all = self.all.iter().chain(others.all.iter().filter(is_new));
+        Self { all: all.cloned().collect() }
     }
 
     fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
@@ -284,7 +299,7 @@ fn is(object: &Value, kind: &str) -> bool {
 fn counts(object: &Value) -> bool {
     let made = get(object, &["metadata", "labels", OWNED]).is_some();
     let template = text(object, &["kind"]).ends_with("Template") && !made;
-    let definition = text(object, &["kind"]) == "CustomResourceDefinition";
+    let definition = text(object, &["kind"]) == DEFINITION;
     definition || is(object, "Cluster") || is(object, "ClusterClass") || template
 }
 
@@ -297,7 +312,7 @@ fn lies_in(object: &Value, namespace: &str) -> bool {
 /// Whether an object is the `CustomResourceDefinition` of what a template makes: its labels tell the contract.
 fn defines(object: &Value, template: &Value) -> bool {
     let kind = text(template, &["kind"]);
-    text(object, &["kind"]) == "CustomResourceDefinition"
+    text(object, &["kind"]) == DEFINITION
         && text(object, &["spec", "group"]) == group(text(template, &["apiVersion"]))
         && text(object, &["spec", "names", "kind"]) == kind.strip_suffix("Template").unwrap_or(kind)
 }
