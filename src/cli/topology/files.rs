@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use serde_json::Value as Json;
-
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
     generate::Failure,
@@ -13,7 +11,7 @@ use crate::{
         admission::gates::Gates,
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, ClassFiles, Imported, Objects, identity},
+        import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
         predict::{
             Settings, create,
             forecast::{self, Side},
@@ -168,11 +166,7 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
 /// A Cluster with its class; a missing class is told.
 fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
     let Some(class) = objects.class_of(&cluster.object) else {
-        let name = cluster.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str);
-        let message = format!("the ClusterClass `{}` is not among the files", name.unwrap_or_default());
-        notes
-            .error("no-class", Place::file(&*cluster.file), message)
-            .hint("`kubectl get clusterclasses -A -o yaml` exports it");
+        no_class(cluster, objects, notes);
         return None;
     };
     untold(&class, cluster, "the class names what is not among the files", notes);
@@ -180,13 +174,45 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
     Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed })
 }
 
+/// Says which class is not there, and where one of its name lies.
+fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
+    let (_, name) = asked_class(&cluster.object);
+    let message = format!("{} is not among the files", class_in_words(cluster));
+    let others = objects.classes().filter(|one| text(&one.object, &["metadata", "name"]) == name);
+    let elsewhere: BTreeSet<&str> = others.map(|one| text(&one.object, &["metadata", "namespace"])).collect();
+    let note = notes.error("no-class", Place::file(&*cluster.file), message);
+    if elsewhere.is_empty() {
+        note.hint("`kubectl get clusterclasses -A -o yaml` exports it");
+    } else {
+        let all: Vec<_> = elsewhere.into_iter().map(|one| format!("`{one}`")).collect();
+        note.hint(format!(
+            "a class of this name lies in {}: name the namespace in `spec.topology.classRef.namespace`, if that is meant",
+            all.join(" and in ")
+        ));
+    }
+}
+
+/// The class that a Cluster asks for, with its namespace where that is said.
+fn class_in_words(cluster: &Imported) -> String {
+    match asked_class(&cluster.object) {
+        ("", name) => format!("the ClusterClass `{name}`"),
+        (namespace, name) => format!("the ClusterClass `{name}` of namespace `{namespace}`"),
+    }
+}
+
+/// The same as a label among those of templates.
+fn missing_class(cluster: &Imported) -> String {
+    match asked_class(&cluster.object) {
+        ("", name) => format!("ClusterClass/{name}"),
+        (namespace, name) => format!("ClusterClass/{name} of namespace {namespace}"),
+    }
+}
+
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
 fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
-    let name = || text(&cluster.object, &["spec", "topology", "classRef", "name"]);
-    let class = before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles {
-        objects: Vec::new(),
-        missing: vec![format!("ClusterClass/{}", name())],
-    });
+    let class = before
+        .class_of(&cluster.object)
+        .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
     let observed = observed(cluster, before);
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }

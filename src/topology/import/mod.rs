@@ -208,12 +208,8 @@ impl Objects {
 
     /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
     pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
-        let reference = get(cluster, &["spec", "topology", "classRef"])?;
-        let namespace = match text(reference, &["namespace"]) {
-            "" => text(cluster, &["metadata", "namespace"]),
-            own => own,
-        };
-        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == text(reference, &["name"]);
+        let (namespace, name) = asked_class(cluster);
+        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == name;
         let class = self.classes().filter(named).find(|one| lies_in(&one.object, namespace))?;
         Some(self.files_of(&class.object))
     }
@@ -280,6 +276,16 @@ fn is_made(object: &Value) -> bool {
 fn has_version(object: &Value) -> bool {
     let kind = text(object, &["kind"]);
     matches!(kind, "MachineDeployment" | "MachinePool") || kind.ends_with("ControlPlane")
+}
+
+/// The namespace and name of the class that a Cluster asks for; a file may leave the namespace open.
+pub fn asked_class(cluster: &Value) -> (&str, &str) {
+    let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
+    let namespace = match text(reference, &["namespace"]) {
+        "" => text(cluster, &["metadata", "namespace"]),
+        own => own,
+    };
+    (namespace, text(reference, &["name"]))
 }
 
 /// Namespace and name, as what they are without one.
