@@ -51,13 +51,12 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             continue;
         }
         let Some(side) = side(cluster, &now, notes) else { continue };
-        let mut caveat = None;
-        let (compared, forecast) = match before.cluster(namespace, name) {
-            Some(running) => {
-                let running = what_runs(running, &before, notes);
-                caveat = unseen(&running);
+        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, notes)));
+        let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
+        let (compared, forecast) = match &running {
+            Some((_, running)) => {
                 let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
-                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
+                (Some(format!("compared with {words}")), forecast::of_change(running, &side, &settings))
             }
             None => {
                 let mut forecast = forecast::of_new(&side, &settings);
@@ -71,10 +70,13 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
                 forecast
                     .faults
                     .iter()
-                    .for_each(|fault| tell(fault, Some(place(fault, cluster, &now)), notes));
+                    .for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, &now)), notes));
                 answers.push(Answer { cluster: label, compared, forecast, caveat });
             }
-            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &before)), notes),
+            Err(faults) => {
+                let Some((asking, running)) = running else { continue };
+                nothing_runs(&faults, |fault| Some(place(fault, &running.class, asking, &before)), notes);
+            }
         }
     }
     alone(&now, answers.is_empty(), &settings, notes);
@@ -108,9 +110,9 @@ fn unseen(running: &Side) -> Option<&'static str> {
     }
 }
 
-/// Where the object of a fault begins, else the Cluster.
-fn place(fault: &Fault, cluster: &Imported, objects: &Objects) -> Place {
-    let named = objects.labelled(&fault.object).unwrap_or(cluster);
+/// Where the object of a fault begins: of a class that was looked at, else what it was looked at for.
+fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
+    let named = class.labelled(&fault.object).and_then(|object| objects.source(object)).unwrap_or(asking);
     Place { line: named.line, ..Place::file(&*named.file) }
 }
 
@@ -130,7 +132,7 @@ fn alone(objects: &Objects, no_cluster: bool, settings: &Settings, notes: &mut N
             create::apply_classes(&files.objects, &Catalog::default().with_gates(settings.gates), &[]);
         let partial = !files.missing.is_empty();
         for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
-            tell(fault, Some(place(fault, class, objects)), notes);
+            tell(fault, Some(place(fault, &files, class, objects)), notes);
         }
     }
     if objects.classes().next().is_none() {

@@ -63,6 +63,15 @@ pub struct ClassFiles {
     pub missing: Vec<String>,
 }
 
+impl ClassFiles {
+    /// The object that a message calls `Kind/name`.
+    pub fn labelled(&self, label: &str) -> Option<&Value> {
+        let (kind, name) = label.split_once('/')?;
+        let is_it = |one: &&Value| text(one, &["kind"]) == kind && text(one, &["metadata", "name"]) == name;
+        self.objects.iter().find(is_it)
+    }
+}
+
 const CORE: &str = "cluster.x-k8s.io";
 const DEFINITION: &str = "CustomResourceDefinition";
 
@@ -159,12 +168,9 @@ impl Objects {
             .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
     }
 
-    /// The object that a message calls `Kind/name`.
-    pub fn labelled(&self, label: &str) -> Option<&Imported> {
-        let (kind, name) = label.split_once('/')?;
-        self.all.iter().find(|one| {
-            text(&one.object, &["kind"]) == kind && text(&one.object, &["metadata", "name"]) == name
-        })
+    /// The file of an object that came from here.
+    pub fn source(&self, object: &Value) -> Option<&Imported> {
+        self.all.iter().find(|one| one.object == *object)
     }
 
     /// Those that the API server refuses in the version in which they are written.
