@@ -35,7 +35,7 @@ pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw, gates
     let mut pass = Pass { gates, ..Pass::default() };
     let mut desired = generated.desired.clone();
     let done = infrastructure(running, &desired, &mut pass)
-        && control_plane(running, &mut desired, draw, &mut pass)
+        && control_plane(running, &mut desired, generated, draw, &mut pass)
         && cluster(running, &desired)
         && workers(running, &mut desired, generated, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
@@ -63,7 +63,18 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     false
 }
 
-fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass: &mut Pass) -> bool {
+fn control_plane(
+    running: &mut Desired,
+    desired: &mut Desired,
+    generated: &Generated,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
+    running.health_check.clone_from(&desired.health_check);
+    // What waits for its next version changes together with it.
+    if generated.tracker.control_plane.pending {
+        return true;
+    }
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut desired.machine_template) {
         let name = simple(&format!("{cluster}-"), draw);
@@ -75,11 +86,7 @@ fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass:
             set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());
         }
     }
-    if !write(&mut running.control_plane, &desired.control_plane, pass) {
-        return false;
-    }
-    running.health_check.clone_from(&desired.health_check);
-    true
+    write(&mut running.control_plane, &desired.control_plane, pass)
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -155,12 +162,13 @@ impl Side<'_> {
             }
         }
         for next in desired.iter_mut() {
-            if self.tracker.pending.contains(&next.name) {
-                continue;
-            }
             let Some(current) = running.iter_mut().find(|one| one.name == next.name) else {
                 continue;
             };
+            current.health_check.clone_from(&next.health_check);
+            if self.tracker.pending.contains(&next.name) {
+                continue;
+            }
             if !self.update(current, next, cluster, draw, pass) {
                 return false;
             }
@@ -207,11 +215,7 @@ impl Side<'_> {
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        if !write_worker(current, next, pass) {
-            return false;
-        }
-        current.health_check.clone_from(&next.health_check);
-        true
+        write_worker(current, next, pass)
     }
 }
 

@@ -90,7 +90,9 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
             lines.push(format!("    rule    {}", verdict.source));
         }
     }
-    if let Some(change) = forecast.change.as_ref().filter(|change| change.plan.is_some()) {
+    if let Some(change) =
+        forecast.change.as_ref().filter(|change| change.plan.is_some() && !change.steps.is_empty())
+    {
         lines.push("steps of the upgrade, each when the one before is done:".to_owned());
         let steps = super::verdict::steps(change);
         lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));

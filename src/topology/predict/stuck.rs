@@ -38,8 +38,8 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
             let role = format!("{kind}.{name}");
             let version = version_of(workers, name);
             let detail = format!(
-                "it is held back by {by}: it stays at {version}, and nothing else of it changes; without the annotation \
-                 it is upgraded, and its machines are replaced"
+                "it is held back by {by}: it stays at {version}, and nothing else of it changes, its health \
+                 check apart; without the annotation it is upgraded, and its machines are replaced"
             );
             held.push(format!("{}, which is held back by {by}", part(&role)));
             waits.pools.insert(role, detail);
@@ -68,7 +68,7 @@ fn behind(
 ) -> Vec<(String, String)> {
     let late = tracker.pending.iter().filter(|name| !tracker.deferred.contains_key(*name)).map(|name| {
         let version = version_of(workers, name);
-        (name, format!("it stops at {version}, and nothing else of it changes: the control plane does not get to {wanted}"))
+        (name, format!("it stops at {version}, and nothing else of it changes, its health check apart: the control plane does not get to {wanted}"))
     });
     let missing = tracker.pending_create.iter().map(|name| {
         (name, format!("it is not created: the control plane stops at {reached}, before {wanted}"))
