@@ -83,7 +83,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     Ok(answers)
 }
 
-/// Of what runs, only versions are looked at.
+/// What runs and is not looked at.
 fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds = before.ignored();
     if kinds.is_empty() {
@@ -92,8 +92,8 @@ fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
     notes.warning("topology", None, message).hint(
-        "of what runs, only the versions of the control plane, MachineDeployments and MachinePools are used; all else is \
-         computed from the Cluster and its class",
+        "they are computed from the Cluster and its class: of what runs, versions are used, and with `kubectl get -o yaml \
+         --show-managed-fields` also what Cluster API's topology controller wrote of the control plane, pools and their templates",
     );
 }
 
@@ -222,7 +222,12 @@ fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
 
 /// What is seen to run for a Cluster.
 fn observed(cluster: &Imported, objects: &Objects) -> Observed {
-    Observed { objects: objects.running_for(&cluster.object), status: cluster.status.clone() }
+    Observed {
+        objects: objects.running_for(&cluster.object),
+        made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
+        status: cluster.status.clone(),
+        generation: cluster.generation,
+    }
 }
 
 fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Notes) {

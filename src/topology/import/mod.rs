@@ -31,8 +31,12 @@ pub struct Imported {
     pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
+    /// What the topology controller applied of it, where managed fields tell that.
+    pub made: Option<Value>,
     /// Its status; empty where it has none.
     pub status: Value,
+    /// Its generation; none in a file.
+    pub generation: Option<i64>,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
     pub refused: Vec<Fault>,
 }
@@ -130,7 +134,9 @@ impl Objects {
             return Ok(());
         }
         let applied = Applied::of(&value);
+        let made = applied::made(&value).map(cleaned);
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
+        let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
         let object = cleaned(value);
         let ours = group(text(&object, &["apiVersion"])) == CORE
             && matches!(kind.as_str(), "Cluster" | "ClusterClass");
@@ -147,7 +153,8 @@ impl Objects {
             }
             _ => (object, applied, Vec::new()),
         };
-        self.all.push(Imported { file: file.to_owned(), object, line, applied, status, refused });
+        let file = file.to_owned();
+        self.all.push(Imported { file, object, line, applied, made, status, generation, refused });
         Ok(())
     }
 
@@ -248,26 +255,33 @@ impl Objects {
 
     /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
     pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
-        let (namespace, name) = identity(cluster);
-        let is_its = |one: &&Imported| {
-            is_made(&one.object)
-                && has_version(&one.object)
-                && identity(&one.object).0 == namespace
-                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
-        };
         let with_status = |one: &Imported| {
             let mut object = one.object.clone();
             set(&mut object, &["status"], one.status.clone());
             object
         };
-        self.all.iter().filter(is_its).map(with_status).collect()
+        self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
+    }
+
+    /// What the topology controller made for a Cluster.
+    pub fn made_for<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
+        let (namespace, name) = identity(cluster);
+        self.all.iter().filter(move |one| {
+            is_made(&one.object)
+                && identity(&one.object).0 == namespace
+                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
+        })
     }
 
     /// Kinds of what the topology controller made and that is not looked at, with how many there are.
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
-        for object in self.all.iter().map(|one| &one.object).filter(|one| is_made(one) && !has_version(one)) {
-            *kinds.entry(text(object, &["kind"]).to_owned()).or_default() += 1;
+        let is_used = |one: &&Imported| {
+            let is_check = text(&one.object, &["kind"]) == "MachineHealthCheck";
+            has_version(&one.object) || one.made.is_some() && !is_check
+        };
+        for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
+            *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
         }
         kinds
     }

@@ -46,6 +46,8 @@ pub struct Before {
     pub written: Value,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
+    /// Whether a control plane that is at work when the change is written is looked at when it is done.
+    pub settles: bool,
 }
 
 /// What is written.
@@ -182,6 +184,9 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
             }
             Err(faults) => return rejected(faults),
         }
+    }
+    if before.settles {
+        finish_rollouts(&mut running);
     }
     let mut result = converge(running, &catalog, settings);
     opaque.retain(|one| !result.opaque.contains(one));
