@@ -223,8 +223,8 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque
     if !is_seen {
         autoscaled(&mut verdict, before, change);
     }
-    parts(&mut verdict, &objects);
     waiting(&mut verdict, change);
+    parts(&mut verdict, &objects);
     verdict
 }
 
