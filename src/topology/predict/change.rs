@@ -44,6 +44,8 @@ pub struct Before {
     pub catalog: Catalog,
     /// The Cluster as it was written.
     pub written: Value,
+    /// What others set of the Cluster: an apply does not take it away.
+    pub others: Value,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
@@ -221,7 +223,7 @@ fn admit(
         return Err(faults);
     }
     let mut new = match writing {
-        Writing::Apply => server_side_apply(live, &before.written, cluster),
+        Writing::Apply => server_side_apply(live, &before.written, &before.others, cluster),
         Writing::Replace => replaced(live, cluster),
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
