@@ -18,6 +18,7 @@ mod together;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use case::{Case, cases, pack};
 use serde_json::{Value, json};
@@ -303,7 +304,7 @@ fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> B
         merge(object, &patch["patch"]);
     }
     let written = case.document("input/cluster.yaml").unwrap();
-    Before { catalog, written, others: Value::Null, running, settles: false }
+    Before { catalog, written, others: Value::Null, all: Arc::default(), running, settles: false }
 }
 
 fn merge(object: &mut Value, patch: &Value) {

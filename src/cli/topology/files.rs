@@ -1,6 +1,8 @@
 //! `stackloom topology --from`: clusters of any files, without a fleet.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+
+use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
@@ -8,7 +10,7 @@ use crate::{
     io::disk,
     note::{Notes, Place},
     topology::{
-        admission::gates::Gates,
+        admission::{self, gates::Gates},
         class::Catalog,
         fault::{Fault, Stage},
         import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
@@ -43,6 +45,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
     let before = before.defined_by(&after);
+    let all = all_running(&before);
     let mut answers = Vec::new();
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);
@@ -51,7 +54,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             continue;
         }
         let Some(side) = side(cluster, &now, notes) else { continue };
-        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, notes)));
+        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
         let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
         let (compared, forecast) = match &running {
             Some((_, running)) => {
@@ -211,13 +214,23 @@ fn missing_class(cluster: &Imported) -> String {
 }
 
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
-fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
+fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mut Notes) -> Side {
     let class = before
         .class_of(&cluster.object)
         .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
-    let observed = observed(cluster, before);
+    let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }
+}
+
+/// All Clusters that run, as they are stored: a class is written once for all of them.
+fn all_running(before: &Objects) -> Arc<[Json]> {
+    let stored = |one: &Imported| {
+        let mut cluster = one.object.clone();
+        admission::cluster::default(&mut cluster, None, None, true);
+        cluster
+    };
+    before.clusters().into_iter().map(stored).collect()
 }
 
 /// What is seen to run for a Cluster.
@@ -227,6 +240,7 @@ fn observed(cluster: &Imported, objects: &Objects) -> Observed {
         made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
         status: cluster.status.clone(),
         generation: cluster.generation,
+        all: Arc::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A whole answer: what is made of a Cluster, or what becomes of it when it and its class change.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use super::objects;
 use super::observed::{self, Observed};
 use super::rollout::Instants;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
+use crate::topology::admission::class_update;
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque, Stage};
@@ -129,7 +131,9 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         }
     }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
-    let state = Before { catalog, written, others, running, settles: true };
+    notes.extend(unseen_clusters(&catalog, after));
+    let all = Arc::clone(&before.observed.all);
+    let state = Before { catalog, written, others, all, running, settles: true };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
     let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
@@ -180,6 +184,19 @@ fn missing(side: &Side, how: &str) -> Vec<Opaque> {
     let reason = |name: &String| format!("{who} names {name}, {how}");
     let unknown = |reason| Opaque { role: "cluster".to_owned(), reason };
     side.class.missing.iter().map(reason).map(unknown).collect()
+}
+
+/// Said where a class changes in what Clusters of it rely on: the webhook asks all of them, and only those given are seen.
+fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
+    let class = after.class.objects.first()?;
+    let old = before.same_object(class)?;
+    class_update::asks_clusters(class, old).then(|| {
+        format!(
+            "the webhook judges the new edition of {} by all Clusters of the class: what those use that are not among the files \
+             is not seen",
+            text(class, &["metadata", "name"])
+        )
+    })
 }
 
 /// How a Cluster is written over what is there.

@@ -4,6 +4,7 @@
 //! `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ pub struct Observed {
     pub status: Value,
     /// The generation of the live Cluster.
     pub generation: Option<i64>,
+    /// All Clusters that run beside it, itself among them, as far as they were given: one class is written for all of them.
+    pub all: Arc<[Value]>,
 }
 
 const SIDES: [(&str, Kind, &str, &str); 2] = [
