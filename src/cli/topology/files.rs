@@ -38,8 +38,9 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
         Failure::from(notes.halted())
     })?;
     let settings = Settings { gates, ..settings };
-    let after = objects_of(&args.from, notes)?;
-    let before = objects_of(&args.before, notes)?;
+    let mut after = objects_of(&args.from, notes)?;
+    let mut before = objects_of(&args.before, notes)?;
+    in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
     ignored(&before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
@@ -84,6 +85,31 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
+}
+
+/// Clusters that leave their namespace open are those of the other side, and that is told.
+fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes) {
+    for (open, side) in after
+        .placed_as(before)
+        .into_iter()
+        .map(|one| (one, "--before"))
+        .chain(before.placed_as(after).into_iter().map(|one| (one, "--from")))
+    {
+        let place = Place { line: open.line, ..Place::file(&*open.file) };
+        let (name, all) = (&open.name, open.namespaces.join(", "));
+        if open.namespaces.len() == 1 {
+            let message =
+                format!("the Cluster {name} names no namespace: it is taken to be that of {side} in {all}");
+            notes
+                .warning("topology", place, message)
+                .hint("write `metadata.namespace` where another is meant");
+        } else {
+            let message = format!(
+                "the Cluster {name} names no namespace, and {side} has one of the name in each of {all}"
+            );
+            notes.error("topology", place, message).hint("write `metadata.namespace`");
+        }
+    }
 }
 
 /// What runs and is not looked at.

@@ -5,6 +5,7 @@
 //! are written, since a class refers to them by version.
 
 mod applied;
+mod open;
 mod renamed;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use super::schemas::{apply_faults, schema_faults};
 use super::value::{get, group, keep_numbers, list, present, remove, set, text, version};
 
 pub use applied::{Applied, Claim};
+pub use open::Open;
 
 /// An object, and which file it came from.
 #[derive(Debug, Clone)]
