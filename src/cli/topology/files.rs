@@ -6,11 +6,15 @@ use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
+    definition::{CLUSTER_API, closest},
     generate::Failure,
     io::disk,
     note::{Notes, Place},
     topology::{
-        admission::{self, gates::Gates},
+        admission::{
+            self,
+            gates::{self, Gates},
+        },
         class::Catalog,
         fault::{Fault, Stage},
         import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
@@ -25,19 +29,7 @@ use crate::{
 
 /// Clusters of any files, before and after.
 pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
-    let Some(settings) = Settings::new(&args.cluster_api) else {
-        notes
-            .error("cluster-api", None, format!("`{}` is no version of Cluster API", args.cluster_api))
-            .hint("write it as `1.14`");
-        return Err(Failure::from(notes.halted()));
-    };
-    let gates = Gates::parse(&args.feature_gates).map_err(|part| {
-        notes.error("feature-gates", None, format!("`{part}` is no feature gate")).hint(
-            "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",
-        );
-        Failure::from(notes.halted())
-    })?;
-    let settings = Settings { gates, ..settings };
+    let settings = settings(args, notes)?;
     let mut after = objects_of(&args.from, notes)?;
     let mut before = objects_of(&args.before, notes)?;
     in_one_namespace(&mut after, &mut before, notes);
@@ -85,6 +77,38 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
+}
+
+/// What was said of the management cluster.
+fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
+    let text = args.cluster_api.trim_start_matches('v');
+    let minor: Vec<&str> = text.splitn(3, '.').take(2).collect();
+    let known = CLUSTER_API.contains(&minor.join(".").as_str());
+    let Some(settings) = Settings::new(&args.cluster_api).filter(|_| known) else {
+        notes
+            .error(
+                "cluster-api",
+                None,
+                format!("`{}` is no Cluster API that this program knows", args.cluster_api),
+            )
+            .hint(format!("it knows {}: write it as `1.14`", CLUSTER_API.join(", ")));
+        return Err(Failure::from(notes.halted()));
+    };
+    match Gates::parse(&args.feature_gates) {
+        Ok(gates) => Ok(Settings { gates, ..settings }),
+        Err(part) => {
+            let name = part.split('=').next().unwrap_or_default();
+            let note =
+                notes.error("feature-gates", None, format!("`{part}` is no feature gate of Cluster API"));
+            match closest(name, gates::NAMES.into_iter()).filter(|one| *one != name) {
+                Some(similar) => note.hint(format!("did you mean `{similar}=true`?")),
+                None => note.hint(
+                    "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",
+                ),
+            };
+            Err(Failure::from(notes.halted()))
+        }
+    }
 }
 
 /// Clusters that leave their namespace open are those of the other side, and that is told.

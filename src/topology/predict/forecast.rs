@@ -131,13 +131,16 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         }
     }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
-    notes.extend(unseen_clusters(&catalog, after));
     let all = Arc::clone(&before.observed.all);
     let state = Before { catalog, written, others, all, running, settles: true };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
     let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
+        notes.extend(unseen_clusters(&state.catalog, after));
         observed::judge_held(&mut verdicts, &held, &cluster);
+    }
+    if settings.gates.in_place {
+        in_place_updates(&mut verdicts);
     }
     Ok(Forecast {
         verdicts,
@@ -147,6 +150,20 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         notes,
         change: Some(change),
     })
+}
+
+/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
+///
+/// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
+/// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
+fn in_place_updates(verdicts: &mut [Verdict]) {
+    for verdict in verdicts {
+        if matches!(verdict.meaning, Meaning::Rollout { .. } | Meaning::Upgrade { .. }) {
+            let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one \
+                          does is not known offline";
+            verdict.reasons.push(reason.to_owned());
+        }
+    }
 }
 
 fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
