@@ -30,7 +30,9 @@ pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{layers, merge_raw, merge_values, merged};
 pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
-pub use lower::{FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock};
+pub use lower::{
+    CLUSTER_API, FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock,
+};
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,

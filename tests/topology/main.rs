@@ -18,6 +18,7 @@ mod together;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use case::{Case, cases, pack};
 use serde_json::{Value, json};
@@ -302,7 +303,8 @@ fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> B
         let object = running.object_mut(patch["object"].as_str().unwrap()).unwrap();
         merge(object, &patch["patch"]);
     }
-    Before { catalog, written: case.document("input/cluster.yaml").unwrap(), running, settles: false }
+    let written = case.document("input/cluster.yaml").unwrap();
+    Before { catalog, written, others: Value::Null, all: Arc::default(), running, settles: false }
 }
 
 fn merge(object: &mut Value, patch: &Value) {

@@ -1,14 +1,20 @@
 //! `stackloom topology --from`: clusters of any files, without a fleet.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+
+use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
+    definition::{CLUSTER_API, closest},
     generate::Failure,
     io::disk,
     note::{Notes, Place},
     topology::{
-        admission::gates::Gates,
+        admission::{
+            self,
+            gates::{self, Gates},
+        },
         class::Catalog,
         fault::{Fault, Stage},
         import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
@@ -23,26 +29,16 @@ use crate::{
 
 /// Clusters of any files, before and after.
 pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
-    let Some(settings) = Settings::new(&args.cluster_api) else {
-        notes
-            .error("cluster-api", None, format!("`{}` is no version of Cluster API", args.cluster_api))
-            .hint("write it as `1.14`");
-        return Err(Failure::from(notes.halted()));
-    };
-    let gates = Gates::parse(&args.feature_gates).map_err(|part| {
-        notes.error("feature-gates", None, format!("`{part}` is no feature gate")).hint(
-            "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",
-        );
-        Failure::from(notes.halted())
-    })?;
-    let settings = Settings { gates, ..settings };
-    let after = objects_of(&args.from, notes)?;
-    let before = objects_of(&args.before, notes)?;
+    let settings = settings(args, notes)?;
+    let mut after = objects_of(&args.from, notes)?;
+    let mut before = objects_of(&args.before, notes)?;
+    in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
     ignored(&before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
     let before = before.defined_by(&after);
+    let all = all_running(&before);
     let mut answers = Vec::new();
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);
@@ -51,7 +47,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             continue;
         }
         let Some(side) = side(cluster, &now, notes) else { continue };
-        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, notes)));
+        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
         let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
         let (compared, forecast) = match &running {
             Some((_, running)) => {
@@ -81,6 +77,63 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
+}
+
+/// What was said of the management cluster.
+fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
+    let text = args.cluster_api.trim_start_matches('v');
+    let minor: Vec<&str> = text.splitn(3, '.').take(2).collect();
+    let known = CLUSTER_API.contains(&minor.join(".").as_str());
+    let Some(settings) = Settings::new(&args.cluster_api).filter(|_| known) else {
+        notes
+            .error(
+                "cluster-api",
+                None,
+                format!("`{}` is no Cluster API that this program knows", args.cluster_api),
+            )
+            .hint(format!("it knows {}: write it as `1.14`", CLUSTER_API.join(", ")));
+        return Err(Failure::from(notes.halted()));
+    };
+    match Gates::parse(&args.feature_gates) {
+        Ok(gates) => Ok(Settings { gates, ..settings }),
+        Err(part) => {
+            let name = part.split('=').next().unwrap_or_default();
+            let note =
+                notes.error("feature-gates", None, format!("`{part}` is no feature gate of Cluster API"));
+            match closest(name, gates::NAMES.into_iter()).filter(|one| *one != name) {
+                Some(similar) => note.hint(format!("did you mean `{similar}=true`?")),
+                None => note.hint(
+                    "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",
+                ),
+            };
+            Err(Failure::from(notes.halted()))
+        }
+    }
+}
+
+/// Clusters that leave their namespace open are those of the other side, and that is told.
+fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes) {
+    for (open, side) in after
+        .placed_as(before)
+        .into_iter()
+        .map(|one| (one, "--before"))
+        .chain(before.placed_as(after).into_iter().map(|one| (one, "--from")))
+    {
+        let place = Place { line: open.line, ..Place::file(&*open.file) };
+        let (name, all) = (&open.name, open.namespaces.join(", "));
+        if open.namespaces.len() == 1 {
+            let message =
+                format!("the Cluster {name} names no namespace: it is taken to be that of {side} in {all}");
+            notes
+                .warning("topology", place, message)
+                .hint("write `metadata.namespace` where another is meant");
+        } else {
+            let message = format!(
+                "the Cluster {name} names no namespace, and {side} has one of the name in each of {all}"
+            );
+            notes.error("topology", place, message).hint("write `metadata.namespace`");
+        }
+    }
 }
 
 /// What runs and is not looked at.
@@ -211,13 +264,23 @@ fn missing_class(cluster: &Imported) -> String {
 }
 
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
-fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
+fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mut Notes) -> Side {
     let class = before
         .class_of(&cluster.object)
         .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
-    let observed = observed(cluster, before);
+    let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }
+}
+
+/// All Clusters that run, as they are stored: a class is written once for all of them.
+fn all_running(before: &Objects) -> Arc<[Json]> {
+    let stored = |one: &Imported| {
+        let mut cluster = one.object.clone();
+        admission::cluster::default(&mut cluster, None, None, true);
+        cluster
+    };
+    before.clusters().into_iter().map(stored).collect()
 }
 
 /// What is seen to run for a Cluster.
@@ -227,6 +290,7 @@ fn observed(cluster: &Imported, objects: &Objects) -> Observed {
         made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
         status: cluster.status.clone(),
         generation: cluster.generation,
+        all: Arc::default(),
     }
 }
 

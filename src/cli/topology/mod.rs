@@ -19,6 +19,7 @@ use crate::{
     release::Releases,
     render,
     topology::{
+        admission::gates,
         fault::{By, ErrorType, Fault, Opaque},
         import::{Applied, Objects, Unread},
         predict::{
@@ -63,8 +64,7 @@ pub(super) struct Args {
     /// The version of Cluster API, with --from
     #[arg(long, value_name = "VERSION", requires = "from", default_value = "1.14")]
     cluster_api: String,
-    /// Feature gates of Cluster API's controllers, with --from: `RuntimeSDK`, `MachineTaintPropagation` and
-    /// `KubeadmBootstrapFormatIgnition` matter
+    /// Feature gates of Cluster API's controllers, with --from; `ClusterTopology` is on without being named, too
     #[arg(
         long,
         value_name = "GATE=true,…",
@@ -237,9 +237,11 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
         By::Topology => "Cluster API's controller stops here: it is taken, and nothing comes of it",
     };
-    let gate = ["RuntimeSDK", "MachineTaintPropagation", "KubeadmBootstrapFormatIgnition"]
-        .into_iter()
-        .find(|gate| fault.error.kind == ErrorType::Forbidden && fault.error.detail.contains(gate));
+    let needs = |gate: &&str| {
+        let named = [format!("{gate} feature "), format!("feature gate {gate} ")];
+        named.iter().any(|words| fault.error.detail.contains(words))
+    };
+    let gate = gates::NAMES.into_iter().filter(|_| fault.error.kind == ErrorType::Forbidden).find(needs);
     let hint = match gate {
         Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),

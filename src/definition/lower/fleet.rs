@@ -15,8 +15,8 @@ use crate::{
     world::Input,
 };
 
-/// The Cluster API whose topology this program knows.
-const CLUSTER_API: [&str; 4] = ["1.11", "1.12", "1.13", "1.14"];
+/// The releases of Cluster API whose topology this program knows.
+pub const CLUSTER_API: [&str; 4] = ["1.11", "1.12", "1.13", "1.14"];
 
 /// The fleet, as far as it is sound: a fault in one part of it does not hide those of the clusters of another.
 pub(super) struct Lowered {

@@ -75,6 +75,7 @@ pub fn lower(
 }
 
 /// Reads the addons, rules and images that a `release.yaml` froze, with the same checks as a stack's.
+pub use fleet::CLUSTER_API;
 pub use stack::{FrozenParts, lower_frozen};
 
 /// Reads and lowers `stackloom.lock` alone; none where it is at fault.

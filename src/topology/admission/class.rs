@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::gates::Gates;
+use super::gates::{Gates, NO_TOPOLOGY};
 use super::{checks, class_patches, class_update, class_variables};
 use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::FieldError;
@@ -16,6 +16,9 @@ use crate::topology::value::{get, list, text};
 
 /// Validates a class. `old` is the class before an update, `clusters` are all Clusters.
 pub fn validate(class: &Value, old: Option<&Value>, clusters: &[Value], gates: Gates) -> Vec<FieldError> {
+    if gates.no_topology {
+        return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
+    }
     let mut errors = templates(class);
     for kind in ["machineDeployments", "machinePools"] {
         errors.extend(unique(class, kind));

@@ -1,4 +1,6 @@
 //! What the `ClusterClass` webhook checks when a class changes that clusters use.
+//!
+//! Source: `validate` of `core/webhooks/admission/clusterclass.go`.
 
 use serde_json::Value;
 
@@ -41,6 +43,29 @@ pub fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldErro
         errors.extend(validate_autoscaler(topology, Some(class)));
     }
     errors
+}
+
+/// Whether a new edition takes away, or may take away, something that a Cluster of the class uses.
+pub fn asks_clusters(class: &Value, old: &Value) -> bool {
+    let versions = |class| list(class, &["spec", "kubernetesVersions"]);
+    let dropped = versions(old).iter().any(|one| !versions(class).contains(one));
+    if !versions(class).is_empty() && (dropped || versions(old).is_empty()) {
+        return true;
+    }
+    let own = |class| get(class, &["spec", "controlPlane", "healthCheck"]);
+    if is_defined(own(old)) && !is_defined(own(class)) {
+        return true;
+    }
+    ["machineDeployments", "machinePools"].into_iter().any(|kind| {
+        let path = ["spec", "workers", kind];
+        list(old, &path).iter().any(|before| {
+            let is_same = |one: &&Value| text(one, &["class"]) == text(before, &["class"]);
+            let Some(after) = list(class, &path).iter().find(is_same) else { return true };
+            let check = |worker| is_defined(get(worker, &["healthCheck"]));
+            let annotations = |worker| get(worker, &["metadata", "annotations"]).cloned();
+            check(before) && !check(after) || annotations(before) != annotations(after)
+        })
+    })
 }
 
 fn removed_classes(class: &Value, old: &Value, kind: &str, topologies: &[(&str, &Value)]) -> Vec<FieldError> {

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::checks;
-use super::gates::Gates;
+use super::gates::{Gates, NO_TOPOLOGY};
 use crate::topology::class::Blueprint;
 use crate::topology::desired::health_check::is_defined;
 use crate::topology::fault::{ErrorType, FieldError};
@@ -167,6 +167,10 @@ pub fn validate(
                 errors.push(FieldError::invalid(field, "invalid CIDR address"));
             }
         }
+    }
+    if gates.no_topology {
+        errors.push(FieldError::forbidden(TOPOLOGY, NO_TOPOLOGY));
+        return errors;
     }
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     errors.extend(validate_version(topology));

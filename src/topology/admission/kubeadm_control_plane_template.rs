@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::gates::Gates;
+use super::gates::{Gates, NO_TOPOLOGY};
 use super::kubeadm_types::{decoded, is_defined, previous_defaults};
 use super::{kubeadm_cluster_configuration as cluster_configuration, kubeadm_config, kubeadm_control_plane};
 use crate::topology::fault::FieldError;
@@ -14,6 +14,9 @@ const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// Errors of a new template.
 pub fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
+    if gates.no_topology {
+        return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
+    }
     let path = SPEC.join(".");
     let spec = get(template, &SPEC).unwrap_or(&Value::Null);
     let mut errors = kubeadm_control_plane::shared(spec, None, &path, gates);

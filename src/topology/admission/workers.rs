@@ -1,8 +1,7 @@
 //! The webhooks of machine deployments and machine pools.
 //!
 //! Source: `core/webhooks/admission`: `machinedeployment.go`, `machinepool.go`, and for the checks before machines are
-//! made `machineset.go`. The gates `MachineSetPreflightChecks` and `MachinePool` are taken to be on, as they are by
-//! default.
+//! made `machineset.go`.
 
 use serde_json::Value;
 
@@ -47,7 +46,7 @@ pub fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<
     if labels(spec, &["selector", "matchLabels"]).iter().any(|(key, value)| own.get(key) != Some(value)) {
         errors.push(FieldError::forbidden("spec.template.metadata.labels", "must match spec.selector"));
     }
-    errors.extend(skipped_checks(object));
+    errors.extend(skipped_checks(object).filter(|_| !gates.no_preflight_checks));
     errors.extend(checks::rollout(spec, "spec.rollout"));
     errors.extend(checks::max_in_flight(spec, "spec"));
     let naming = text(spec, &["machineNaming", "template"]);
@@ -70,6 +69,10 @@ pub fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<
 
 /// What the validating webhook says of a machine pool; `running` is what it was.
 pub fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+    if gates.no_machine_pools {
+        let detail = "can be set only if the MachinePool feature flag is enabled";
+        return vec![FieldError::forbidden("spec", detail)];
+    }
     let spec = get(object, &["spec"]).unwrap_or(&Value::Null);
     let template = get(spec, &["template"]).unwrap_or(&Value::Null);
     let mut errors = machine(spec, running);

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Input;
 use super::contract::{CLUSTER_NAME, Contract, OWNED};
 use super::templates::{Copy, object_with, reference, template};
+use super::{Input, instant};
 use crate::topology::gotemplate::duration_text;
 use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::Tracker;
@@ -111,7 +111,7 @@ fn set_settings(made: &mut Value, topology: &Value, class: &Value, contract: Con
         set(made, Contract::REPLICAS, replicas.clone());
     }
     if let Some(after) = present(topology, &["rollout", "after"]) {
-        set(made, Contract::ROLLOUT_AFTER, after.clone());
+        set(made, Contract::ROLLOUT_AFTER, instant(after));
     }
     let either = |path: &[&str]| present(topology, path).or_else(|| present(class, path));
     if let Some(gates) = either(&["readinessGates"]) {

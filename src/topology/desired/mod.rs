@@ -15,6 +15,7 @@ use serde_json::Value;
 use self::state::Desired;
 use super::class::Blueprint;
 use super::fault::{Fault, Opaque, Stage};
+use super::gotemplate::utc_seconds;
 use super::names::Draw;
 use super::patches::engine;
 use super::upgrade::tracker::Tracker;
@@ -51,6 +52,11 @@ impl Input<'_> {
     pub fn topology(&self) -> &Value {
         get(self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
     }
+}
+
+/// An instant as it is written of a topology, which is read as `metav1.Time`.
+pub fn instant(written: &Value) -> Value {
+    written.as_str().and_then(utc_seconds).map_or_else(|| written.clone(), Value::String)
 }
 
 /// Computes the desired state, in the order of upstream's generator.

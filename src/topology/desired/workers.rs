@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Input;
 use super::contract::{CLUSTER_NAME, DEFER, DEPLOYMENT_NAME, HOLD, OWNED, POOL_NAME};
 use super::health_check;
 use super::state::Worker;
 use super::templates::{Copy, object, reference, template};
+use super::{Input, instant};
 use crate::topology::class::WorkerClass;
 use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::{Kind, Tracker};
@@ -223,6 +223,9 @@ fn rollout(topology: &Value, class: &Value) -> Option<Value> {
         && let Some(fields) = rollout.as_object_mut()
     {
         fields.shift_remove("after");
+    }
+    if let Some(after) = present(&rollout, &["after"]).map(instant) {
+        set(&mut rollout, &["after"], after);
     }
     Some(rollout)
 }

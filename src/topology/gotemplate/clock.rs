@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::layout;
+use super::{layout, layout_parse};
 
 /// A `time.Time` without a monotonic reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -208,6 +208,14 @@ pub(in crate::topology) fn duration_text(nanos: i64) -> String {
     } else {
         format!("{sign}{seconds}{fraction}s")
     }
+}
+
+/// An instant as `metav1.Time` writes what it read: in UTC, by whole seconds. None where it cannot be read.
+///
+/// Source: `UnmarshalJSON` and `MarshalJSON` of `k8s.io/apimachinery/pkg/apis/meta/v1/time.go`.
+pub(in crate::topology) fn utc_seconds(text: &str) -> Option<String> {
+    let read = layout_parse::parse(b"2006-01-02T15:04:05Z07:00", text.as_bytes())?;
+    Time { nanos: 0, zone: Zone::Utc, ..read }.rfc3339()
 }
 
 /// `time.ParseDuration`

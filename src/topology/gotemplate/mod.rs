@@ -32,7 +32,7 @@ pub mod yaml;
 #[cfg(test)]
 mod tests;
 
-pub(in crate::topology) use clock::{duration_text, parse_duration};
+pub(in crate::topology) use clock::{duration_text, parse_duration, utc_seconds};
 pub use error::{Error, ErrorKind};
 pub use reads::Reads;
 

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::renamed::renamed;
 use crate::topology::convert;
+use crate::topology::schemas::source_schema;
 use crate::topology::value::{get, list, present, set, text, version};
 
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -13,10 +14,21 @@ pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-config
 pub enum Applied {
     /// The object is a file that someone applies, and no live object.
     File,
-    /// The object is live, and this is what was applied; the rest was filled in by others.
-    Known(Value),
+    /// The object is live, and this is what was applied, by each that may apply it again; the rest was filled in by others.
+    Known(Vec<Claim>),
     /// The object is live, and nothing says who wrote what.
     Unknown,
+}
+
+/// What one field manager applied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The manager.
+    pub manager: String,
+    /// What it applied, as far as it still stands.
+    pub part: Value,
+    /// What others set: that stays, even where this manager applied it, too, and no longer does.
+    pub others: Value,
 }
 
 impl Applied {
@@ -27,22 +39,17 @@ impl Applied {
         if !live {
             return Self::File;
         }
-        let managers = list(object, &["metadata", "managedFields"]);
-        // The topology controller applies, too: labels and references, nothing of the topology.
-        let applying = managers
-            .iter()
-            .filter(|one| text(one, &["operation"]) == "Apply" && text(one, &["manager"]) != TOPOLOGY);
-        let entries: Vec<(&str, &Value)> = applying
-            .filter_map(|one| Some((version(text(one, &["apiVersion"])), get(one, &["fieldsV1"])?)))
-            .collect();
-        if !entries.is_empty() {
-            return applied_by(object, &entries).map_or(Self::Unknown, Self::Known);
+        match claims(object) {
+            Some(claims) if claims.is_empty() => {}
+            found => return found.map_or(Self::Unknown, Self::Known),
         }
         let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
         let applied: Option<Value> = serde_json::from_str(last).ok();
         let stored = applied.filter(|one| is_known(version(text(one, &["apiVersion"]))));
         match stored.map(|one| convert::to_stored(&one)) {
-            Some(Ok(applied)) => Self::Known(applied),
+            Some(Ok(part)) => {
+                Self::Known(vec![Claim { manager: "kubectl apply".to_owned(), part, others: Value::Null }])
+            }
             _ => Self::Unknown,
         }
     }
@@ -51,6 +58,82 @@ impl Applied {
     pub fn is_live(&self) -> bool {
         !matches!(self, Self::File)
     }
+}
+
+/// What those applied that may apply the whole object again, each for itself; none where it cannot be known. The topology
+/// controller applies, too, but nothing of the topology; and who applied neither class nor version wrote no whole Cluster.
+///
+/// Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `prune` and `addBackOwnedItems`.
+fn claims(object: &Value) -> Option<Vec<Claim>> {
+    let entries = list(object, &["metadata", "managedFields"]);
+    let fields = |one| Some((version(text(one, &["apiVersion"])), get(one, &["fieldsV1"])?));
+    let mut claims = Vec::new();
+    for (at, entry) in entries.iter().enumerate() {
+        let manager = text(entry, &["manager"]);
+        if text(entry, &["operation"]) != "Apply" || manager == TOPOLOGY {
+            continue;
+        }
+        let Some(own) = fields(entry) else { continue };
+        let part = applied_by(object, &[own])?;
+        if !["classRef", "class", "version"]
+            .iter()
+            .any(|field| part.pointer(&format!("/spec/topology/{field}")).is_some())
+        {
+            continue;
+        }
+        let others = entries.iter().enumerate().filter(|(other, _)| *other != at);
+        let others: Vec<(&str, &Value)> = others.filter_map(|(_, other)| fields(other)).collect();
+        claims.push(Claim { manager: manager.to_owned(), part, others: staying(object, &others)? });
+    }
+    Some(claims)
+}
+
+/// What runs of a Cluster that these managers set, and that they keep when another no longer applies it.
+fn staying(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
+    if text(object, &["kind"]) != "Cluster" {
+        return Some(Value::Null);
+    }
+    let own = version(text(object, &["apiVersion"]));
+    let stored = convert::to_stored(object).ok()?;
+    let sets = in_stored(own, entries)?;
+    Some(kept(&stored, &sets.iter().collect::<Vec<_>>(), source_schema("Cluster"), false))
+}
+
+/// A field of a schema stays with anything in it; an item of a list and an entry of a map only as such.
+fn kept(value: &Value, sets: &[&Value], schema: Option<&Value>, free: bool) -> Value {
+    if sets.iter().any(|set| is_leaf(set)) {
+        return value.clone();
+    }
+    let is_own = |sets: &[&Value]| sets.iter().any(|set| is_leaf(set) || set.get(".").is_some());
+    let inner = |field: &str| schema.and_then(|schema| schema.get(field)).filter(|inner| inner.is_object());
+    match value {
+        Value::Object(fields) => {
+            let entries = inner("additionalProperties");
+            let free = free
+                || entries.is_some()
+                || schema.is_some_and(|schema| schema.get("x-kubernetes-preserve-unknown-fields").is_some());
+            let stays = fields.iter().filter_map(|(name, value)| {
+                let sets: Vec<&Value> = sets.iter().filter_map(|set| set.get(format!("f:{name}"))).collect();
+                let known = inner("properties").and_then(|all| all.get(name));
+                let is_field = known.is_some() || !free;
+                (is_own(&sets) || is_field && !sets.is_empty())
+                    .then(|| (name.clone(), kept(value, &sets, known.or(entries), free && known.is_none())))
+            });
+            Value::Object(stays.collect())
+        }
+        Value::Array(items) => {
+            let stays = items.iter().filter_map(|item| {
+                let sets: Vec<&Value> = sets.iter().flat_map(|set| naming(item, set)).collect();
+                is_own(&sets).then(|| kept(item, &sets, inner("items"), free))
+            });
+            Value::Array(stays.collect())
+        }
+        _ => value.clone(),
+    }
+}
+
+fn is_leaf(set: &Value) -> bool {
+    set.as_object().is_some_and(Map::is_empty)
 }
 
 /// What the topology controller applied of an object that runs: the desired object as it was when it was last written. None
@@ -106,18 +189,21 @@ fn applied_by(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
         let fields: Vec<&Value> = entries.iter().map(|(_, fields)| *fields).collect();
         return Some(identified(object, owned(object, &fields)));
     }
-    if text(object, &["kind"]) != "Cluster" || !entries.iter().all(|(version, _)| is_known(version)) {
+    if text(object, &["kind"]) != "Cluster" {
         return None;
     }
     let stored = convert::to_stored(object).ok()?;
-    let fields: Vec<Value> = entries
-        .iter()
-        .map(|(version, fields)| match if version.is_empty() { own } else { version } {
-            "v1beta1" => renamed(fields),
-            _ => (*fields).clone(),
-        })
-        .collect();
+    let fields = in_stored(own, entries)?;
     Some(identified(&stored, owned(&stored, &fields.iter().collect::<Vec<_>>())))
+}
+
+/// Sets of fields of a Cluster in the version that is stored; none where one is of an unknown version.
+fn in_stored(own: &str, entries: &[(&str, &Value)]) -> Option<Vec<Value>> {
+    let renaming = |(version, fields): &(&str, &Value)| match if version.is_empty() { own } else { version } {
+        "v1beta1" => renamed(fields),
+        _ => (*fields).clone(),
+    };
+    entries.iter().all(|(version, _)| is_known(version)).then(|| entries.iter().map(renaming).collect())
 }
 
 /// Type and name belong to every apply, and to no manager.
@@ -133,7 +219,7 @@ fn identified(object: &Value, mut fields: Value) -> Value {
 /// The part of a value that sets of fields name.
 fn owned(value: &Value, sets: &[&Value]) -> Value {
     let inner = |key: &str| -> Vec<&Value> { sets.iter().filter_map(|set| set.get(key)).collect() };
-    let leaf = sets.iter().any(|set| set.as_object().is_some_and(Map::is_empty));
+    let leaf = sets.iter().any(|set| is_leaf(set));
     match value {
         _ if leaf => value.clone(),
         Value::Object(fields) => {
@@ -188,10 +274,12 @@ mod tests {
 
     #[test]
     fn what_an_engine_applied_is_told_from_what_was_defaulted() {
-        let applied = Applied::of(&live(&json!({ "f:spec": { "f:topology": {
+        let Applied::Known(claims) = Applied::of(&live(&json!({ "f:spec": { "f:topology": {
             "f:version": {},
             "f:variables": { "k:{\"name\":\"a\"}": { ".": {}, "f:name": {}, "f:value": { "f:x": {} } } },
-        } } })));
+        } } }))) else {
+            panic!("it is known who applied it")
+        };
         let expected = json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
             "spec": { "topology": {
@@ -199,7 +287,8 @@ mod tests {
                 "variables": [{ "name": "a", "value": { "x": 1 } }],
             } },
         });
-        assert_eq!(applied, Applied::Known(expected));
+        let parts: Vec<_> = claims.iter().map(|one| (one.manager.as_str(), &one.part)).collect();
+        assert_eq!(parts, [("flux", &expected)]);
     }
 
     #[test]
@@ -208,7 +297,9 @@ mod tests {
         object["metadata"]["managedFields"] = Value::Null;
         assert_eq!(Applied::of(&object), Applied::Unknown);
         object["metadata"]["annotations"] = json!({ LAST_APPLIED: "{\"spec\":{}}" });
-        assert_eq!(Applied::of(&object), Applied::Known(json!({ "spec": {} })));
+        let part = json!({ "spec": {} });
+        let claim = Claim { manager: "kubectl apply".to_owned(), part, others: Value::Null };
+        assert_eq!(Applied::of(&object), Applied::Known(vec![claim]));
         object["metadata"] = json!({ "name": "one" });
         assert_eq!(Applied::of(&object), Applied::File);
     }

@@ -5,6 +5,7 @@
 //! are written, since a class refers to them by version.
 
 mod applied;
+mod open;
 mod renamed;
 
 use std::collections::BTreeMap;
@@ -18,7 +19,8 @@ use super::gotemplate::yaml;
 use super::schemas::{apply_faults, schema_faults};
 use super::value::{get, group, keep_numbers, list, present, remove, set, text, version};
 
-pub use applied::Applied;
+pub use applied::{Applied, Claim};
+pub use open::Open;
 
 /// An object, and which file it came from.
 #[derive(Debug, Clone)]
@@ -391,7 +393,13 @@ fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
     }
     let applied = match applied {
         // What was applied is a part of a Cluster, and may be of either version.
-        Applied::Known(part) => convert::to_stored(&part).map_or(Applied::Unknown, Applied::Known),
+        Applied::Known(claims) => {
+            let converted = claims.into_iter().map(|one| {
+                let part = convert::to_stored(&one.part)?;
+                Ok(Claim { part, ..one })
+            });
+            converted.collect::<Result<_, String>>().map_or(Applied::Unknown, Applied::Known)
+        }
         other => other,
     };
     match convert::to_stored(&object) {

@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use crate::topology::schemas::source_schema;
 use crate::topology::value::{get, list, text};
 
-/// The live object after an apply. `previous` is what the same manager applied before.
-pub fn server_side_apply(live: &Value, previous: &Value, applied: &Value) -> Value {
+/// The live object after an apply. `previous` is what the same manager applied before, `others` what belongs to others, too.
+pub fn server_side_apply(live: &Value, previous: &Value, others: &Value, applied: &Value) -> Value {
     let schema = source_schema(text(applied, &["kind"]));
     let mut merged = merge(live, applied, schema);
-    prune(&mut merged, previous, applied, schema);
+    prune(&mut merged, previous, others, applied, schema);
     merged
 }
 
@@ -92,17 +92,17 @@ fn merge_list(old: &[Value], new: &[Value], keys: &[&str], schema: Option<&Value
     Value::Array(merged)
 }
 
-/// Takes away what was applied before and is not applied any more.
-fn prune(merged: &mut Value, previous: &Value, applied: &Value, schema: Option<&Value>) {
+/// Takes away what was applied before and is not applied any more, unless it belongs to others, too.
+fn prune(merged: &mut Value, previous: &Value, others: &Value, applied: &Value, schema: Option<&Value>) {
     match (merged, previous) {
         (Value::Object(all), Value::Object(before)) if !is_atomic(schema) => {
             let none = Value::Object(Map::new());
             for (name, value) in before {
                 let inner = child(schema, name);
-                let now = applied.get(name);
+                let (now, shared) = (applied.get(name), others.get(name));
                 let Some(kept) = all.get_mut(name) else { continue };
-                prune(kept, value, now.unwrap_or(&none), inner);
-                if now.is_none() && is_spent(kept, value, inner) {
+                prune(kept, value, shared.unwrap_or(&none), now.unwrap_or(&none), inner);
+                if now.is_none() && shared.is_none() && is_spent(kept, value, inner) {
                     all.shift_remove(name);
                 }
             }
@@ -110,17 +110,22 @@ fn prune(merged: &mut Value, previous: &Value, applied: &Value, schema: Option<&
         (Value::Array(items), Value::Array(before)) => {
             let Some(keys) = keys(schema) else { return };
             let inner = schema.and_then(|schema| schema.get("items"));
-            let now = applied.as_array().map_or(&[][..], Vec::as_slice);
+            let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
+            let (now, shared) = (of(applied), of(others));
             let find = |all: &[Value], item: &Value| {
                 all.iter().find(|one| key(one, &keys) == key(item, &keys)).cloned()
             };
-            items.retain_mut(|item| match (find(before, item), find(now, item)) {
-                (Some(_), None) => false,
-                (Some(before), Some(now)) => {
-                    prune(item, &before, &now, inner);
-                    true
+            items.retain_mut(|item| {
+                let Some(before) = find(before, item) else { return true };
+                let (now, shared) = (find(&now, item), find(&shared, item));
+                if now.is_none() && shared.is_none() {
+                    return false;
                 }
-                (None, _) => true,
+                // An item that stays keeps its keys.
+                let named = keys.iter().filter_map(|key| Some(((*key).to_owned(), item.get(*key)?.clone())));
+                let now = now.unwrap_or_else(|| Value::Object(named.collect()));
+                prune(item, &before, &shared.unwrap_or_default(), &now, inner);
+                true
             });
         }
         _ => {}

@@ -2,6 +2,7 @@
 //! runs?
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -44,6 +45,10 @@ pub struct Before {
     pub catalog: Catalog,
     /// The Cluster as it was written.
     pub written: Value,
+    /// What others set of the Cluster: an apply does not take it away.
+    pub others: Value,
+    /// All Clusters that run, this one among them; none where only this one is known.
+    pub all: Arc<[Value]>,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
@@ -167,8 +172,9 @@ fn finish_rollouts(running: &mut Desired) {
 /// Predicts a change.
 pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
     let rejected = |faults| Change { faults, ..Change::default() };
-    let clusters = [before.running.cluster.clone()];
-    let faults = apply_classes(after.classes, &before.catalog, &clusters);
+    let own = [before.running.cluster.clone()];
+    let clusters = if before.all.is_empty() { &own[..] } else { &before.all };
+    let faults = apply_classes(after.classes, &before.catalog, clusters);
     if !faults.is_empty() {
         return rejected(faults);
     }
@@ -221,7 +227,7 @@ fn admit(
         return Err(faults);
     }
     let mut new = match writing {
-        Writing::Apply => server_side_apply(live, &before.written, cluster),
+        Writing::Apply => server_side_apply(live, &before.written, &before.others, cluster),
         Writing::Replace => replaced(live, cluster),
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));

@@ -1,10 +1,12 @@
 //! A whole answer: what is made of a Cluster, or what becomes of it when it and its class change.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Settings;
+use super::apply::server_side_apply;
 use super::change::{self, After, Before, Change, Writing};
 use super::create;
 use super::live;
@@ -12,10 +14,11 @@ use super::objects;
 use super::observed::{self, Observed};
 use super::rollout::Instants;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
+use crate::topology::admission::class_update;
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque, Stage};
-use crate::topology::import::{Applied, ClassFiles};
+use crate::topology::import::{Applied, Claim, ClassFiles};
 use crate::topology::value::{get, merge_patch, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
@@ -86,6 +89,9 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+    if let Some(forecast) = by_applier(before, after, settings) {
+        return forecast;
+    }
     let mut unknown = missing(after, "which was not given");
     unknown.extend(missing(before, "which was not given for the state before"));
     if !unknown.is_empty() {
@@ -106,11 +112,12 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let content = live::adopt(&mut running, &before.observed);
     known.extend(content.iter().cloned());
     let held = observed::held(&before.cluster, &known);
-    let (written, writing, doubt) = manners(before, after);
+    let Manner { written, others, writing, doubt, note } = manner(before, after);
     let mut opaque = created.opaque;
     opaque.extend(doubt);
     let cluster = as_applied(&after.cluster, &before.cluster);
     let mut notes = paused(Some(&before.cluster), &cluster);
+    notes.extend(note);
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
     if let Some(late) = observed::unsettled(&before.observed) {
         let has_all = |roles: &BTreeSet<String>| observed::all_known(&running, roles);
@@ -124,11 +131,16 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         }
     }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
-    let state = Before { catalog, written, running, settles: true };
+    let all = Arc::clone(&before.observed.all);
+    let state = Before { catalog, written, others, all, running, settles: true };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
     let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
+        notes.extend(unseen_clusters(&state.catalog, after));
         observed::judge_held(&mut verdicts, &held, &cluster);
+    }
+    if settings.gates.in_place {
+        in_place_updates(&mut verdicts);
     }
     Ok(Forecast {
         verdicts,
@@ -138,6 +150,20 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         notes,
         change: Some(change),
     })
+}
+
+/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
+///
+/// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
+/// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
+fn in_place_updates(verdicts: &mut [Verdict]) {
+    for verdict in verdicts {
+        if matches!(verdict.meaning, Meaning::Rollout { .. } | Meaning::Upgrade { .. }) {
+            let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one \
+                          does is not known offline";
+            verdict.reasons.push(reason.to_owned());
+        }
+    }
 }
 
 fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
@@ -177,13 +203,47 @@ fn missing(side: &Side, how: &str) -> Vec<Opaque> {
     side.class.missing.iter().map(reason).map(unknown).collect()
 }
 
-/// What was applied before, how the new Cluster is written, and what is not known of that.
-fn manners(before: &Side, after: &Side) -> (Value, Writing, Option<Opaque>) {
+/// Said where a class changes in what Clusters of it rely on: the webhook asks all of them, and only those given are seen.
+fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
+    let class = after.class.objects.first()?;
+    let old = before.same_object(class)?;
+    class_update::asks_clusters(class, old).then(|| {
+        format!(
+            "the webhook judges the new edition of {} by all Clusters of the class: what those use that are not among the files \
+             is not seen",
+            text(class, &["metadata", "name"])
+        )
+    })
+}
+
+/// How a Cluster is written over what is there.
+struct Manner {
+    /// What was applied before.
+    written: Value,
+    /// What others set of it.
+    others: Value,
+    writing: Writing,
+    /// What is not known of that.
+    doubt: Option<Opaque>,
+    note: Option<String>,
+}
+
+fn manner(before: &Side, after: &Side) -> Manner {
+    let (written, others, writing) = (before.cluster.clone(), Value::Null, Writing::Apply);
+    let whole = Manner { written, others, writing, doubt: None, note: None };
     match (&before.applied, &after.applied) {
-        (Applied::File, _) => (before.cluster.clone(), Writing::Apply, None),
+        (Applied::File, _) => whole,
         // Who edits an export writes it as a whole.
-        (_, Applied::Known(_) | Applied::Unknown) => (before.cluster.clone(), Writing::Replace, None),
-        (Applied::Known(written), Applied::File) => (written.clone(), Writing::Apply, None),
+        (_, Applied::Known(_) | Applied::Unknown) => Manner { writing: Writing::Replace, ..whole },
+        (Applied::Known(claims), Applied::File) => match claims.first() {
+            Some(Claim { part, others, .. }) => Manner {
+                written: part.clone(),
+                others: others.clone(),
+                note: claims.first().and_then(|claim| kept_by_others(claim, before, after)),
+                ..whole
+            },
+            None => whole,
+        },
         (Applied::Unknown, Applied::File) => {
             let extra = get(
                 &merge_patch(
@@ -201,9 +261,65 @@ fn manners(before: &Side, after: &Side) -> (Value, Writing, Option<Opaque>) {
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
                 remove(&mut written, &["spec", reference]);
             }
-            (written, Writing::Apply, doubt)
+            Manner { written, doubt, ..whole }
         }
     }
+}
+
+/// The Cluster as one that applied it before leaves it.
+fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    server_side_apply(&before.cluster, &claim.part, &claim.others, &cluster)
+}
+
+/// Said where the topology keeps what others set and the new Cluster does not have.
+fn kept_by_others(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
+    let mut alone = claim.clone();
+    alone.others = Value::Null;
+    if let Some(topology) = get(&claim.others, &["spec", "topology"]) {
+        let theirs = json!({ "spec": { "topology": topology } });
+        let cluster = as_applied(&after.cluster, &before.cluster);
+        let gone = server_side_apply(&outcome(&alone, before, after), &theirs, &Value::Null, &cluster);
+        if gone != outcome(claim, before, after) {
+            return Some(format!(
+                "{} is taken to apply the Cluster, as before: what others set (`metadata.managedFields` names them) stays, \
+                 though the new Cluster does not have it",
+                claim.manager
+            ));
+        }
+    }
+    None
+}
+
+/// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
+/// where it comes to the same, else that it is not known.
+fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+    let (Applied::Known(claims), Applied::File) = (&before.applied, &after.applied) else { return None };
+    let first = outcome(claims.first()?, before, after);
+    if claims.iter().all(|one| outcome(one, before, after) == first) {
+        return None;
+    }
+    let by = |claim: &Claim| {
+        let side = Side { applied: Applied::Known(vec![claim.clone()]), ..before.clone() };
+        of_change(&side, after, settings)
+    };
+    let all: Result<Vec<Forecast>, _> = claims.iter().map(by).collect();
+    let mut all = match all {
+        Ok(all) => all,
+        Err(faults) => return Some(Err(faults)),
+    };
+    let answer = |one: &Forecast| (one.verdicts.clone(), one.faults.clone());
+    if all.iter().all(|one| answer(one) == answer(&all[0])) {
+        return Some(Ok(all.swap_remove(0)));
+    }
+    let names: Vec<&str> = claims.iter().map(|one| one.manager.as_str()).collect();
+    let reason = format!(
+        "{} each applied the Cluster: what of it stays depends on which of them applies the new one",
+        names.join(" and ")
+    );
+    let opaque = vec![Opaque { role: "cluster".to_owned(), reason }];
+    let verdicts = vec![whole(Meaning::Opaque, &opaque)];
+    Some(Ok(Forecast { verdicts, opaque, ..Forecast::default() }))
 }
 
 /// A file in git may leave the namespace to who applies it.

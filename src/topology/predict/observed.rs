@@ -4,6 +4,7 @@
 //! `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -26,6 +27,8 @@ pub struct Observed {
     pub status: Value,
     /// The generation of the live Cluster.
     pub generation: Option<i64>,
+    /// All Clusters that run beside it, itself among them, as far as they were given: one class is written for all of them.
+    pub all: Arc<[Value]>,
 }
 
 const SIDES: [(&str, Kind, &str, &str); 2] = [
@@ -81,7 +84,8 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<String>) -> Vec<Opaque> {
     held
 }
 
-/// Calls not known what depends on the version of a pool that was held back; what stays held back does not.
+/// Calls not known what depends on the version of a pool that was held back; what stays held back does not, and neither
+/// does a health check.
 pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Value) {
     let still = self::held(after, &BTreeSet::new());
     for verdict in verdicts {
@@ -89,7 +93,7 @@ pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Valu
         let stays = still.iter().any(|after| after.role == one.role);
         match verdict.meaning {
             Meaning::Create | Meaning::Delete => continue,
-            Meaning::NoChange if stays => continue,
+            Meaning::NoChange | Meaning::InPlace if stays && only_health_check(verdict) => continue,
             Meaning::Opaque => {}
             _ => verdict.reasons.clear(),
         }
@@ -97,6 +101,13 @@ pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Valu
         verdict.reasons.push(one.reason.clone());
         verdict.source = super::stuck::SOURCE;
     }
+}
+
+fn only_health_check(verdict: &Verdict) -> bool {
+    let of_check = |field: &String| {
+        field.strip_prefix(&*verdict.subject).is_some_and(|rest| rest.starts_with(".health-check"))
+    };
+    verdict.fields.iter().all(of_check)
 }
 
 /// Said where the version changes, and pools may lag.

@@ -37,14 +37,7 @@ impl Meaning {
             Self::Rollout { machines, least, surge, together_with } => {
                 rollout((*least, *machines), *surge, together_with)
             }
-            Self::Upgrade { from, to, on_delete: false } => {
-                format!("upgrade from {from} to {to}: all machines are replaced")
-            }
-            Self::Upgrade { from, to, on_delete: true } => {
-                format!(
-                    "upgrade from {from} to {to}: each machine is replaced when it is deleted, and not before"
-                )
-            }
+            Self::Upgrade { from, to, times, on_delete } => upgrade(from, to, *times, *on_delete),
             Self::Create => "created".to_owned(),
             Self::Delete => "deleted with its machines".to_owned(),
             Self::Rejected => "rejected: nothing happens".to_owned(),
@@ -99,6 +92,19 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
     }
     lines.extend(forecast.notes.iter().map(|note| format!("note: {note}")));
     lines
+}
+
+fn upgrade(from: &str, to: &str, times: usize, on_delete: bool) -> String {
+    let how = if on_delete {
+        "each machine is replaced when it is deleted, and not before"
+    } else {
+        "all machines are replaced"
+    };
+    let more = match times {
+        0 | 1 => String::new(),
+        several => format!(", {several} times: once for each version that it gets"),
+    };
+    format!("upgrade from {from} to {to}: {how}{more}")
 }
 
 fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String]) -> String {
@@ -163,9 +169,12 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Upgrade { from, to, on_delete } => {
+        Meaning::Upgrade { from, to, times, on_delete } => {
             if *on_delete {
                 out["onDelete"] = json!(true);
+            }
+            if *times > 1 {
+                out["times"] = json!(times);
             }
             out["from"] = json!(from);
             out["to"] = json!(to);

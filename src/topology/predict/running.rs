@@ -6,6 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::topology::convert;
+use crate::topology::desired::contract::Contract;
+use crate::topology::desired::instant;
 use crate::topology::value::{get, present, set, text};
 
 /// The state that is judged: an object as it is stored, after its kind's defaulting webhook.
@@ -42,6 +44,10 @@ fn control_plane(object: &mut Value) {
     set(object, &["spec", "rollout", "strategy", "type"], json!("RollingUpdate"));
     let surge = ["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"];
     default(object, &surge, json!(1));
+    // The webhook reads the object into its type and writes all of it: also what the class' template says.
+    if let Some(after) = present(object, Contract::ROLLOUT_AFTER).map(instant) {
+        set(object, Contract::ROLLOUT_AFTER, after);
+    }
 }
 
 fn machine_version(object: &mut Value) {

@@ -86,35 +86,55 @@ pub(super) fn on_delete(worker: &Worker) -> bool {
     text(&worker.object, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
 }
 
-/// The pools whose old machines have to be deleted before an upgrade of a part goes on, in words; none where it does not wait.
+fn version_in<'a>(step: &'a Step, subject: &str) -> Option<&'a String> {
+    match subject.split_once('.') {
+        None if subject == "control-plane" => Some(&step.control_plane),
+        Some(("md", name)) => step.deployments.get(name),
+        Some(("mp", name)) => step.pools.get(name),
+        _ => None,
+    }
+}
+
+/// How many times an upgrade gives a part another version: each time its machines are replaced.
+pub(super) fn versions(before: &Desired, change: &Change, subject: &str) -> usize {
+    let first = step(before, &Pass::default());
+    let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
+    steps.windows(2).filter(|pair| version_in(pair[0], subject) != version_in(pair[1], subject)).count()
+}
+
+/// The pools whose old machines have to be deleted before a part gets to its version, in words; none where it does not wait.
+///
+/// Those hold up the control plane's next version, and with it all that comes after that version; and other pools where no more
+/// may be upgraded at a time (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
 pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Option<String> {
     let running = change.running.as_ref()?;
-    let of = |step: &Step| match subject.split_once('.') {
-        None if subject == "control-plane" => Some(step.control_plane.clone()),
-        Some(("md", name)) => step.deployments.get(name).cloned(),
-        // Machine pools wait for the control plane, and for each other.
-        _ => None,
-    };
     // A pool that lags moves in the first step.
     let first = step(before, &Pass::default());
     let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
-    let last = steps.windows(2).rposition(|pair| of(pair[0]) != of(pair[1]))? + 1;
-    let moved = |name: &str| {
-        let version = |step: &Step| step.deployments.get(name).cloned();
-        let is_older = |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
-        steps[..last].windows(2).any(is_older)
+    let moves = |pair: &[&Step]| version_in(pair[0], subject) != version_in(pair[1], subject);
+    let last = steps.windows(2).rposition(moves)? + 1;
+    let late = |end: usize| -> Vec<String> {
+        let moved = |name: &str| {
+            let version = |step: &Step| step.deployments.get(name).cloned();
+            let is_older =
+                |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
+            steps[..end].windows(2).any(is_older)
+        };
+        let pools = running.deployments.iter().filter(|one| on_delete(one) && moved(&one.name));
+        let roles = pools.map(|one| format!("md.{}", one.name)).filter(|role| role != subject);
+        roles.map(|role| part(&role)).collect()
     };
-    let late: Vec<String> = running
-        .deployments
-        .iter()
-        .filter(|one| on_delete(one) && moved(&one.name) && format!("md.{}", one.name) != subject)
-        .map(|one| part(&format!("md.{}", one.name)))
-        .collect();
-    let enough = subject == "control-plane" || late.len() >= concurrency(&running.cluster);
-    (enough && !late.is_empty()).then(|| {
+    let beside = if subject.starts_with("md.") { late(last) } else { Vec::new() };
+    let all = if beside.len() >= concurrency(&running.cluster) {
+        beside
+    } else {
+        let is_next = |pair: &[&Step]| pair[0].control_plane != pair[1].control_plane;
+        late(steps[..=last].windows(2).rposition(is_next).map_or(0, |at| at + 1))
+    };
+    (!all.is_empty()).then(|| {
         format!(
             "it waits until the old machines of {} are deleted: their strategy is OnDelete",
-            late.join(", ")
+            all.join(", ")
         )
     })
 }

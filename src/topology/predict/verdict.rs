@@ -49,6 +49,8 @@ pub enum Meaning {
         from: String,
         /// After.
         to: String,
+        /// How many times: once for each version on the way that it gets.
+        times: usize,
         /// Only when they are deleted.
         on_delete: bool,
     },
@@ -223,8 +225,11 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque
     if !is_seen {
         autoscaled(&mut verdict, before, change);
     }
-    parts(&mut verdict, &objects);
+    if matches!(verdict.meaning, Meaning::Create | Meaning::Upgrade { .. } | Meaning::ProviderDependent) {
+        verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
+    }
     waiting(&mut verdict, change);
+    parts(&mut verdict, &objects);
     verdict
 }
 
@@ -327,10 +332,10 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
     let to = change.running.as_ref().map(version).unwrap_or_default();
     if from != to {
         let note = rollout.and_then(|one| one.note);
-        verdict.meaning = Meaning::Upgrade { from, to, on_delete: note == Some(ON_DELETE) };
+        let times = stuck::versions(before, change, &verdict.subject);
+        verdict.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
         verdict.reasons.extend(note.map(str::to_owned));
-        verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
         return;
     }
     let others =
