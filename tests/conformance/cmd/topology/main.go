@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"stackloom.dev/conformance/internal/files"
+	"stackloom.dev/conformance/internal/lines"
 	"stackloom.dev/conformance/internal/module"
 	"stackloom.dev/conformance/internal/oracle"
 	"stackloom.dev/conformance/internal/random"
@@ -81,14 +80,10 @@ func run(seed, count uint64, gates, out string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(out)
+	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	writer := bufio.NewWriter(file)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
 	refused, desired, stopped := 0, 0, 0
 	for number := range count {
 		made := random.New(seed, number)
@@ -109,7 +104,7 @@ func run(seed, count uint64, gates, out string) error {
 		if len(created) > 0 {
 			stopped++
 		}
-		if err := encoder.Encode(line{seed, number, made, outcome, created}); err != nil {
+		if err := file.Write(line{seed, number, made, outcome, created}); err != nil {
 			return err
 		}
 	}
@@ -117,9 +112,6 @@ func run(seed, count uint64, gates, out string) error {
 		return fmt.Errorf("of %d cases %d were refused and %d gave objects: there must be some of both", count, refused, desired)
 	}
 	fmt.Printf("%d cases: %d refused, %d with desired objects, %d of these with objects that cannot be created\n", count, refused, desired, stopped)
-	if err := writer.Flush(); err != nil {
-		return err
-	}
 	return file.Close()
 }
 
@@ -129,13 +121,10 @@ func read(names []string, crds, gates, out string) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(out)
+	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	encoder := json.NewEncoder(file)
-	encoder.SetEscapeHTML(false)
 	written, failed := 0, 0
 	for _, name := range names {
 		cases, err := reader.Read(context.Background(), name)
@@ -158,7 +147,7 @@ func read(names []string, crds, gates, out string) error {
 				failed++
 				continue
 			}
-			if err := encoder.Encode(fileLine{name, c, outcome, created}); err != nil {
+			if err := file.Write(fileLine{name, c, outcome, created}); err != nil {
 				return err
 			}
 			written++
