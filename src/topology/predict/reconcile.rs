@@ -35,7 +35,7 @@ pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw, gates
     let mut pass = Pass { gates, ..Pass::default() };
     let mut desired = generated.desired.clone();
     let done = infrastructure(running, &desired, &mut pass)
-        && control_plane(running, &mut desired, draw, &mut pass)
+        && control_plane(running, &mut desired, generated, draw, &mut pass)
         && cluster(running, &desired)
         && workers(running, &mut desired, generated, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
@@ -63,7 +63,18 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     false
 }
 
-fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass: &mut Pass) -> bool {
+fn control_plane(
+    running: &mut Desired,
+    desired: &mut Desired,
+    generated: &Generated,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
+    running.health_check.clone_from(&desired.health_check);
+    // What waits for its next version changes together with it.
+    if generated.tracker.control_plane.pending {
+        return true;
+    }
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut desired.machine_template) {
         let name = simple(&format!("{cluster}-"), draw);
@@ -75,11 +86,7 @@ fn control_plane(running: &mut Desired, desired: &mut Desired, draw: Draw, pass:
             set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());
         }
     }
-    if !write(&mut running.control_plane, &desired.control_plane, pass) {
-        return false;
-    }
-    running.health_check.clone_from(&desired.health_check);
-    true
+    write(&mut running.control_plane, &desired.control_plane, pass)
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -155,12 +162,13 @@ impl Side<'_> {
             }
         }
         for next in desired.iter_mut() {
-            if self.tracker.pending.contains(&next.name) {
-                continue;
-            }
             let Some(current) = running.iter_mut().find(|one| one.name == next.name) else {
                 continue;
             };
+            current.health_check.clone_from(&next.health_check);
+            if self.tracker.pending.contains(&next.name) {
+                continue;
+            }
             if !self.update(current, next, cluster, draw, pass) {
                 return false;
             }
@@ -193,8 +201,11 @@ impl Side<'_> {
                 "bootstrap" => (&mut current.bootstrap, &mut next.bootstrap),
                 _ => (&mut current.infrastructure, &mut next.infrastructure),
             };
-            if text(old, &["kind"]) != text(new, &["kind"]) {
-                pass.faults.push(uid_mismatch(old));
+            if group_kind(old) != group_kind(new) {
+                pass.faults.push(match part {
+                    "bootstrap" => uid_mismatch(old),
+                    _ => incompatible("MachineDeployment", old, new),
+                });
                 return false;
             }
             if template(old, new, &name) {
@@ -204,11 +215,7 @@ impl Side<'_> {
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        if !write_worker(current, next, pass) {
-            return false;
-        }
-        current.health_check.clone_from(&next.health_check);
-        true
+        write_worker(current, next, pass)
     }
 }
 
@@ -229,32 +236,44 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
 
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
-/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`;
-/// `internal/topology/check/compatibility.go`, `ObjectsAreStrictlyCompatible`.
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
 fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let of = |object: &Value| {
-        (group(text(object, &["apiVersion"])).to_owned(), text(object, &["kind"]).to_owned())
-    };
-    let (old, new) = (of(running), of(desired));
-    if old == new {
+    if group_kind(running) == group_kind(desired) {
         return write(running, desired, pass);
     }
-    let (field, from, to) = if old.0 == new.0 { ("kind", &old.1, &new.1) } else { ("group", &old.0, &new.0) };
+    pass.faults.push(incompatible("MachinePool", running, desired));
+    false
+}
+
+/// What an object is, whatever its version; the same kind of another API group is another kind.
+fn group_kind(object: &Value) -> (&str, &str) {
+    (group(text(object, &["apiVersion"])), text(object, &["kind"]))
+}
+
+/// The refusal of infrastructure, or of a part of a machine pool, of another kind.
+///
+/// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
+fn incompatible(owner: &str, running: &Value, desired: &Value) -> Fault {
+    let (old, new) = (group_kind(running), group_kind(desired));
+    let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
     let detail = format!(
-        "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
+        "error reconciling the Cluster topology: failed to reconcile a {owner}: apiVersion.{field} of {}.{}/{} cannot be \
          changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
         old.1,
         old.0,
         text(running, &["metadata", "name"])
     );
-    pass.faults.push(Fault::controller(Stage::Apply, detail));
-    false
+    Fault::controller(Stage::Apply, detail)
 }
 
+/// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
+/// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
 fn uid_mismatch(template: &Value) -> Fault {
     let detail = format!(
         "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
-         mismatch, because the kind of the template changed",
+         mismatch, because the kind of the template, or its API group, changed",
         text(template, &["metadata", "name"])
     );
     Fault::controller(Stage::Apply, detail)
