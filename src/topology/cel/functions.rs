@@ -126,10 +126,12 @@ fn with_pattern<T>(name: &str, pattern: &str, run: impl FnOnce(&Regex) -> T) -> 
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the form that functions must have")]
 fn matches(This(text): This<Arc<String>>, pattern: Arc<String>) -> Outcome {
     with_pattern("matches", &pattern, |regex| Value::Bool(regex.is_match(&text)))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the form that functions must have")]
 fn find(This(text): This<Arc<String>>, pattern: Arc<String>) -> Outcome {
     with_pattern("find", &pattern, |regex| string(regex.find(&text).map_or("", |found| found.as_str())))
 }

@@ -94,12 +94,13 @@ impl Type {
     /// Whether no value is of both types.
     pub fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Dyn, _) | (_, Self::Dyn) => false,
             // Objects and types of their own may be null.
-            (Self::Null, Self::Object(_) | Self::Named(_))
-            | (Self::Object(_) | Self::Named(_), Self::Null) => false,
+            (Self::Dyn, _)
+            | (_, Self::Dyn)
+            | (Self::Null, Self::Object(_) | Self::Named(_))
+            | (Self::Object(_) | Self::Named(_), Self::Null)
+            | (Self::Object(_), Self::Object(_)) => false,
             (Self::List(a), Self::List(b)) | (Self::Map(a), Self::Map(b)) => a.kind.clashes(&b.kind),
-            (Self::Object(_), Self::Object(_)) => false,
             (Self::Named(a), Self::Named(b)) => a != b,
             (a, b) => std::mem::discriminant(a) != std::mem::discriminant(b),
         }
