@@ -10,8 +10,11 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, Value};
 use super::functions::{Outcome, failed, not_known, string};
 use crate::topology::gotemplate::parse_duration;
 
+/// Reads one part of a time.
+type Part = fn(&DateTime<FixedOffset>) -> i64;
+
 /// The parts of a time.
-const PARTS: [(&str, fn(&DateTime<FixedOffset>) -> i64); 10] = [
+const PARTS: [(&str, Part); 10] = [
     ("getFullYear", |time| i64::from(time.year())),
     ("getMonth", |time| i64::from(time.month0())),
     ("getDayOfYear", |time| i64::from(time.ordinal0())),
@@ -265,12 +268,7 @@ pub(in crate::topology) fn is_lax_time(text: &str) -> bool {
 }
 
 /// A part of a time in a zone, or of a duration.
-fn part_of(
-    name: &str,
-    part: fn(&DateTime<FixedOffset>) -> i64,
-    value: &Value,
-    zone: Option<&Value>,
-) -> Outcome {
+fn part_of(name: &str, part: Part, value: &Value, zone: Option<&Value>) -> Outcome {
     match (value, zone) {
         (Value::Timestamp(time), None) => Ok(Value::Int(part(&time.to_utc().fixed_offset()))),
         (Value::Timestamp(time), Some(Value::String(zone))) => {

@@ -80,7 +80,9 @@ impl Lowered {
                     &mut one.loop_step,
                     &mut one.result,
                 ];
-                parts.into_iter().for_each(|part| self.visit(part));
+                for part in parts {
+                    self.visit(part);
+                }
             }
             Expr::Struct(message) => {
                 self.not_followed = Some(format!("a message {}", message.type_name));
