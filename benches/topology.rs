@@ -115,7 +115,7 @@ fn one_more(criterion: &mut Criterion) {
         });
         let desired = |(cluster, blueprint): &(Value, std::sync::Arc<Blueprint>)| {
             let version = settings.patches();
-            generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version }).unwrap()
+            generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version, earlier: None }).unwrap()
         };
         group.bench_function(BenchmarkId::new("desired", what), |bencher| {
             bencher.iter_batched(

@@ -33,6 +33,17 @@ pub struct Input<'a> {
     pub draw: Draw,
     /// What the version of Cluster API decides.
     pub version: engine::Version,
+    /// What was computed before with the same class, draw and version; what would be the same again is taken over from it.
+    pub earlier: Option<&'a Earlier>,
+}
+
+/// A desired state, and the Cluster that it was computed from.
+#[derive(Debug)]
+pub struct Earlier {
+    /// The Cluster as admitted.
+    pub cluster: Value,
+    /// What was computed.
+    pub generated: Generated,
 }
 
 /// A desired state, and what of it cannot be known.
@@ -51,6 +62,12 @@ impl Input<'_> {
     pub fn topology(&self) -> &Value {
         get(self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
     }
+
+    /// What was computed before of the same Cluster, where all of it is known.
+    fn known(&self) -> Option<&Desired> {
+        let earlier = self.earlier.filter(|earlier| earlier.cluster == *self.cluster)?;
+        earlier.generated.opaque.is_empty().then_some(&earlier.generated.desired)
+    }
 }
 
 /// Computes the desired state, in the order of upstream's generator.
@@ -67,9 +84,10 @@ pub fn generate(input: &Input<'_>) -> Result<Generated, Fault> {
         control_plane::compute(input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
     desired.health_check = health_check::of_control_plane(input, &desired.control_plane);
     desired.cluster = cluster::compute(input, &desired, &tracker);
-    desired.deployments = workers::deployments(input, &mut tracker).map_err(failed)?;
-    desired.pools = workers::pools(input, &mut tracker).map_err(failed)?;
-    let mut opaque = engine::apply(input.blueprint, &mut desired, input.version).map_err(failed)?;
+    let known = input.known();
+    desired.deployments = workers::deployments(input, known, &mut tracker).map_err(failed)?;
+    desired.pools = workers::pools(input, known, &mut tracker).map_err(failed)?;
+    let mut opaque = engine::apply(input.blueprint, &mut desired, known, input.version).map_err(failed)?;
     let unknown = control_plane::unknown_contract(input);
     opaque.extend(unknown.map(|reason| Opaque { role: "control-plane".to_owned(), reason }));
     let class = input.blueprint.opaque.iter().cloned();

@@ -1,6 +1,7 @@
 //! A template on its way through the patches, and back into the object that is made from it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -68,8 +69,8 @@ impl Slot {
             Self::Infrastructure => Some(&mut desired.infrastructure),
             Self::ControlPlane => Some(&mut desired.control_plane),
             Self::Machines => desired.machine_template.as_mut(),
-            Self::Deployment(at, one) => desired.deployments.get_mut(at).map(|worker| one.of(worker)),
-            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(worker)),
+            Self::Deployment(at, one) => desired.deployments.get_mut(at).map(|worker| one.of(Arc::make_mut(worker))),
+            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(Arc::make_mut(worker))),
         }
     }
 
@@ -86,8 +87,8 @@ impl Slot {
             Self::Infrastructure => "infrastructure-cluster".to_owned(),
             Self::ControlPlane => "control-plane".to_owned(),
             Self::Machines => "control-plane.machine-template".to_owned(),
-            Self::Deployment(at, part) => worker("md", desired.deployments.get(at), part),
-            Self::Pool(at, part) => worker("mp", desired.pools.get(at), part),
+            Self::Deployment(at, part) => worker("md", desired.deployments.get(at).map(AsRef::as_ref), part),
+            Self::Pool(at, part) => worker("mp", desired.pools.get(at).map(AsRef::as_ref), part),
         }
     }
 }

@@ -168,7 +168,7 @@ pub fn desired(
     settings: &Settings,
 ) -> Result<Generated, Fault> {
     let blueprint = blueprint(cluster, catalog)?;
-    generate(&Input { blueprint: &blueprint, cluster, current, draw, version: settings.patches() })
+    generate(&Input { blueprint: &blueprint, cluster, current, draw, version: settings.patches(), earlier: None })
 }
 
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog

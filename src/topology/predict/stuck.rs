@@ -4,6 +4,7 @@
 //! `exp/topology/desiredstate/desired_state.go`; `IsMachineDeploymentUpgrading` of `internal/topology/check/upgrade.go`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::change::{Change, Step};
 use super::report::part;
@@ -61,7 +62,7 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
 fn behind(
     kind: &str,
     tracker: &Workers,
-    workers: &[Worker],
+    workers: &[Arc<Worker>],
     wanted: &str,
     reached: &str,
 ) -> Vec<(String, String)> {
@@ -75,7 +76,7 @@ fn behind(
     late.chain(missing).map(|(name, detail)| (format!("{kind}.{name}"), detail)).collect()
 }
 
-fn version_of<'a>(workers: &'a [Worker], name: &str) -> &'a str {
+fn version_of<'a>(workers: &'a [Arc<Worker>], name: &str) -> &'a str {
     let found = workers.iter().find(|one| one.name == name);
     found.map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
 }
