@@ -19,7 +19,8 @@ use crate::{
     note::{Fault, Notes},
     publish::{self, Pulled},
     release::{Arrival, Taken},
-    world::World as _,
+    world::{LOCK, World as _},
+    yaml::Origin,
 };
 
 /// Take releases from a registry or from another git repository
@@ -105,15 +106,16 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn describe(taken: &Taken, one: &Fetched) -> serde_json::Value {
-    let digest = match taken {
-        Taken::There(_) => None,
-        Taken::New { digest, .. } => Some(digest),
+    let (digest, lost) = match taken {
+        Taken::There { lost, .. } => (None, lost.as_ref()),
+        Taken::New { digest, .. } => (Some(digest), None),
     };
     json!({
         "name": taken.name(),
         "source": one.arrival.source,
         "digest": digest,
         "new": digest.is_some(),
+        "relocked": lost.is_some(),
         "keys": one.signature.keys,
     })
 }
@@ -305,39 +307,59 @@ fn commit(
     mut lock: Lock,
     run: Option<ReleaseRun>,
 ) -> Result<Option<String>, Fault> {
-    let (mut added, mut pulled) = (Vec::new(), Vec::new());
+    let (mut added, mut pulled, mut relocked) = (Vec::new(), Vec::new(), Vec::new());
     for (one, taken) in fetched.iter().zip(taken) {
-        let Taken::New { release, digest } = taken else { continue };
-        let name = release.name.clone();
-        let before = lock.releases.get(&name).and_then(|locked| locked.key.clone());
-        let key = before.or_else(|| one.signature.keys.first().cloned());
-        let signed = key.as_ref().map(|key| format!("signed with {key}"));
-        let source = one.arrival.source.clone();
-        let digest_of = Digest::new(digest).ok_or_else(|| {
-            Fault::new(format!("`{digest}` is no digest"))
-                .hint("this is a bug of stackloom; please report it")
-        })?;
-        let origin = crate::yaml::Origin::NOWHERE;
-        lock.releases
-            .insert(name.clone(), LockedRelease { source: source.clone(), digest: digest_of, key, origin });
+        let (release, digest) = match taken {
+            Taken::New { release, digest } => (release, digest),
+            Taken::There { name, lost } => {
+                if let Some(locked) = lost {
+                    relocked.push(name.clone());
+                    lock.releases.insert(name.clone(), locked.clone());
+                }
+                continue;
+            }
+        };
+        let locked = entry(one, digest, lock.releases.get(&release.name))?;
+        let signed = locked.key.as_ref().map(|key| format!("signed with {key}"));
         let remark = signed.or_else(|| one.commit.as_ref().map(|commit| format!("commit {commit}")));
+        let (name, source) = (release.name.clone(), locked.source.clone());
+        lock.releases.insert(name.clone(), locked);
         pulled.push(Pulled { name: name.clone(), source, digest: digest.clone(), remark });
         added.push(NewRelease { name, files: one.arrival.files.clone(), tag: None });
     }
     match run {
-        Some(run) if !added.is_empty() => {
+        Some(run) if !added.is_empty() || !relocked.is_empty() => {
             let run = run.with_lock(lock::write(&lock))?;
-            Ok(run.commit(&added, &[], &publish::releases_pulled(&pulled))?.commit)
+            Ok(run.commit(&added, &[], &publish::releases_pulled(&pulled, &relocked))?.commit)
         }
         _ => Ok(None),
     }
 }
 
+/// What the lock says of a release from now on. A key that it asked for stays.
+fn entry(one: &Fetched, digest: &str, before: Option<&LockedRelease>) -> Result<LockedRelease, Fault> {
+    let digest = Digest::new(digest).ok_or_else(|| {
+        Fault::new(format!("`{digest}` is no digest")).hint("this is a bug of stackloom; please report it")
+    })?;
+    let key = before.and_then(|locked| locked.key.clone());
+    let key = key.or_else(|| one.signature.keys.first().cloned());
+    Ok(LockedRelease { source: one.arrival.source.clone(), digest, key, origin: Origin::NOWHERE })
+}
+
 fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>, printer: &Printer) {
-    let mut new = None;
+    let (mut new, mut relocked) = (None, false);
     for (taken, one) in taken.iter().zip(fetched) {
         match taken {
-            Taken::There(name) => printer.result(&format!("{name} is here already, with the same content")),
+            Taken::There { name, lost } => {
+                printer.result(&format!("{name} is here already, with the same content"));
+                if let Some(locked) = lost {
+                    printer.result(&format!(
+                        "  its entry goes back into {LOCK}: it was taken from {}",
+                        locked.source
+                    ));
+                    relocked = true;
+                }
+            }
             Taken::New { release, digest } => {
                 let keys: Vec<_> = one.signature.keys.iter().map(String::as_str).collect();
                 let signed = if keys.is_empty() {
@@ -356,15 +378,14 @@ fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>,
             }
         }
     }
-    match (new, commit) {
-        (None, _) => printer.result("nothing to take"),
-        (Some(_), None) if args.dry_run => printer.talk("this was a dry run: nothing was written"),
-        (Some(name), commit) => {
-            let commit = commit.unwrap_or_default();
-            printer.result(&format!("committed as {}", &commit[..commit.len().min(12)]));
-            printer.talk(&format!(
-                "next: `release: {name}` in a cluster's definition, then `stackloom generate`"
-            ));
-        }
+    match commit {
+        Some(commit) => printer.result(&format!("committed as {}", &commit[..commit.len().min(12)])),
+        None if new.is_none() && !relocked => printer.result("nothing to take"),
+        None if args.dry_run => printer.talk("this was a dry run: nothing was written"),
+        None => {}
+    }
+    if let (Some(name), Some(_)) = (new, commit) {
+        printer
+            .talk(&format!("next: `release: {name}` in a cluster's definition, then `stackloom generate`"));
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::message::{LISTED, SUBJECT};
+use crate::world::LOCK;
 
 /// The message of a commit that adds releases, each with what it means for a cluster.
 pub fn releases_added(releases: &[(String, String)]) -> String {
@@ -40,16 +41,21 @@ pub struct Pulled {
     pub remark: Option<String>,
 }
 
-/// The message of a commit that adds releases from elsewhere.
-pub fn releases_pulled(releases: &[Pulled]) -> String {
-    let names: Vec<_> = releases.iter().map(|one| one.name.as_str()).collect();
+/// The message of a commit that adds releases from elsewhere, or that gives releases their lost entries in the lock back.
+pub fn releases_pulled(releases: &[Pulled], relocked: &[String]) -> String {
+    let names: Vec<_> = releases.iter().map(|one| &one.name).chain(relocked).map(String::as_str).collect();
     let mut text = format!("{}\n\n", subject("pull", &names));
     // Writing to a string cannot fail.
     for Pulled { name, source, remark, .. } in releases {
         let remark = remark.as_ref().map(|remark| format!(", {remark}")).unwrap_or_default();
         writeln!(text, "- {name} from {source}{remark}").ok();
     }
-    text.push('\n');
+    for name in relocked {
+        writeln!(text, "- {name} is here, and goes back into {LOCK}").ok();
+    }
+    if !releases.is_empty() {
+        text.push('\n');
+    }
     for Pulled { name, source, digest, .. } in releases {
         writeln!(text, "Stackloom-Release: {name}\nStackloom-Source: {source}\nStackloom-Digest: {digest}")
             .ok();
@@ -87,7 +93,7 @@ mod tests {
             remark: Some("signed with cosign.pub".to_owned()),
         };
         assert_eq!(
-            releases_pulled(&[pulled]),
+            releases_pulled(&[pulled], &[]),
             "pull: docker-scs-1-35-v2\n\n- docker-scs-1-35-v2 from oci://r.example.org/s@sha256:a, signed with cosign.pub\n\n\
              Stackloom-Release: docker-scs-1-35-v2\nStackloom-Source: oci://r.example.org/s@sha256:a\nStackloom-Digest: sha256:b\n"
         );

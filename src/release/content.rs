@@ -113,3 +113,32 @@ fn image(image: &crate::model::NodeImage) -> String {
         source,
     ])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CompatibilityRule, Label, VersionRange};
+
+    /// What was hashed once is hashed for good: releases that were cut hold the digest.
+    #[test]
+    fn a_rule_counts_by_a_text_that_never_changes() {
+        let range = |text| Some(VersionRange::parse(text).unwrap());
+        let rule = CompatibilityRule {
+            name: "cloud-provider".into(),
+            addon: Label::new("openstack-ccm").unwrap(),
+            version: range(">=2.35.0 <3.0.0"),
+            kubernetes: range("~1.34.0 || 1.35.1"),
+            deny: "it is newer than the API server".into(),
+            upgrade_to: Some(semver::Version::new(2, 36, 1)),
+        };
+        let bare = CompatibilityRule { version: None, kubernetes: None, upgrade_to: None, ..rule.clone() };
+        let digests = [rule, bare].map(|rule| digest(&[format!("{rule:?}")]));
+        assert_eq!(
+            digests,
+            [
+                "sha256:3a085207460bc36e9314b31e55dfdcfc2a8361171481be1c2def5cd631d9e418",
+                "sha256:b1b1cd95cfda1e93a0d5bca67eb38534a22af7a8b3b1a8caaed86a0e849cd5de",
+            ]
+        );
+    }
+}

@@ -1,14 +1,17 @@
 //! Releases that come from elsewhere: held against everything that a numbered release of the tree is held against,
 //! before any of it is written. And those that go: only what is whole, and tagged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Release, artifact::folder_digest, files_of, read, record, verified};
 use crate::{
     definition::{closest, read_lock},
-    model::{Lock, Subdomain},
+    model::{Lock, LockedRelease, Subdomain},
     note::{Diagnostic, Notes, Place, Severity},
-    world::{Drift, Input, LOCK, Record, is_head_release, numbered_releases},
+    world::{Doubt, Drift, Input, LOCK, Record, is_head_release, numbered_releases},
     yaml::{self, Source, Sources},
 };
 
@@ -25,7 +28,12 @@ pub struct Arrival {
 #[derive(Clone, Debug)]
 pub enum Taken {
     /// It is here, with the same content.
-    There(String),
+    There {
+        /// Its name.
+        name: String,
+        /// What the lock said of it when it was taken, where it says nothing of it any more.
+        lost: Option<LockedRelease>,
+    },
     /// It is sound, and not here.
     New {
         /// What it is.
@@ -39,7 +47,7 @@ impl Taken {
     /// The release's name.
     pub fn name(&self) -> &str {
         match self {
-            Self::There(name) => name,
+            Self::There { name, .. } => name,
             Self::New { release, .. } => &release.name,
         }
     }
@@ -57,9 +65,6 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
     let folder = format!("generated/releases/{name}");
     let here: BTreeMap<String, String> =
         files_of(&name, input).into_iter().map(|(path, source)| (path, source.text.to_string())).collect();
-    if here == arrival.files {
-        return Some(Taken::There(name));
-    }
     if let Some(path) = first_difference(&here, &arrival.files).filter(|_| !here.is_empty()) {
         notes
             .error(
@@ -84,6 +89,9 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
             .hint("it was changed since it was taken first, there or in the lock: nothing was taken");
         return None;
     }
+    if !here.is_empty() {
+        return there(name, &digest, input, lock, notes);
+    }
     for (path, text) in &arrival.files {
         input.sources.add(&format!("{folder}/{path}"), text.as_str());
     }
@@ -94,6 +102,21 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
     }
     let release = Box::new(release.filter(|_| own.errors() == 0)?);
     Some(Taken::New { release, digest })
+}
+
+/// What is here already, if it is what git recorded. An entry that the lock lost is told as it was: a source that was named
+/// now is not the one that it was taken from.
+fn there(name: String, digest: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
+    let mut own = Notes::new();
+    record::check(&name, input, &mut own);
+    let sound = own.errors() == 0;
+    notes.append(own);
+    if !sound {
+        return None;
+    }
+    let before = entries_before(&name, input).into_iter().filter(|_| !lock.releases.contains_key(&name));
+    let lost = before.map(|(_, locked)| locked).find(|locked| locked.digest.as_str() == digest);
+    Some(Taken::There { name, lost })
 }
 
 /// The name that a release gives itself, if it is one that a folder of the tree can have.
@@ -158,7 +181,16 @@ fn is_tagged(name: &str, input: &Input, notes: &mut Notes) -> bool {
     let tagged = recorded.is_some_and(|recorded| {
         recorded.by == Record::Tag && recorded.drift.as_ref().is_some_and(BTreeMap::<String, Drift>::is_empty)
     });
-    if !tagged {
+    let unfetched = recorded.is_some_and(|recorded| recorded.doubt == Some(Doubt::NotFetched));
+    if unfetched {
+        notes
+            .error(
+                "not-tagged",
+                Place::file(format!("generated/releases/{name}")),
+                format!("what the tag of the release `{name}` has is not in this partial clone, so it is not published"),
+            )
+            .hint("`git fetch --refetch --filter=blob:none` brings it");
+    } else if !tagged {
         notes
             .error(
                 "not-tagged",
@@ -171,13 +203,13 @@ fn is_tagged(name: &str, input: &Input, notes: &mut Notes) -> bool {
     tagged
 }
 
-/// Holds a release that came from elsewhere against what the lock says of it.
+/// Holds a release that came from elsewhere against what the lock says of it, and that against what it said before.
 pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) {
     let Some(locked) = lock.releases.get(name) else { return check_unlocked(name, input, notes) };
     let files = files_of(name, input).into_iter().map(|(path, source)| (path, source.text.to_string()));
     let digest = folder_digest(&files.collect());
     if digest == locked.digest.as_str() {
-        return;
+        return check_entry(name, locked, input, notes);
     }
     let drifted = record::is_drifted(name, input);
     let note = notes.error(
@@ -196,32 +228,63 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
     ));
 }
 
+/// Where a release was taken from, and whose signature it had, is history. A key may be added, to ask for more.
+fn check_entry(name: &str, locked: &LockedRelease, input: &Input, notes: &mut Notes) {
+    let before = entries_before(name, input);
+    let is_as_taken = |(_, before): &(&str, LockedRelease)| {
+        locked.source == before.source && (before.key.is_none() || before.key == locked.key)
+    };
+    let Some((at, newest)) = before.first().filter(|_| !before.iter().any(is_as_taken)) else { return };
+    let changed = match &newest.key {
+        _ if locked.source != newest.source => {
+            format!("was taken from `{}`, and the lock says from `{}`", newest.source, locked.source)
+        }
+        Some(key) => {
+            let now = locked.key.as_ref().map_or_else(|| "none".to_owned(), |key| format!("`{key}`"));
+            format!("was taken with a signature for the key `{key}`, and the lock names {now}")
+        }
+        None => return,
+    };
+    notes
+        .error("release-lock", input.sources.place(locked.origin), format!("the release `{name}` {changed}"))
+        .hint(format!(
+            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
+        ))
+        .hint("an entry says where a release came from, and stays so when its publisher moves: `releases.sources` in stackloom.yaml says where new ones are");
+}
+
+/// What the lock said of a release when it was taken, and in which commit; the newest first.
+fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<(&'a str, LockedRelease)> {
+    let now = input.sources.at(LOCK);
+    let read = |source: &Source| read_lock(source, &mut Notes::new());
+    let Some(recorded) = input.recorded.get(name).filter(|_| now.is_none_or(|now| read(now).is_some()))
+    else {
+        // What is wrong with the lock is told where it is read.
+        return Vec::new();
+    };
+    let entry = |text: &Arc<str>| {
+        let mut sources = Sources::default();
+        let id = sources.add(LOCK, &**text);
+        sources.get(id).and_then(read)?.releases.remove(name)
+    };
+    let named = recorded.locks.iter().filter(|(_, text)| text.contains(name));
+    named.filter_map(|(at, text)| Some((at.as_str(), entry(text)?))).collect()
+}
+
 /// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.
 fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
-    let recorded = input.recorded.get(name).and_then(|recorded| recorded.lock.as_ref());
-    let Some((at, text)) = recorded.filter(|(_, text)| text.contains(name)) else { return };
-    let read = |source: &Source| read_lock(source, &mut Notes::new());
-    if input.sources.at(LOCK).is_some_and(|source| read(source).is_none()) {
-        // What is wrong with the lock is told where it is read.
-        return;
-    }
-    let mut sources = Sources::default();
-    let id = sources.add(LOCK, &**text);
-    let Some(before) = sources.get(id).and_then(read) else { return };
-    let Some(locked) = before.releases.get(name) else { return };
-    notes
-        .error(
-            "release-lock",
-            Place::file(LOCK),
-            format!("the release `{name}` was taken from `{}`, and is no longer in the lock", locked.source),
-        )
-        .hint(format!(
-            "put its entry back: `git show {at}:./{LOCK}` has it, with the digest `{}`",
-            locked.digest
-        ))
-        .hint(
-            "a release that is no longer wanted goes with `stackloom release prune`, and its entry with it",
-        );
+    let before = entries_before(name, input);
+    let Some((at, locked)) = before.first() else { return };
+    let note = notes.error(
+        "release-lock",
+        Place::file(LOCK),
+        format!("the release `{name}` was taken from `{}`, and is no longer in the lock", locked.source),
+    );
+    note.hint(format!(
+        "`stackloom pull {}` puts its entry back; by hand: `git show {at}:./{LOCK}` has it, with the digest `{}`",
+        locked.source, locked.digest
+    ))
+    .hint("a release that is no longer wanted goes with `stackloom release prune`, and its entry with it");
 }
 
 /// Says which releases the lock has, and the tree does not.

@@ -42,8 +42,9 @@ pub struct Recorded {
     pub drift: Option<BTreeMap<String, Drift>>,
     /// The commit that added it, where there is no tag, and the clone goes back as far.
     pub since: Option<String>,
-    /// What the lock said when the release was recorded: of which commit or tag, and its text.
-    pub lock: Option<(String, Arc<str>)>,
+    /// What the lock said when the release was taken: in which commit, and its text; the newest first, where it was taken
+    /// more than once.
+    pub locks: Vec<(String, Arc<str>)>,
     /// The files that are not as they were recorded, and that git was told to look away from, by the same paths.
     pub unseen: BTreeSet<String>,
     /// What keeps it from being known.

@@ -32,6 +32,15 @@ fn refused(sandbox: &Sandbox, code: &str, file: &str) -> String {
     told
 }
 
+/// Puts the release back as a commit added it: its tag is made there again, and nothing is at fault.
+fn put_back(sandbox: &Sandbox, added: &str) {
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(sandbox, "put back");
+    ends(sandbox, &["release", "tag"], 0);
+    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]), added);
+    ends(sandbox, &["check"], 0);
+}
+
 fn tamper(sandbox: &Sandbox, path: &str) {
     let path = format!("{RELEASE}/{path}");
     let text = sandbox.read(&path).unwrap();
@@ -309,11 +318,7 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     let told = refused(&sandbox, "release-tag", RELEASE);
     assert!(told.contains("git tag --delete test-tiny-1-35-v1"), "{told}");
     sandbox.git(&["tag", "--delete", "test-tiny-1-35-v1"]);
-    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
-    commit(&sandbox, "put back");
-    ends(&sandbox, &["release", "tag"], 0);
-    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]), added);
-    ends(&sandbox, &["check"], 0);
+    put_back(&sandbox, &added);
 }
 
 #[test]
@@ -380,11 +385,7 @@ fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
     assert!(told.contains(&format!("git checkout {} --", &added[..12])), "{told}");
     let told = ends(&sandbox, &["release", "tag"], 1);
     assert!(!told.contains("does not have it whole"), "{told}");
-    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
-    commit(&sandbox, "put back");
-    ends(&sandbox, &["release", "tag"], 0);
-    assert_eq!(sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]), added);
-    ends(&sandbox, &["check"], 0);
+    put_back(&sandbox, &added);
 }
 
 #[test]
@@ -413,5 +414,28 @@ fn a_file_that_git_looks_away_from_is_put_back_as_told() {
         assert!(told.contains(&command), "{told}");
         sandbox.git(&command.split(' ').skip(1).collect::<Vec<_>>());
     }
+    ends(&sandbox, &["check"], 0);
+}
+
+#[test]
+fn a_tag_on_the_commit_that_added_a_release_again_makes_no_other_of_it() {
+    let sandbox = pinned();
+    let name = "test-tiny-1-35-v1";
+    let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone"]);
+    rewrite(&sandbox);
+    commit(&sandbox, "and back, changed");
+    sandbox.git(&["tag", "-f", name, "HEAD"]);
+    let told = refused(&sandbox, "release-tag", RELEASE);
+    assert!(told.contains(&format!("the commit {} added", &added[..12])), "{told}");
+    // The same files again are the same release, wherever its tag stands.
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "put back");
+    sandbox.git(&["rm", "-rq", RELEASE]);
+    sandbox.git(&["commit", "-qm", "gone again"]);
+    sandbox.git(&["checkout", "-q", added.trim(), "--", RELEASE]);
+    commit(&sandbox, "and back, as it was");
+    sandbox.git(&["tag", "-f", name, "HEAD"]);
     ends(&sandbox, &["check"], 0);
 }

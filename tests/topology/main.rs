@@ -302,7 +302,7 @@ fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> B
         let object = running.object_mut(patch["object"].as_str().unwrap()).unwrap();
         merge(object, &patch["patch"]);
     }
-    Before { catalog, written: case.document("input/cluster.yaml").unwrap(), running }
+    Before { catalog, written: case.document("input/cluster.yaml").unwrap(), running, settles: false }
 }
 
 fn merge(object: &mut Value, patch: &Value) {

@@ -2,8 +2,6 @@
 
 use std::{collections::BTreeSet, path::PathBuf};
 
-use serde_json::Value as Json;
-
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
     generate::Failure,
@@ -13,7 +11,7 @@ use crate::{
         admission::gates::Gates,
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, ClassFiles, Imported, Objects, identity},
+        import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
         predict::{
             Settings, create,
             forecast::{self, Side},
@@ -44,6 +42,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     ignored(&before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
+    let before = before.defined_by(&after);
     let mut answers = Vec::new();
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);
@@ -52,13 +51,12 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             continue;
         }
         let Some(side) = side(cluster, &now, notes) else { continue };
-        let mut caveat = None;
-        let (compared, forecast) = match before.cluster(namespace, name) {
-            Some(running) => {
-                let running = what_runs(running, &before, notes);
-                caveat = unseen(&running);
+        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, notes)));
+        let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
+        let (compared, forecast) = match &running {
+            Some((_, running)) => {
                 let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
-                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
+                (Some(format!("compared with {words}")), forecast::of_change(running, &side, &settings))
             }
             None => {
                 let mut forecast = forecast::of_new(&side, &settings);
@@ -72,17 +70,20 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
                 forecast
                     .faults
                     .iter()
-                    .for_each(|fault| tell(fault, Some(place(fault, cluster, &now)), notes));
+                    .for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, &now)), notes));
                 answers.push(Answer { cluster: label, compared, forecast, caveat });
             }
-            Err(faults) => nothing_runs(&faults, |fault| Some(place(fault, cluster, &before)), notes),
+            Err(faults) => {
+                let Some((asking, running)) = running else { continue };
+                nothing_runs(&faults, |fault| Some(place(fault, &running.class, asking, &before)), notes);
+            }
         }
     }
     alone(&now, answers.is_empty(), &settings, notes);
     Ok(answers)
 }
 
-/// Of what runs, only versions are looked at.
+/// What runs and is not looked at.
 fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds = before.ignored();
     if kinds.is_empty() {
@@ -91,8 +92,8 @@ fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
     notes.warning("topology", None, message).hint(
-        "of what runs, only the versions of the control plane, MachineDeployments and MachinePools are used; all else is \
-         computed from the Cluster and its class",
+        "they are computed from the Cluster and its class: of what runs, versions are used, and with `kubectl get -o yaml \
+         --show-managed-fields` also what Cluster API's topology controller wrote of the control plane, pools and their templates",
     );
 }
 
@@ -109,9 +110,9 @@ fn unseen(running: &Side) -> Option<&'static str> {
     }
 }
 
-/// Where the object of a fault begins, else the Cluster.
-fn place(fault: &Fault, cluster: &Imported, objects: &Objects) -> Place {
-    let named = objects.labelled(&fault.object).unwrap_or(cluster);
+/// Where the object of a fault begins: of a class that was looked at, else what it was looked at for.
+fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
+    let named = class.labelled(&fault.object).and_then(|object| objects.source(object)).unwrap_or(asking);
     Place { line: named.line, ..Place::file(&*named.file) }
 }
 
@@ -131,7 +132,7 @@ fn alone(objects: &Objects, no_cluster: bool, settings: &Settings, notes: &mut N
             create::apply_classes(&files.objects, &Catalog::default().with_gates(settings.gates), &[]);
         let partial = !files.missing.is_empty();
         for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
-            tell(fault, Some(place(fault, class, objects)), notes);
+            tell(fault, Some(place(fault, &files, class, objects)), notes);
         }
     }
     if objects.classes().next().is_none() {
@@ -167,11 +168,7 @@ fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> 
 /// A Cluster with its class; a missing class is told.
 fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
     let Some(class) = objects.class_of(&cluster.object) else {
-        let name = cluster.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str);
-        let message = format!("the ClusterClass `{}` is not among the files", name.unwrap_or_default());
-        notes
-            .error("no-class", Place::file(&*cluster.file), message)
-            .hint("`kubectl get clusterclasses -A -o yaml` exports it");
+        no_class(cluster, objects, notes);
         return None;
     };
     untold(&class, cluster, "the class names what is not among the files", notes);
@@ -179,13 +176,45 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
     Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed })
 }
 
+/// Says which class is not there, and where one of its name lies.
+fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
+    let (_, name) = asked_class(&cluster.object);
+    let message = format!("{} is not among the files", class_in_words(cluster));
+    let others = objects.classes().filter(|one| text(&one.object, &["metadata", "name"]) == name);
+    let elsewhere: BTreeSet<&str> = others.map(|one| text(&one.object, &["metadata", "namespace"])).collect();
+    let note = notes.error("no-class", Place::file(&*cluster.file), message);
+    if elsewhere.is_empty() {
+        note.hint("`kubectl get clusterclasses -A -o yaml` exports it");
+    } else {
+        let all: Vec<_> = elsewhere.into_iter().map(|one| format!("`{one}`")).collect();
+        note.hint(format!(
+            "a class of this name lies in {}: name the namespace in `spec.topology.classRef.namespace`, if that is meant",
+            all.join(" and in ")
+        ));
+    }
+}
+
+/// The class that a Cluster asks for, with its namespace where that is said.
+fn class_in_words(cluster: &Imported) -> String {
+    match asked_class(&cluster.object) {
+        ("", name) => format!("the ClusterClass `{name}`"),
+        (namespace, name) => format!("the ClusterClass `{name}` of namespace `{namespace}`"),
+    }
+}
+
+/// The same as a label among those of templates.
+fn missing_class(cluster: &Imported) -> String {
+    match asked_class(&cluster.object) {
+        ("", name) => format!("ClusterClass/{name}"),
+        (namespace, name) => format!("ClusterClass/{name} of namespace {namespace}"),
+    }
+}
+
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
 fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
-    let name = || text(&cluster.object, &["spec", "topology", "classRef", "name"]);
-    let class = before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles {
-        objects: Vec::new(),
-        missing: vec![format!("ClusterClass/{}", name())],
-    });
+    let class = before
+        .class_of(&cluster.object)
+        .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
     let observed = observed(cluster, before);
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }
@@ -193,7 +222,12 @@ fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
 
 /// What is seen to run for a Cluster.
 fn observed(cluster: &Imported, objects: &Objects) -> Observed {
-    Observed { objects: objects.running_for(&cluster.object), status: cluster.status.clone() }
+    Observed {
+        objects: objects.running_for(&cluster.object),
+        made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
+        status: cluster.status.clone(),
+        generation: cluster.generation,
+    }
 }
 
 fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Notes) {

@@ -87,9 +87,11 @@ Examples:
 
 For --before, these export what runs: Clusters (their managed fields tell which values Cluster API filled in) with
 their classes, and the templates that those name. What --before lacks is not taken from --from: it is not known.
+The third has all of it and what runs, too, for a Cluster that is still being brought to what it asks for.
   kubectl get clusters,clusterclasses -A -o yaml --show-managed-fields > live.yaml
   kubectl get -A -o yaml > templates.yaml \
     \"$(kubectl api-resources -o name | grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
+  kubectl get cluster-api -A -o yaml --show-managed-fields > all.yaml
 
 Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input is at fault";
 

@@ -10,11 +10,13 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Tree};
 use super::{Repository, trees::RELEASES};
 use crate::world::LOCK;
 
-/// The commit that added a release, and the tree that it gave the release's folder.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The commit that first added a release, and the tree that it gave the release's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) commit: Oid,
     pub(super) tree: Oid,
+    /// The commits that added it again, after it was removed; the newest first.
+    pub(super) again: Vec<Oid>,
 }
 
 impl Repository {
@@ -58,7 +60,10 @@ impl Repository {
                 for name in folders {
                     let had = known.as_ref().is_some_and(|tree| folder(tree, name).is_some());
                     if let Some(tree) = folder(&after, name).filter(|_| !had) {
-                        found.insert((*name).to_owned(), Added { commit: at.id(), tree });
+                        let later = found.remove(*name);
+                        let again = later.map(|later: Added| [later.again, vec![later.commit]].concat());
+                        let again = again.unwrap_or_default();
+                        found.insert((*name).to_owned(), Added { commit: at.id(), tree, again });
                     }
                 }
             }
@@ -99,15 +104,6 @@ impl Repository {
             at = commit.parent_id(0).ok();
         }
         names
-    }
-
-    /// Whether a commit has a release that its first parent does not have; where that is not here, nobody knows.
-    pub(super) fn is_first_with(&self, commit: Oid, name: &str) -> bool {
-        let Ok(commit) = self.inner.find_commit(commit) else { return false };
-        match commit.parent_id(0) {
-            Ok(parent) => self.folder_of(parent, name).is_ok_and(|found| found.is_none()),
-            Err(_) => !self.inner.is_shallow(),
-        }
     }
 
     /// The tree of all releases of a commit.

@@ -74,10 +74,7 @@ impl Repository {
                 (name, tagged)
             })
             .collect();
-        let added_by_tag = self.added_by_tag(&tags);
-        let asked: BTreeSet<&str> =
-            head.keys().map(String::as_str).filter(|name| tags.contains_key(*name)).collect();
-        let asked = asked.into_iter().filter(|name| !added_by_tag.contains(*name)).collect();
+        let asked = head.keys().map(String::as_str).filter(|name| tags.contains_key(*name)).collect();
         let (added, walked) = self.added(&asked);
         let mut known = Known { head, added, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
         let mut found = BTreeMap::new();
@@ -95,14 +92,14 @@ impl Repository {
         known: &mut Known,
         sources: &Sources,
     ) -> Option<Recorded> {
-        let added = known.added.get(name).copied();
-        let short = added.map(|added| short(added.commit));
+        let added = known.added.remove(name);
+        let added = added.as_ref();
         let commit = || tag::commit_of(self, name);
-        let of_commit = |added: Added| (Record::Commit(short_of(added)), Some(added.tree));
+        let of_commit = |added: &Added| (Record::Commit(short(added.commit)), Some(added.tree));
         let ((by, tree), mut doubt) = match (tagged, added) {
             (Ok(Tagged::Tree(tree)), Some(added)) if added.tree != *tree => {
                 let tagged = commit().map(self::short).unwrap_or_default();
-                (of_commit(added), Some(Doubt::Moved { tagged, added: short_of(added) }))
+                (of_commit(added), Some(Doubt::Moved { tagged, added: short(added.commit) }))
             }
             (Ok(Tagged::Tree(tree)), _) => ((Record::Tag, Some(*tree)), None),
             (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
@@ -130,17 +127,28 @@ impl Repository {
             })
         });
         let is_tag = by == Record::Tag;
-        let at = if is_tag { commit() } else { added.map(|added| added.commit) };
-        let origin = at.map(|at| self.origin(at, name));
-        let lock = origin.or(known.tip).and_then(|at| self.lock_at(at, &mut known.locks));
-        let label = match origin {
-            Some(_) if is_tag && origin == at => name.to_owned(),
-            Some(origin) => self::short(origin),
-            None => "HEAD".to_owned(),
-        };
-        let since = short.filter(|_| !is_tag);
+        let locks = self.locks_of(name, added, commit().filter(|_| is_tag), known);
+        let since = added.map(|added| short(added.commit)).filter(|_| !is_tag);
         let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
-        Some(Recorded { by, drift, since, lock: lock.map(|text| (label, text)), unseen, doubt })
+        Some(Recorded { by, drift, since, locks, unseen, doubt })
+    }
+
+    /// What the lock said when a release was taken, each time: in the commits that it came by, else in HEAD.
+    fn locks_of(
+        &self,
+        name: &str,
+        added: Option<&Added>,
+        tagged: Option<Oid>,
+        known: &mut Known,
+    ) -> Vec<(String, Arc<str>)> {
+        let by_line = added.into_iter().flat_map(|added| added.again.iter().chain([&added.commit])).copied();
+        let mut origins: Vec<Oid> = by_line.chain(tagged).map(|commit| self.origin(commit, name)).collect();
+        let mut seen = BTreeSet::new();
+        origins.retain(|commit| seen.insert(*commit));
+        let tip = known.tip.filter(|_| origins.is_empty()).map(|tip| ("HEAD".to_owned(), tip));
+        let origins = origins.into_iter().map(|commit| (short(commit), commit)).chain(tip);
+        let mut lock = |commit| self.lock_at(commit, &mut known.locks);
+        origins.filter_map(|(label, commit)| Some((label, lock(commit)?))).collect()
     }
 
     /// What of a drift git was told to look away from.
@@ -157,24 +165,6 @@ impl Repository {
     /// What it means that something cannot be read: in a partial clone it may be fetched, elsewhere it is broken.
     fn doubt(&self, why: String) -> Doubt {
         if self.is_partial() { Doubt::NotFetched } else { Doubt::Unreadable(why) }
-    }
-
-    /// The releases whose tags stand on the commit that added them to the branch's own line.
-    fn added_by_tag(&self, tags: &BTreeMap<String, Result<Tagged, Fault>>) -> BTreeSet<String> {
-        let mut names: BTreeMap<Oid, Vec<&String>> = BTreeMap::new();
-        for (name, _) in tags.iter().filter(|(_, tagged)| matches!(tagged, Ok(Tagged::Tree(_)))) {
-            let commit = tag::commit_of(self, name).filter(|commit| self.is_first_with(*commit, name));
-            if let Some(commit) = commit {
-                names.entry(commit).or_default().push(name);
-            }
-        }
-        let mut on_line = BTreeSet::new();
-        let mut at = self.tip().ok().and_then(|tip| tip.commit());
-        while let Some(id) = at.filter(|_| !names.is_empty()) {
-            on_line.extend(names.remove(&id).into_iter().flatten().cloned());
-            at = self.inner.find_commit(id).ok().and_then(|commit| commit.parent_id(0).ok());
-        }
-        on_line
     }
 
     /// The files of a release that are not those of a tree, by their paths in its folder.
@@ -214,10 +204,6 @@ fn reason(fault: &Fault) -> String {
 
 fn short(commit: Oid) -> String {
     commit.to_string()[..12].to_owned()
-}
-
-fn short_of(added: Added) -> String {
-    short(added.commit)
 }
 
 /// The blob of a text as it would be without carriage returns; none if it has none.

@@ -31,8 +31,12 @@ pub struct Imported {
     pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
+    /// What the topology controller applied of it, where managed fields tell that.
+    pub made: Option<Value>,
     /// Its status; empty where it has none.
     pub status: Value,
+    /// Its generation; none in a file.
+    pub generation: Option<i64>,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
     pub refused: Vec<Fault>,
 }
@@ -63,7 +67,17 @@ pub struct ClassFiles {
     pub missing: Vec<String>,
 }
 
+impl ClassFiles {
+    /// The object that a message calls `Kind/name`.
+    pub fn labelled(&self, label: &str) -> Option<&Value> {
+        let (kind, name) = label.split_once('/')?;
+        let is_it = |one: &&Value| text(one, &["kind"]) == kind && text(one, &["metadata", "name"]) == name;
+        self.objects.iter().find(is_it)
+    }
+}
+
 const CORE: &str = "cluster.x-k8s.io";
+const DEFINITION: &str = "CustomResourceDefinition";
 
 impl Objects {
     /// Reads a file and adds its objects.
@@ -87,6 +101,20 @@ impl Objects {
         Self { all }
     }
 
+    /// The same, with the `CustomResourceDefinition`s of others for kinds that it has none of: they are the management
+    /// cluster's, and no change of a Cluster or class changes them.
+    #[must_use]
+    pub fn defined_by(&self, others: &Self) -> Self {
+        let kind = |one: &Imported| {
+            let of = |path: &[&str]| text(&one.object, path).to_owned();
+            (of(&["kind"]) == DEFINITION).then(|| (of(&["spec", "group"]), of(&["spec", "names", "kind"])))
+        };
+        let known: Vec<_> = self.all.iter().filter_map(kind).collect();
+        let is_new = |one: &&Imported| kind(one).is_some_and(|kind| !known.contains(&kind));
+        let all = self.all.iter().chain(others.all.iter().filter(is_new));
+        Self { all: all.cloned().collect() }
+    }
+
     fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
         if value.is_null() {
             return Ok(());
@@ -106,7 +134,9 @@ impl Objects {
             return Ok(());
         }
         let applied = Applied::of(&value);
+        let made = applied::made(&value).map(cleaned);
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
+        let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
         let object = cleaned(value);
         let ours = group(text(&object, &["apiVersion"])) == CORE
             && matches!(kind.as_str(), "Cluster" | "ClusterClass");
@@ -123,7 +153,8 @@ impl Objects {
             }
             _ => (object, applied, Vec::new()),
         };
-        self.all.push(Imported { file: file.to_owned(), object, line, applied, status, refused });
+        let file = file.to_owned();
+        self.all.push(Imported { file, object, line, applied, made, status, generation, refused });
         Ok(())
     }
 
@@ -144,12 +175,9 @@ impl Objects {
             .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
     }
 
-    /// The object that a message calls `Kind/name`.
-    pub fn labelled(&self, label: &str) -> Option<&Imported> {
-        let (kind, name) = label.split_once('/')?;
-        self.all.iter().find(|one| {
-            text(&one.object, &["kind"]) == kind && text(&one.object, &["metadata", "name"]) == name
-        })
+    /// The file of an object that came from here.
+    pub fn source(&self, object: &Value) -> Option<&Imported> {
+        self.all.iter().find(|one| one.object == *object)
     }
 
     /// Those that the API server refuses in the version in which they are written.
@@ -193,12 +221,8 @@ impl Objects {
 
     /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
     pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
-        let reference = get(cluster, &["spec", "topology", "classRef"])?;
-        let namespace = match text(reference, &["namespace"]) {
-            "" => text(cluster, &["metadata", "namespace"]),
-            own => own,
-        };
-        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == text(reference, &["name"]);
+        let (namespace, name) = asked_class(cluster);
+        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == name;
         let class = self.classes().filter(named).find(|one| lies_in(&one.object, namespace))?;
         Some(self.files_of(&class.object))
     }
@@ -231,26 +255,33 @@ impl Objects {
 
     /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
     pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
-        let (namespace, name) = identity(cluster);
-        let is_its = |one: &&Imported| {
-            is_made(&one.object)
-                && has_version(&one.object)
-                && identity(&one.object).0 == namespace
-                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
-        };
         let with_status = |one: &Imported| {
             let mut object = one.object.clone();
             set(&mut object, &["status"], one.status.clone());
             object
         };
-        self.all.iter().filter(is_its).map(with_status).collect()
+        self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
+    }
+
+    /// What the topology controller made for a Cluster.
+    pub fn made_for<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
+        let (namespace, name) = identity(cluster);
+        self.all.iter().filter(move |one| {
+            is_made(&one.object)
+                && identity(&one.object).0 == namespace
+                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
+        })
     }
 
     /// Kinds of what the topology controller made and that is not looked at, with how many there are.
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
-        for object in self.all.iter().map(|one| &one.object).filter(|one| is_made(one) && !has_version(one)) {
-            *kinds.entry(text(object, &["kind"]).to_owned()).or_default() += 1;
+        let is_used = |one: &&Imported| {
+            let is_check = text(&one.object, &["kind"]) == "MachineHealthCheck";
+            has_version(&one.object) || one.made.is_some() && !is_check
+        };
+        for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
+            *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
         }
         kinds
     }
@@ -265,6 +296,16 @@ fn is_made(object: &Value) -> bool {
 fn has_version(object: &Value) -> bool {
     let kind = text(object, &["kind"]);
     matches!(kind, "MachineDeployment" | "MachinePool") || kind.ends_with("ControlPlane")
+}
+
+/// The namespace and name of the class that a Cluster asks for; a file may leave the namespace open.
+pub fn asked_class(cluster: &Value) -> (&str, &str) {
+    let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
+    let namespace = match text(reference, &["namespace"]) {
+        "" => text(cluster, &["metadata", "namespace"]),
+        own => own,
+    };
+    (namespace, text(reference, &["name"]))
 }
 
 /// Namespace and name, as what they are without one.
@@ -284,7 +325,7 @@ fn is(object: &Value, kind: &str) -> bool {
 fn counts(object: &Value) -> bool {
     let made = get(object, &["metadata", "labels", OWNED]).is_some();
     let template = text(object, &["kind"]).ends_with("Template") && !made;
-    let definition = text(object, &["kind"]) == "CustomResourceDefinition";
+    let definition = text(object, &["kind"]) == DEFINITION;
     definition || is(object, "Cluster") || is(object, "ClusterClass") || template
 }
 
@@ -297,7 +338,7 @@ fn lies_in(object: &Value, namespace: &str) -> bool {
 /// Whether an object is the `CustomResourceDefinition` of what a template makes: its labels tell the contract.
 fn defines(object: &Value, template: &Value) -> bool {
     let kind = text(template, &["kind"]);
-    text(object, &["kind"]) == "CustomResourceDefinition"
+    text(object, &["kind"]) == DEFINITION
         && text(object, &["spec", "group"]) == group(text(template, &["apiVersion"]))
         && text(object, &["spec", "names", "kind"]) == kind.strip_suffix("Template").unwrap_or(kind)
 }

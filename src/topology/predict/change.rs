@@ -47,6 +47,8 @@ pub struct Before {
     pub written: Value,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
+    /// Whether a control plane that is at work when the change is written is looked at when it is done.
+    pub settles: bool,
 }
 
 /// What is written.
@@ -183,6 +185,9 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
             }
             Err(faults) => return rejected(faults),
         }
+    }
+    if before.settles {
+        finish_rollouts(&mut running);
     }
     let mut result = converge(running, &catalog, settings);
     opaque.retain(|one| !result.opaque.contains(one));
@@ -369,7 +374,8 @@ fn of_the_cluster(reason: String) -> Opaque {
     Opaque { role: "cluster".to_owned(), reason }
 }
 
-fn step(state: &Desired, pass: &Pass) -> Step {
+/// The versions of a state, and what a pass rotated on the way to it.
+pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
     let versions = |workers: &[Arc<Worker>]| {
         let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
         workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()

@@ -1,10 +1,13 @@
 //! A whole answer: what is made of a Cluster, or what becomes of it when it and its class change.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::Settings;
 use super::change::{self, After, Before, Change, Writing};
 use super::create;
+use super::live;
 use super::objects;
 use super::observed::{self, Observed};
 use super::rollout::Instants;
@@ -49,6 +52,9 @@ const PAUSED: &str =
     "the Cluster is paused: Cluster API makes and changes nothing of it until it is unpaused";
 const WAS_PAUSED: &str = "the Cluster was paused: what was changed meanwhile happens once it is unpaused, too, and is \
                           not seen here";
+
+const TOGETHER: &str = "what is still to be done for it is told together with the change, machines that are being replaced \
+                        already are not";
 
 /// What is made of a Cluster that does not exist yet.
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
@@ -96,7 +102,9 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         return Err(created.faults);
     };
     let mut running = change::run(&desired);
-    let known = observed::versions(&mut running, &before.observed);
+    let mut known = observed::versions(&mut running, &before.observed);
+    let content = live::adopt(&mut running, &before.observed);
+    known.extend(content.iter().cloned());
     let held = observed::held(&before.cluster, &known);
     let (written, writing, doubt) = manners(before, after);
     let mut opaque = created.opaque;
@@ -104,15 +112,21 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let cluster = as_applied(&after.cluster, &before.cluster);
     let mut notes = paused(Some(&before.cluster), &cluster);
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
-    match observed::unsettled(&before.observed) {
-        Some(reason) if observed::all_known(&running, &known) => notes.push(reason),
-        Some(reason) => opaque.push(Opaque { role: "cluster".to_owned(), reason }),
-        None => {}
+    if let Some(late) = observed::unsettled(&before.observed) {
+        let has_all = |roles: &BTreeSet<String>| observed::all_known(&running, roles);
+        if has_all(&content) || late.upgrading && has_all(&known) {
+            notes.push(format!("{}; {TOGETHER}", late.reason));
+            if !late.upgrading && !content.contains("infrastructure-cluster") {
+                opaque.push(Opaque { role: "infrastructure-cluster".to_owned(), reason: late.reason });
+            }
+        } else {
+            opaque.push(Opaque { role: "cluster".to_owned(), reason: late.reason });
+        }
     }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
-    let state = Before { catalog, written, running };
+    let state = Before { catalog, written, running, settles: true };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
-    let mut verdicts = verdicts(&state.running, &opaque, &change);
+    let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
         observed::judge_held(&mut verdicts, &held, &cluster);
     }

@@ -5,6 +5,7 @@ pub mod change;
 pub mod create;
 pub mod forecast;
 pub mod kubeadm;
+mod live;
 pub mod objects;
 pub mod observed;
 pub mod provider;

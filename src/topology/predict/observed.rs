@@ -21,8 +21,12 @@ use crate::topology::value::{get, list, set, text};
 pub struct Observed {
     /// Control planes, machine deployments and machine pools that run for the Cluster.
     pub objects: Vec<Value>,
+    /// Of all that runs, what the topology controller wrote; nothing of objects without managed fields.
+    pub made: Vec<Value>,
     /// The status of the live Cluster.
     pub status: Value,
+    /// The generation of the live Cluster.
+    pub generation: Option<i64>,
 }
 
 const SIDES: [(&str, Kind, &str, &str); 2] = [
@@ -115,22 +119,49 @@ fn is_control_plane(object: &Value) -> bool {
 }
 
 /// What the live Cluster says where it is not what its topology asks for.
-pub(super) fn unsettled(observed: &Observed) -> Option<String> {
-    if let Some(late) = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one)) {
+pub(super) struct Unsettled {
+    /// In words.
+    pub reason: String,
+    /// Only an upgrade goes on: what waits for it is what lags in its version.
+    pub upgrading: bool,
+}
+
+/// Whether what runs may be another thing than what its topology asks for.
+pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
+    condition(observed).or_else(|| {
+        let late = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one))?;
         let kind = text(late, &["kind"]);
-        return Some(format!("the {kind} that runs is not at its version yet: an upgrade goes on"));
-    }
+        let reason = format!("the {kind} that runs is not at its version yet: an upgrade goes on");
+        Some(Unsettled { reason, upgrading: true })
+    })
+}
+
+/// What the live Cluster's condition says.
+fn condition(observed: &Observed) -> Option<Unsettled> {
     let status = &observed.status;
     let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
-    let unsettled =
-        |one: &&Value| text(one, &["type"]) == "TopologyReconciled" && text(one, &["status"]) != "True";
-    let found = conditions.find(unsettled)?;
-    Some(format!(
-        "the live Cluster's condition TopologyReconciled is {} ({}): what runs is not yet what its topology asks for",
-        text(found, &["status"]),
-        text(found, &["reason"])
-    ))
+    let seen = |one: &Value| get(one, &["observedGeneration"]).and_then(Value::as_i64);
+    let is_late = |one: &Value| seen(one).zip(observed.generation).is_some_and(|(seen, now)| seen < now);
+    let is_unsettled = |one: &&Value| {
+        text(one, &["type"]) == "TopologyReconciled" && (text(one, &["status"]) != "True" || is_late(one))
+    };
+    let found = conditions.find(is_unsettled)?;
+    if is_late(found) {
+        let reason = "the live Cluster's condition TopologyReconciled is of an older generation: Cluster API has not yet \
+                      looked at the Cluster as it is now";
+        return Some(Unsettled { reason: reason.to_owned(), upgrading: false });
+    }
+    let (word, why) = (text(found, &["status"]), text(found, &["reason"]));
+    let reason = format!(
+        "the live Cluster's condition TopologyReconciled is {word} ({why}): what runs is not yet what its topology asks for"
+    );
+    Some(Unsettled { reason, upgrading: UPGRADES.iter().any(|one| why.contains(one)) })
 }
+
+/// Parts of the reasons that the condition has while an upgrade goes on.
+///
+/// Source: `api/core/v1beta2/cluster_types.go`, `ClusterTopologyReconciled…Reason`.
+const UPGRADES: [&str; 4] = ["ClusterUpgrading", "UpgradePending", "CreatePending", "UpgradeDeferred"];
 
 /// Whether the version of every part that runs is known.
 pub(super) fn all_known(running: &Desired, known: &BTreeSet<String>) -> bool {

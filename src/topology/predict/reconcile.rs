@@ -52,10 +52,9 @@ pub fn reconcile(
     gates: Gates,
 ) -> Pass {
     let mut pass = Pass { gates, ..Pass::default() };
-    let desired = &generated.desired;
-    let done = infrastructure(running, desired, &mut pass)
-        && control_plane(running, desired, draw, &mut pass)
-        && cluster(running, desired)
+    let done = infrastructure(running, &generated.desired, &mut pass)
+        && control_plane(running, generated, draw, &mut pass)
+        && cluster(running, &generated.desired)
         && workers(running, generated, settled, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
     pass
@@ -82,7 +81,13 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     false
 }
 
-fn control_plane(running: &mut Desired, desired: &Desired, draw: Draw, pass: &mut Pass) -> bool {
+fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass: &mut Pass) -> bool {
+    let Generated { desired, tracker, .. } = generated;
+    running.health_check.clone_from(&desired.health_check);
+    // What waits for its next version changes together with it.
+    if tracker.control_plane.pending {
+        return true;
+    }
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     let mut control_plane = desired.control_plane.clone();
     let mut next = desired.machine_template.clone();
@@ -96,11 +101,7 @@ fn control_plane(running: &mut Desired, desired: &Desired, draw: Draw, pass: &mu
             set(&mut control_plane, &path, json!(name));
         }
     }
-    if !write(&mut running.control_plane, &control_plane, pass) {
-        return false;
-    }
-    running.health_check.clone_from(&desired.health_check);
-    true
+    write(&mut running.control_plane, &control_plane, pass)
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -178,11 +179,14 @@ impl Side<'_> {
                 running.push(Arc::new(created(next)));
             }
         }
-        for next in desired.iter().filter(|next| !self.tracker.pending.contains(&next.name)) {
+        for next in desired {
             let place = places.get(&next.name).and_then(|at| running.get_mut(*at));
             let Some(current) = place else { continue };
+            if current.health_check != next.health_check {
+                Arc::make_mut(current).health_check.clone_from(&next.health_check);
+            }
             let role = format!("{}.{}", self.kind, next.name);
-            if settled.is_so(&role, current, next) {
+            if self.tracker.pending.contains(&next.name) || settled.is_so(&role, current, next) {
                 continue;
             }
             let mut updated = Worker::clone(current);
@@ -225,8 +229,11 @@ impl Side<'_> {
                 "bootstrap" => (&mut current.bootstrap, &mut next.bootstrap),
                 _ => (&mut current.infrastructure, &mut next.infrastructure),
             };
-            if text(old, &["kind"]) != text(new, &["kind"]) {
-                pass.faults.push(uid_mismatch(old));
+            if group_kind(old) != group_kind(new) {
+                pass.faults.push(match part {
+                    "bootstrap" => uid_mismatch(old),
+                    _ => incompatible("MachineDeployment", old, new),
+                });
                 return false;
             }
             if template(old, new, &name) {
@@ -236,11 +243,7 @@ impl Side<'_> {
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        if !write_worker(current, next, pass) {
-            return false;
-        }
-        current.health_check.clone_from(&next.health_check);
-        true
+        write_worker(current, next, pass)
     }
 }
 
@@ -261,32 +264,44 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
 
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
-/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`;
-/// `internal/topology/check/compatibility.go`, `ObjectsAreStrictlyCompatible`.
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
 fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let of = |object: &Value| {
-        (group(text(object, &["apiVersion"])).to_owned(), text(object, &["kind"]).to_owned())
-    };
-    let (old, new) = (of(running), of(desired));
-    if old == new {
+    if group_kind(running) == group_kind(desired) {
         return write(running, desired, pass);
     }
-    let (field, from, to) = if old.0 == new.0 { ("kind", &old.1, &new.1) } else { ("group", &old.0, &new.0) };
+    pass.faults.push(incompatible("MachinePool", running, desired));
+    false
+}
+
+/// What an object is, whatever its version; the same kind of another API group is another kind.
+fn group_kind(object: &Value) -> (&str, &str) {
+    (group(text(object, &["apiVersion"])), text(object, &["kind"]))
+}
+
+/// The refusal of infrastructure, or of a part of a machine pool, of another kind.
+///
+/// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
+fn incompatible(owner: &str, running: &Value, desired: &Value) -> Fault {
+    let (old, new) = (group_kind(running), group_kind(desired));
+    let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
     let detail = format!(
-        "error reconciling the Cluster topology: failed to reconcile a MachinePool: apiVersion.{field} of {}.{}/{} cannot be \
+        "error reconciling the Cluster topology: failed to reconcile a {owner}: apiVersion.{field} of {}.{}/{} cannot be \
          changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
         old.1,
         old.0,
         text(running, &["metadata", "name"])
     );
-    pass.faults.push(Fault::controller(Stage::Apply, detail));
-    false
+    Fault::controller(Stage::Apply, detail)
 }
 
+/// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
+/// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
 fn uid_mismatch(template: &Value) -> Fault {
     let detail = format!(
         "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
-         mismatch, because the kind of the template changed",
+         mismatch, because the kind of the template, or its API group, changed",
         text(template, &["metadata", "name"])
     );
     Fault::controller(Stage::Apply, detail)

@@ -34,7 +34,9 @@ impl Meaning {
             Self::MetadataOnly => "labels and annotations only; no machine is touched".to_owned(),
             Self::InPlace => "changes in place; no machine is replaced".to_owned(),
             Self::Scale { from, to } => format!("scale from {from} to {to}"),
-            Self::Rollout { machines, surge, together_with } => rollout(*machines, *surge, together_with),
+            Self::Rollout { machines, least, surge, together_with } => {
+                rollout((*least, *machines), *surge, together_with)
+            }
             Self::Upgrade { from, to, on_delete: false } => {
                 format!("upgrade from {from} to {to}: all machines are replaced")
             }
@@ -88,7 +90,9 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
             lines.push(format!("    rule    {}", verdict.source));
         }
     }
-    if let Some(change) = forecast.change.as_ref().filter(|change| change.plan.is_some()) {
+    if let Some(change) =
+        forecast.change.as_ref().filter(|change| change.plan.is_some() && !change.steps.is_empty())
+    {
         lines.push("steps of the upgrade, each when the one before is done:".to_owned());
         let steps = super::verdict::steps(change);
         lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));
@@ -97,10 +101,13 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
     lines
 }
 
-fn rollout(machines: i64, surge: Option<(i64, i64)>, together: &[String]) -> String {
+fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String]) -> String {
     let mut words = match machines {
-        1 => "rollout: 1 machine is replaced".to_owned(),
-        more => format!("rollout: {more} machines are replaced"),
+        (_, 0) => "rollout: there is no machine to replace yet".to_owned(),
+        (0, 1) => "rollout: 1 machine is replaced, or none".to_owned(),
+        (1, 1) => "rollout: 1 machine is replaced".to_owned(),
+        (least, most) if least == most => format!("rollout: {most} machines are replaced"),
+        (least, most) => format!("rollout: {least} or {most} machines are replaced"),
     };
     if let Some((more, less)) = surge {
         words = format!("{words}, {more} more and {less} less at a time");
@@ -163,8 +170,11 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Rollout { machines, surge, together_with } => {
+        Meaning::Rollout { machines, least, surge, together_with } => {
             out["machines"] = json!(machines);
+            if least != machines {
+                out["machinesAtLeast"] = json!(least);
+            }
             out["togetherWith"] = json!(together_with);
             if let Some((surge, unavailable)) = surge {
                 out["maxSurge"] = json!(surge);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::kubeadm::{self, Outdated};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
-use crate::topology::value::{get, present, same, text};
+use crate::topology::value::{get, group, present, same, text};
 
 /// Where a verdict comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct Rollout {
     pub replaced: Replaced,
     /// How many machines there are.
     pub replicas: Option<i64>,
+    /// How many of them are replaced, at least and at most, where it is not all of them.
+    pub some: Option<(i64, i64)>,
     /// Cluster API's reasons.
     pub reasons: Vec<String>,
     /// How many machines more there may be, and how many less, while they are replaced.
@@ -72,6 +74,7 @@ impl Rollout {
             basis,
             replaced: Replaced::No,
             replicas: None,
+            some: None,
             reasons: Vec::new(),
             surge: None,
             note: None,
@@ -110,9 +113,19 @@ fn version_reason(old: &str, new: &str) -> Option<String> {
     (old != new).then(|| format!("Version {old}, {new} required"))
 }
 
-fn machine_kind(reference: &Value) -> String {
-    let kind = text(reference, &["kind"]);
+fn machine_kind(kind: &str) -> String {
     format!("{} is not up-to-date", kind.strip_suffix("Template").unwrap_or(kind))
+}
+
+/// Group, kind and name of the template of a control plane's machines, wherever its contract keeps them.
+fn machine_reference(control_plane: &Value) -> (&str, &str, &str) {
+    let path = Contract::in_use(control_plane).infrastructure_ref();
+    let reference = get(control_plane, path).unwrap_or(&Value::Null);
+    let group_of = match text(reference, &["apiVersion"]) {
+        "" => text(reference, &["apiGroup"]),
+        api_version => group(api_version),
+    };
+    (group_of, text(reference, &["kind"]), text(reference, &["name"]))
 }
 
 /// Whether `rollout.after` lies between the making of the machines and now.
@@ -162,17 +175,17 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     let mut outdated = Outdated { init: false, joined: false };
     if is_kubeadm {
         outdated = kubeadm::outdated(old, new);
-        // A single machine never joined; and where one stays of several, those that joined go first.
+        // A single machine never joined, unless it took the place of another; and where one stays of several, those that
+        // joined go first.
         let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
-        outdated.joined &= !one(old) && !one(new);
+        outdated.joined &= instants.now.is_empty() || !one(old) && !one(new);
         if outdated.init || outdated.joined {
             rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
         }
     }
-    let path = Contract::in_use(new).infrastructure_ref();
-    let references = [old, new].map(|object| get(object, path).unwrap_or(&Value::Null));
-    if !same(references[0], references[1]) {
-        rollout.reasons.push(machine_kind(references[0]));
+    let [from, to] = [old, new].map(machine_reference);
+    if from != to {
+        rollout.reasons.push(machine_kind(from.1));
     }
     if !is_kubeadm {
         let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
@@ -190,12 +203,30 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
             rollout.replaced = Replaced::Unknown;
         }
     }
-    let only_config = rollout.reasons.len() == 1 && outdated.joined && !outdated.init;
-    if only_config {
-        rollout.note = Some("only the joined machine");
+    if rollout.reasons.len() == 1 && outdated.init != outdated.joined {
+        let there =
+            [old, new].map(|object| get(object, Contract::REPLICAS).and_then(Value::as_i64).unwrap_or(1));
+        by_origin(&mut rollout, there[0].min(there[1]), outdated, instants);
     }
     rollout
 }
+
+/// Only the machines that joined are replaced, or only the one that kubeadm init made. Whether that one still runs is not
+/// known: any rollout before, and any repair, put one that joined into its place.
+fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
+    let is_fresh = !instants.now.is_empty();
+    let (some, note) = match (outdated.joined, is_fresh) {
+        (true, true) => ((there - 1, there - 1), "only the joined machine"),
+        (true, false) => ((there - 1, there), JOINED),
+        (false, true) => ((1, 1), INIT),
+        (false, false) => ((0, 1), INIT),
+    };
+    rollout.some = Some((some.0.max(0), some.1));
+    rollout.note = Some(note);
+}
+
+const JOINED: &str = "only machines that joined: the one that kubeadm init made stays, where it still runs";
+const INIT: &str = "only the machine that kubeadm init made, where it still runs";
 
 fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
     let mut rollout = Rollout::new(role, Basis::Upstream);
@@ -215,7 +246,7 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
     for field in [&["bootstrap", "configRef"][..], &["infrastructureRef"]] {
         let before = of(old, field);
         if !same(&before, &of(new, field)) {
-            rollout.reasons.push(machine_kind(&before));
+            rollout.reasons.push(machine_kind(text(&before, &["kind"])));
         }
     }
     let domains = [old, new].map(|object| words(of(object, &["failureDomain"])));

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::change::{Change, Step};
+use super::change::{Change, Step, step};
+use super::reconcile::Pass;
 use super::report::part;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
@@ -38,8 +39,8 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
             let role = format!("{kind}.{name}");
             let version = version_of(workers, name);
             let detail = format!(
-                "it is held back by {by}: it stays at {version}, and nothing else of it changes; without the annotation \
-                 it is upgraded, and its machines are replaced"
+                "it is held back by {by}: it stays at {version}, and nothing else of it changes, its health \
+                 check apart; without the annotation it is upgraded, and its machines are replaced"
             );
             held.push(format!("{}, which is held back by {by}", part(&role)));
             waits.pools.insert(role, detail);
@@ -68,7 +69,7 @@ fn behind(
 ) -> Vec<(String, String)> {
     let late = tracker.pending.iter().filter(|name| !tracker.deferred.contains_key(*name)).map(|name| {
         let version = version_of(workers, name);
-        (name, format!("it stops at {version}, and nothing else of it changes: the control plane does not get to {wanted}"))
+        (name, format!("it stops at {version}, and nothing else of it changes, its health check apart: the control plane does not get to {wanted}"))
     });
     let missing = tracker.pending_create.iter().map(|name| {
         (name, format!("it is not created: the control plane stops at {reached}, before {wanted}"))
@@ -87,7 +88,7 @@ pub(super) fn on_delete(worker: &Worker) -> bool {
 }
 
 /// The pools whose old machines have to be deleted before an upgrade of a part goes on, in words; none where it does not wait.
-pub(super) fn deletions(change: &Change, subject: &str) -> Option<String> {
+pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Option<String> {
     let running = change.running.as_ref()?;
     let of = |step: &Step| match subject.split_once('.') {
         None if subject == "control-plane" => Some(step.control_plane.clone()),
@@ -95,10 +96,14 @@ pub(super) fn deletions(change: &Change, subject: &str) -> Option<String> {
         // Machine pools wait for the control plane, and for each other.
         _ => None,
     };
-    let last = change.steps.windows(2).rposition(|pair| of(&pair[0]) != of(&pair[1]))? + 1;
+    // A pool that lags moves in the first step.
+    let first = step(before, &Pass::default());
+    let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
+    let last = steps.windows(2).rposition(|pair| of(pair[0]) != of(pair[1]))? + 1;
     let moved = |name: &str| {
         let version = |step: &Step| step.deployments.get(name).cloned();
-        change.steps[..last].windows(2).any(|pair| version(&pair[0]) != version(&pair[1]))
+        let is_older = |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
+        steps[..last].windows(2).any(is_older)
     };
     let late: Vec<String> = running
         .deployments

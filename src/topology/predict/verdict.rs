@@ -34,8 +34,10 @@ pub enum Meaning {
     },
     /// Machines are replaced.
     Rollout {
-        /// How many.
+        /// How many at most.
         machines: i64,
+        /// How many at least.
+        least: i64,
         /// How many more there may be meanwhile, and how many less.
         surge: Option<(i64, i64)>,
         /// What rolls at the same time.
@@ -87,8 +89,14 @@ const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
 const PROVIDER: &str = "the infrastructure provider";
 
-/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it.
-pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Verdict> {
+/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it, and `seen` the roles that were
+/// given as they run.
+pub fn verdicts(
+    before: &Desired,
+    seen: &BTreeSet<String>,
+    unknown: &[Opaque],
+    change: &Change,
+) -> Vec<Verdict> {
     if !change.accepted {
         return vec![refused(change, Meaning::Rejected, "cluster", ADMISSION)];
     }
@@ -107,7 +115,8 @@ pub fn verdicts(before: &Desired, unknown: &[Opaque], change: &Change) -> Vec<Ve
             .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
             .map(|one| &one.reason)
             .collect();
-        all.push(judge(before, change, &subject, reasons.into_iter().cloned().collect()));
+        let is_seen = seen.contains(&subject);
+        all.push(judge(before, change, &subject, is_seen, reasons.into_iter().cloned().collect()));
     }
     if change.running.as_ref().is_some_and(|state| is_paused(&state.cluster)) {
         for verdict in all.iter_mut().filter(|one| one.meaning != Meaning::NoChange) {
@@ -178,7 +187,7 @@ fn belongs(role: &str, subject: &str) -> bool {
     role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) -> Verdict {
+fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque: Vec<String>) -> Verdict {
     let objects: Vec<&ObjectChange> =
         change.objects.iter().filter(|one| belongs(&one.role, subject)).collect();
     let own = objects.iter().find(|one| one.role == subject);
@@ -211,13 +220,16 @@ fn judge(before: &Desired, change: &Change, subject: &str, opaque: Vec<String>) 
             _ => in_place(&mut verdict, change, &objects, effect),
         },
     }
-    autoscaled(&mut verdict, before, change);
+    if !is_seen {
+        autoscaled(&mut verdict, before, change);
+    }
     parts(&mut verdict, &objects);
     waiting(&mut verdict, change);
     verdict
 }
 
-/// Of a pool that has an autoscaler the number of machines is not known: the one here is what it began with.
+/// Of a pool that has an autoscaler the number of machines is not known unless it was given: the one here is what it began
+/// with.
 fn autoscaled(verdict: &mut Verdict, before: &Desired, change: &Change) {
     let find = |state: &Desired| {
         let (kind, name) = verdict.subject.split_once('.')?;
@@ -318,17 +330,26 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         verdict.meaning = Meaning::Upgrade { from, to, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
         verdict.reasons.extend(note.map(str::to_owned));
-        verdict.reasons.extend(stuck::deletions(change, &verdict.subject));
+        verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
         return;
     }
     let others =
         change.rollouts.iter().filter(|one| one.replaced == Replaced::Yes && one.role != verdict.subject);
     verdict.source = if verdict.subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
+    let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
+    let was = change.replicas_before.get(&verdict.subject).copied().unwrap_or(now);
+    // What is scaled down goes, and what is scaled up is new: neither takes the place of another.
+    let all = now.min(was);
+    let (least, machines) = rollout.and_then(|one| one.some).unwrap_or((all, all));
     verdict.meaning = Meaning::Rollout {
-        machines: rollout.and_then(|one| one.replicas).unwrap_or(1),
+        machines,
+        least,
         surge: rollout.and_then(|one| one.surge),
         together_with: others.map(|one| one.role.clone()).collect(),
     };
+    if was != now {
+        verdict.reasons.push(format!("it scales from {was} to {now}, too"));
+    }
     if let Some(note) = rollout.and_then(|one| one.note) {
         verdict.reasons.push(note.to_owned());
     }

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"stackloom.dev/conformance/internal/files"
+	"stackloom.dev/conformance/internal/lines"
 	"stackloom.dev/conformance/internal/module"
 	"stackloom.dev/conformance/internal/oracle"
 	"stackloom.dev/conformance/internal/random"
@@ -61,14 +60,10 @@ func main() {
 }
 
 func run(seed, count uint64, out string) error {
-	file, err := os.Create(out)
+	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	writer := bufio.NewWriter(file)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
 	refused, desired := 0, 0
 	for number := range count {
 		made := random.New(seed, number)
@@ -82,7 +77,7 @@ func run(seed, count uint64, out string) error {
 		if outcome.Desired != nil {
 			desired++
 		}
-		if err := encoder.Encode(line{seed, number, made, outcome}); err != nil {
+		if err := file.Write(line{seed, number, made, outcome}); err != nil {
 			return err
 		}
 	}
@@ -90,9 +85,6 @@ func run(seed, count uint64, out string) error {
 		return fmt.Errorf("of %d cases %d were refused and %d gave objects: there must be some of both", count, refused, desired)
 	}
 	fmt.Printf("%d cases: %d refused, %d with desired objects\n", count, refused, desired)
-	if err := writer.Flush(); err != nil {
-		return err
-	}
 	return file.Close()
 }
 
@@ -110,13 +102,10 @@ func read(names []string, crds, out string) error {
 		return err
 	}
 	reader := files.Reader{Schemas: catalog}
-	file, err := os.Create(out)
+	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	encoder := json.NewEncoder(file)
-	encoder.SetEscapeHTML(false)
 	written, failed := 0, 0
 	for _, name := range names {
 		cases, err := reader.Read(context.Background(), name)
@@ -135,7 +124,7 @@ func read(names []string, crds, out string) error {
 				failed++
 				continue
 			}
-			if err := encoder.Encode(fileLine{name, c, outcome}); err != nil {
+			if err := file.Write(fileLine{name, c, outcome}); err != nil {
 				return err
 			}
 			written++

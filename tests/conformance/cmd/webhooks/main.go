@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"stackloom.dev/conformance/internal/lines"
 	"stackloom.dev/conformance/internal/oracle"
 	"stackloom.dev/conformance/internal/random"
 )
@@ -60,14 +60,10 @@ func main() {
 }
 
 func run(seed uint64, next func(uint64) (random.Pair, error), drawn bool, out string) error {
-	file, err := os.Create(out)
+	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	writer := bufio.NewWriter(file)
-	encoder := json.NewEncoder(writer)
-	encoder.SetEscapeHTML(false)
 	all, refused := 0, 0
 	for number := uint64(0); ; number++ {
 		pair, err := next(number)
@@ -85,7 +81,7 @@ func run(seed uint64, next func(uint64) (random.Pair, error), drawn bool, out st
 		if len(told) > 0 {
 			refused++
 		}
-		if err := encoder.Encode(line{seed, number, pair, told}); err != nil {
+		if err := file.Write(line{seed, number, pair, told}); err != nil {
 			return err
 		}
 	}
@@ -93,8 +89,5 @@ func run(seed uint64, next func(uint64) (random.Pair, error), drawn bool, out st
 		return fmt.Errorf("of %d pairs %d were refused: there must be some of both", all, refused)
 	}
 	fmt.Printf("%d pairs: %d refused\n", all, refused)
-	if err := writer.Flush(); err != nil {
-		return err
-	}
 	return file.Close()
 }
