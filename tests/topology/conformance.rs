@@ -159,13 +159,14 @@ fn compare(case: &Value, objects: &[Value], cluster: &Value, refused: Vec<Fault>
     let mut opaque = Vec::new();
     // Where runtime extensions have the last word, upstream judged the class alone.
     if faults.is_empty() && case["outcome"]["external"] != json!(true) {
-        let created =
-            create::create(cluster, &Catalog::new(objects.iter().cloned()).with_gates(gates), &settings);
+        let catalog = Catalog::new(objects.iter().cloned()).with_gates(gates);
+        let admitted = create::admit(cluster.clone(), &catalog);
+        if admitted.faults.is_empty() {
+            outcome["cluster"] = admitted.cluster;
+        }
+        let created = create::create(cluster.clone(), &catalog, &settings);
         faults = created.faults;
         opaque = created.opaque;
-        if let Some(cluster) = created.cluster {
-            outcome["cluster"] = cluster;
-        }
         if let Some(desired) = created.desired {
             outcome["desired"] =
                 desired.objects().into_iter().map(|(role, object)| (role, object.clone())).collect();

@@ -76,7 +76,8 @@ impl<'a> Running<'a> {
 /// Whether what was computed before of the same Cluster is what is wanted of a worker now: beside the Cluster, names and version decide.
 fn is_for(known: &Worker, current: Option<&Worker>, version: &str) -> bool {
     fn names(worker: &Worker) -> [&str; 3] {
-        [&worker.object, &worker.bootstrap, &worker.infrastructure].map(|one| text(one, &["metadata", "name"]))
+        [&worker.object, &worker.bootstrap, &worker.infrastructure]
+            .map(|one| text(one, &["metadata", "name"]))
     }
     current.is_some_and(|current| names(current) == names(known))
         && text(&known.object, &["spec", "template", "spec", "version"]) == version
@@ -99,12 +100,12 @@ fn deployment(
     version: &str,
 ) -> Result<Worker, String> {
     let name = text(topology, &["name"]);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let part_name = |current: Option<&Value>| match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
-    let copy = |current| Copy::new(input.cluster, part_name(current)).of_worker(DEPLOYMENT_NAME, name);
+    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(DEPLOYMENT_NAME, name);
     let bootstrap = template(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
     let infrastructure = template(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
     let class = &worker.class;
@@ -151,12 +152,12 @@ fn pool(
     version: &str,
 ) -> Result<Worker, String> {
     let name = text(topology, &["name"]);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let part_name = |current: Option<&Value>| match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
-    let copy = |current| Copy::new(input.cluster, part_name(current)).of_worker(POOL_NAME, name);
+    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(POOL_NAME, name);
     let bootstrap = object(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
     let infrastructure = object(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
     let class = &worker.class;
@@ -190,7 +191,7 @@ fn own_name(
         return Ok(text(&current.object, &["metadata", "name"]).to_owned());
     }
     let naming = text(class, &["naming", "template"]);
-    from_template(naming, text(input.cluster, &["metadata", "name"]), named, input.draw)
+    from_template(naming, text(&input.cluster, &["metadata", "name"]), named, input.draw)
 }
 
 /// What machine deployments and machine pools have in common: names, labels, replicas.
@@ -202,7 +203,7 @@ fn skeleton(
     class: &Value,
     label: &str,
 ) -> Value {
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let of = |field: &str| {
         let path = ["metadata", field];
         merged(map(topology, &path), map(class, &path))
@@ -220,11 +221,13 @@ fn skeleton(
     let mut made = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": kind,
-        "metadata": metadata.clone(),
-        "spec": { "clusterName": cluster_name, "template": { "metadata": metadata } },
+        "metadata": {},
+        "spec": { "clusterName": cluster_name, "template": {} },
     });
+    set(&mut made, &["spec", "template", "metadata"], Value::Object(metadata.clone()));
+    set(&mut made, &["metadata"], Value::Object(metadata));
     set(&mut made, &["metadata", "name"], json!(name));
-    let namespace = text(input.cluster, &["metadata", "namespace"]);
+    let namespace = text(&input.cluster, &["metadata", "namespace"]);
     set(&mut made, &["metadata", "namespace"], json!(namespace));
     if let Some(replicas) = present(topology, &["replicas"]) {
         set(&mut made, &["spec", "replicas"], replicas.clone());
@@ -241,11 +244,11 @@ fn machine_spec(
     infrastructure: &Value,
 ) -> Value {
     let mut spec = json!({
-        "clusterName": text(input.cluster, &["metadata", "name"]),
+        "clusterName": text(&input.cluster, &["metadata", "name"]),
         "version": version,
-        "bootstrap": { "configRef": reference(bootstrap) },
-        "infrastructureRef": reference(infrastructure),
     });
+    set(&mut spec, &["bootstrap", "configRef"], reference(bootstrap));
+    set(&mut spec, &["infrastructureRef"], reference(infrastructure));
     let either = |path: &[&str]| present(topology, path).or_else(|| present(class, path));
     for path in [
         &["deletion", "nodeDrainTimeoutSeconds"][..],

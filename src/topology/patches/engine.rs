@@ -14,6 +14,7 @@ use super::selector::Holder;
 use super::values::{Failure, enabled, value};
 use crate::topology::builtins::{self, Variables};
 use crate::topology::class::Blueprint;
+use crate::topology::desired::Input;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::Opaque;
 use crate::topology::value::{get, list, text};
@@ -28,26 +29,12 @@ pub struct Version {
 /// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
 /// been patched already.
 pub fn apply(
-    blueprint: &Blueprint,
-    desired: &mut Desired,
+    input: &Input<'_>,
     known: Option<&Desired>,
-    version: Version,
-) -> Result<Vec<Opaque>, String> {
-    // Variables are those of the Cluster, and are read while the other objects change.
-    let cluster = std::mem::take(&mut desired.cluster);
-    let unknown = apply_for(&cluster, blueprint, desired, known, version);
-    desired.cluster = cluster;
-    unknown
-}
-
-fn apply_for(
-    cluster: &Value,
-    blueprint: &Blueprint,
     desired: &mut Desired,
-    known: Option<&Desired>,
-    version: Version,
 ) -> Result<Vec<Opaque>, String> {
-    let mut items = items(cluster, blueprint, desired, known)?;
+    let Input { blueprint, version, .. } = *input;
+    let mut items = items(&input.cluster, blueprint, desired, known)?;
     for (at, patch) in blueprint.patches.iter().enumerate() {
         run(patch, at, &mut items, version)
             .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;

@@ -17,7 +17,7 @@ use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
-use crate::topology::desired::{Earlier, Input, generate};
+use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
@@ -284,14 +284,13 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
     let most = passes(&running, &blueprint.class);
     let (mut earlier, mut settled) = (None, Settled::default());
     for _ in 0..most {
-        let computed = match compute(&running, &blueprint, settings, earlier.as_ref()) {
-            Ok(computed) => earlier.insert(computed),
+        let generated = match compute(&running, &blueprint, settings, earlier.as_ref()) {
+            Ok(generated) => earlier.insert(generated),
             Err(fault) => {
                 result.faults.push(fault);
                 break;
             }
         };
-        let generated = &computed.generated;
         if result.plan.is_none() && generated.tracker.is_upgrading() {
             result.plan = Some(generated.tracker.plan.clone());
         }
@@ -315,7 +314,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             break;
         }
     }
-    result.desired = earlier.map(|last| last.generated.desired);
+    result.desired = earlier.map(|last| last.desired);
     if !rests && result.faults.is_empty() {
         let reason = format!("after {most} passes the controller still changes something");
         result.opaque.push(of_the_cluster(reason));
@@ -347,8 +346,8 @@ fn compute(
     running: &Desired,
     blueprint: &Blueprint,
     settings: &Settings,
-    earlier: Option<&Earlier>,
-) -> Result<Earlier, Fault> {
+    earlier: Option<&Generated>,
+) -> Result<Generated, Fault> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
@@ -357,9 +356,9 @@ fn compute(
         let detail = format!("{}: {}", error.field, error.detail);
         return Err(Fault::controller(Stage::Apply, detail));
     }
-    let mut generated = generate(&Input {
+    let mut generated = generate(Input {
         blueprint,
-        cluster: &cluster,
+        cluster,
         current: Some(running),
         draw: Draw(2),
         version: settings.patches(),
@@ -367,7 +366,7 @@ fn compute(
     })
     .map_err(|fault| Fault { stage: Stage::Apply, ..fault })?;
     generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
-    Ok(Earlier { cluster, generated })
+    Ok(generated)
 }
 
 fn of_the_cluster(reason: String) -> Opaque {

@@ -182,7 +182,7 @@ impl Tracker {
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
-        if workers.upgrading.len() >= concurrency(input.cluster) || !ready {
+        if workers.upgrading.len() >= concurrency(&input.cluster) || !ready {
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
@@ -248,7 +248,8 @@ pub fn deferred_by(kind: Kind, topology: &Value, worker: &Value) -> Option<Strin
         Kind::MachinePool => "machinePools",
     };
     let own = text(worker, &["name"]);
-    let mut before = list(topology, &["workers", list_name]).iter().take_while(|one| text(one, &["name"]) != own);
+    let mut before =
+        list(topology, &["workers", list_name]).iter().take_while(|one| text(one, &["name"]) != own);
     let holder = before.find(|one| is_annotated(one, HOLD));
     held_by(worker, holder.map(|one| text(one, &["name"])))
 }
