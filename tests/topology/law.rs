@@ -241,7 +241,7 @@ fn each_of_many_pools_is_upgraded_as_it_would_be_alone() {
         pool["name"] = json!(format!("pool-{number:02}"));
         pool
     };
-    let pools: Vec<Value> = models.iter().cycle().take(24).enumerate().map(pool).collect();
+    let pools: Vec<Value> = models.iter().cycle().take(8).enumerate().map(pool).collect();
     let change = |pools: &[Value]| {
         let mut before = cluster.clone();
         before["spec"]["topology"]["workers"]["machineDeployments"] = json!(pools);
