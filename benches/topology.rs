@@ -10,7 +10,11 @@
 #[path = "../tests/topology/case.rs"]
 mod case;
 
-use std::{hint::black_box, path::Path};
+use std::{
+    hint::black_box,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mimalloc::MiMalloc;
@@ -21,7 +25,9 @@ use stackloom::topology::{
     names::Draw,
     predict::{
         Settings,
+        change::{self, After, Before, Writing},
         create::{self, Created},
+        rollout::Instants,
     },
 };
 
@@ -84,7 +90,7 @@ fn class(criterion: &mut Criterion) {
     group.bench_function("read, with its first cluster", |bencher| {
         bencher.iter_batched(
             fresh,
-            |catalog| black_box(create::create(&cluster, &catalog, &settings)),
+            |catalog| black_box(create::create(cluster.clone(), &catalog, &settings)),
             BatchSize::LargeInput,
         );
     });
@@ -97,9 +103,9 @@ fn one_more(criterion: &mut Criterion) {
     let (objects, cluster) = case();
     let catalog = Catalog::new(objects);
     let settings = Settings::new("1.14").unwrap();
-    let made = |cluster: &Value| create::create(cluster, &catalog, &settings);
+    let made = |cluster: Value| create::create(cluster, &catalog, &settings);
     let sound = |created: &Created| created.desired.is_some() && created.faults.is_empty();
-    assert!(sound(&made(&cluster)) && sound(&made(&unlike(&cluster, 1))));
+    assert!(sound(&made(cluster.clone())) && sound(&made(unlike(&cluster, 1))));
     let mut group = criterion.benchmark_group("one more cluster");
     for (what, other) in
         [("another name", renamed as fn(&Value, usize) -> Value), ("values of its own", unlike)]
@@ -109,35 +115,37 @@ fn one_more(criterion: &mut Criterion) {
         group.bench_function(BenchmarkId::new("admitted", what), |bencher| {
             bencher.iter_batched(
                 &mut next,
-                |cluster| black_box(create::admit(&cluster, &catalog)),
+                |cluster| black_box(create::admit(cluster, &catalog)),
                 BatchSize::PerIteration,
             );
         });
-        let desired = |(cluster, blueprint): &(Value, std::sync::Arc<Blueprint>)| {
-            let version = settings.patches();
-            generate(&Input { blueprint, cluster, current: None, draw: Draw(1), version }).unwrap()
+        let desired = |(cluster, blueprint): (Value, std::sync::Arc<Blueprint>)| {
+            let (draw, version) = (Draw(1), settings.patches());
+            generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
+                .unwrap()
         };
         group.bench_function(BenchmarkId::new("desired", what), |bencher| {
             bencher.iter_batched(
                 || {
-                    let cluster = create::admit(&next(), &catalog).cluster;
+                    let cluster = create::admit(next(), &catalog).cluster;
                     let blueprint = create::blueprint(&cluster, &catalog).unwrap();
                     (cluster, blueprint)
                 },
-                |input| black_box(desired(&input)),
+                |input| black_box(desired(input)),
                 BatchSize::PerIteration,
             );
         });
         group.bench_function(BenchmarkId::new("admitted and desired", what), |bencher| {
-            bencher.iter_batched(&mut next, |cluster| black_box(made(&cluster)), BatchSize::PerIteration);
+            bencher.iter_batched(&mut next, |cluster| black_box(made(cluster)), BatchSize::PerIteration);
         });
     }
     group.finish();
 }
 
-/// All on one core, the reading of the class included.
+/// All on one core, the reading of the class included. To make the Clusters is no part of it.
 fn fleet(criterion: &mut Criterion) {
     const SIZE: usize = 10_000;
+    const PORTION: usize = 100;
     let (objects, cluster) = case();
     let settings = Settings::new("1.14").unwrap();
     let mut group = criterion.benchmark_group("10,000 clusters");
@@ -146,16 +154,56 @@ fn fleet(criterion: &mut Criterion) {
         [("equal but for names", renamed as fn(&Value, usize) -> Value), ("all different", unlike)]
     {
         group.bench_function(what, |bencher| {
-            bencher.iter(|| {
+            let whole = || {
                 let catalog = Catalog::new(objects.iter().cloned());
-                for number in 1..=SIZE {
-                    black_box(create::create(&other(&cluster, number), &catalog, &settings));
+                let mut took = Duration::ZERO;
+                for first in (1..=SIZE).step_by(PORTION) {
+                    let portion: Vec<Value> =
+                        (first..first + PORTION).map(|number| other(&cluster, number)).collect();
+                    let start = Instant::now();
+                    for cluster in portion {
+                        black_box(create::create(cluster, &catalog, &settings));
+                    }
+                    took += start.elapsed();
                 }
-            });
+                took
+            };
+            bencher.iter_custom(|times| (0..times).map(|_| whole()).sum());
         });
     }
     group.finish();
 }
 
-criterion_group!(benches, class, one_more, fleet);
+/// The verdict on an upgrade, which is followed pool by pool: with ten times the pools it takes ten times the passes.
+fn upgrade(criterion: &mut Criterion) {
+    let (objects, cluster) = case();
+    let settings = Settings::new("1.14").unwrap();
+    let mut group = criterion.benchmark_group("an upgrade of pools");
+    group.sample_size(10);
+    for count in [2, 20, 200] {
+        let mut written = cluster.clone();
+        let pools = &mut written["spec"]["topology"]["workers"]["machineDeployments"];
+        let named = |number: usize| {
+            let mut pool = cluster["spec"]["topology"]["workers"]["machineDeployments"][number % 2].clone();
+            pool["name"] = json!(format!("pool-{number}"));
+            pool
+        };
+        *pools = (0..count).map(named).collect();
+        let catalog = Catalog::new(objects.iter().cloned());
+        let created = create::create(written.clone(), &catalog, &settings);
+        let mut after = written.clone();
+        after["spec"]["topology"]["version"] = json!("v1.34.1");
+        let before =
+            Before { catalog, written, running: change::run(&created.desired.unwrap()), settles: true };
+        let after = After { classes: &objects, cluster: Some(&after), writing: Writing::Apply };
+        let changed = || change::change(&before, after, &settings, Instants::UNKNOWN);
+        assert_eq!(changed().steps.len(), count + 1);
+        group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
+            bencher.iter(|| black_box(changed()));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, class, one_more, fleet, upgrade);
 criterion_main!(benches);

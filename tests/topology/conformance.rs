@@ -182,13 +182,14 @@ fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>
     let (mut opaque, mut differences) = (Vec::new(), Vec::new());
     // Where runtime extensions have the last word, upstream judged the class alone.
     if faults.is_empty() && case["outcome"]["external"] != json!(true) {
-        let created =
-            create::create(cluster, &Catalog::new(classes.iter().cloned()).with_gates(gates), &settings);
+        let catalog = Catalog::new(classes.iter().cloned()).with_gates(gates);
+        let admitted = create::admit(cluster.clone(), &catalog);
+        if admitted.faults.is_empty() {
+            outcome["cluster"] = admitted.cluster;
+        }
+        let created = create::create(cluster.clone(), &catalog, &settings);
         faults = created.faults;
         opaque = created.opaque;
-        if let Some(cluster) = created.cluster {
-            outcome["cluster"] = cluster;
-        }
         if let Some(desired) = created.desired {
             differences.extend(uncreated(case, &desired, gates));
             outcome["desired"] =

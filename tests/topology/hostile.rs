@@ -120,7 +120,7 @@ fn judged(schema: &Value, value: Option<Value>) -> Vec<String> {
         template("XMachineTemplate", "m"),
     ];
     let mut faults = create::apply_classes(&objects, &Catalog::default(), &[]);
-    let created = create::create(&cluster, &Catalog::new(objects), &Settings::new("1.14").unwrap());
+    let created = create::create(cluster, &Catalog::new(objects), &Settings::new("1.14").unwrap());
     faults.extend(created.faults);
     let unknown = created.opaque.into_iter().map(|one| one.reason);
     faults.iter().map(ToString::to_string).chain(unknown).collect()

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use stackloom::topology::class::Catalog;
 use stackloom::topology::desired::state::Desired;
 use stackloom::topology::import::{Applied, ClassFiles};
+use stackloom::topology::predict::change::{Change, ObjectChange};
 use stackloom::topology::predict::forecast::{Side, of_change};
 use stackloom::topology::predict::observed::Observed;
 use stackloom::topology::predict::verdict::Meaning;
@@ -34,7 +35,7 @@ fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
     if !create::apply_classes(objects, &Catalog::default(), &[]).is_empty() {
         return None;
     }
-    let created = create::create(cluster, &Catalog::new(objects.iter().cloned()), &settings());
+    let created = create::create(cluster.clone(), &Catalog::new(objects.iter().cloned()), &settings());
     created.desired.filter(|_| created.faults.is_empty())
 }
 
@@ -226,6 +227,46 @@ fn with_other_pools(
         let fields = pool_fields(number);
         let (name, value) = field.get(&fields);
         pools[at][*name] = value.clone();
+    }
+}
+
+/// An upgrade goes on pool by pool, and what a pass does not change is not computed again in it.
+#[test]
+fn each_of_many_pools_is_upgraded_as_it_would_be_alone() {
+    let named = |(name, ..): &&(String, Vec<Value>, Value)| name == "stack-openstack/rebase-gpu-template";
+    let (_, objects, cluster) = INPUTS.iter().find(named).unwrap();
+    let models = cluster["spec"]["topology"]["workers"]["machineDeployments"].as_array().unwrap();
+    let pool = |(number, model): (usize, &Value)| {
+        let mut pool = model.clone();
+        pool["name"] = json!(format!("pool-{number:02}"));
+        pool
+    };
+    let pools: Vec<Value> = models.iter().cycle().take(8).enumerate().map(pool).collect();
+    let change = |pools: &[Value]| {
+        let mut before = cluster.clone();
+        before["spec"]["topology"]["workers"]["machineDeployments"] = json!(pools);
+        let mut after = before.clone();
+        after["spec"]["topology"]["version"] = json!("v1.34.1");
+        for variable in after["spec"]["topology"]["variables"].as_array_mut().unwrap() {
+            if variable["name"] == "workerFlavor" {
+                variable["value"] = json!("SCS-16V-64");
+            }
+        }
+        let forecast = of_change(&side(objects, &before), &side(objects, &after), &settings()).unwrap();
+        forecast.change.unwrap()
+    };
+    let told = |change: &Change, name: &str| {
+        let own = |one: &&ObjectChange| one.role.split('.').nth(1) == Some(name);
+        let words = |one: &ObjectChange| format!("{} {:?} {:?}", one.role, one.effect, one.patch);
+        change.objects.iter().filter(own).map(words).collect::<Vec<_>>()
+    };
+    let all = change(&pools);
+    assert_eq!((all.faults.len(), all.steps.len()), (0, 1 + pools.len()), "{:?}", all.faults);
+    for pool in &pools {
+        let name = pool["name"].as_str().unwrap();
+        let alone = told(&change(std::slice::from_ref(pool)), name);
+        assert!(alone.iter().any(|one| one.contains("Rotated")), "{alone:?}");
+        assert_eq!(told(&all, name), alone);
     }
 }
 

@@ -195,17 +195,18 @@ fn outcome(case: &Case) -> Outcome {
     let cluster = case.document("input/cluster.yaml");
     let mut state = None;
     if let (true, Some(cluster)) = (faults.is_empty(), &cluster) {
-        let created = create::create(cluster, &catalog, &settings);
+        let admitted = create::admit(cluster.clone(), &catalog);
+        if admitted.faults.is_empty() {
+            out.insert("expected/cluster.yaml".to_owned(), admitted.cluster);
+        }
+        let created = create::create(cluster.clone(), &catalog, &settings);
         unknown(&mut out, &created.opaque);
         faults.extend(created.faults);
-        if let Some(cluster) = &created.cluster {
-            out.insert("expected/cluster.yaml".to_owned(), cluster.clone());
-        }
         if let Some(desired) = &created.desired {
             put_desired(&mut out, "desired", desired);
         }
-        state = created.cluster.zip(created.desired);
-        if let Some((_, desired)) = &state {
+        state = created.desired;
+        if let Some(desired) = &state {
             faults.extend(objects::refused(desired, settings.gates));
         }
     }
@@ -248,13 +249,13 @@ fn changed(
     case: &Case,
     about: &Value,
     catalog: &Catalog,
-    state: Option<(Value, Desired)>,
+    state: Option<Desired>,
     settings: &Settings,
     out: &mut Outcome,
 ) {
     let classes = case.documents("input/class-after.yaml").unwrap_or_default();
     let cluster = case.document("input/cluster-after.yaml");
-    let Some((_, desired)) = state else {
+    let Some(desired) = state else {
         let faults = create::apply_classes(&classes, catalog, &[]);
         let admission = if faults.is_empty() { "accepted" } else { "rejected" };
         let change = json!({ "admission": admission, "errors": errors(&faults) });

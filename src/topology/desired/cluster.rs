@@ -13,32 +13,30 @@ use crate::topology::value::{map, remove, set, text};
 /// The infrastructure cluster.
 pub fn infrastructure(input: &Input<'_>) -> Result<Value, String> {
     let naming = text(&input.blueprint.class, &["spec", "infrastructure", "naming", "template"]);
-    let current = text(input.cluster, &["spec", "infrastructureRef", "name"]);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let current = text(&input.cluster, &["spec", "infrastructureRef", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let name = match current {
         "" => from_template(naming, cluster_name, Named::Cluster, input.draw)?,
         current => current.to_owned(),
     };
-    Ok(object(&input.blueprint.infrastructure, Copy::new(input.cluster, name)))
+    Ok(object(&input.blueprint.infrastructure, Copy::new(&input.cluster, name)))
 }
 
-/// The Cluster itself.
-pub fn compute(input: &Input<'_>, desired: &Desired, tracker: &Tracker) -> Value {
-    let mut cluster = input.cluster.clone();
-    remove(&mut cluster, &["status"]);
-    let name = text(&cluster, &["metadata", "name"]).to_owned();
-    set(&mut cluster, &["metadata", "labels", CLUSTER_NAME], json!(name));
-    set(&mut cluster, &["metadata", "labels", OWNED], json!(""));
-    set(&mut cluster, &["spec", "infrastructureRef"], reference(&desired.infrastructure));
-    set(&mut cluster, &["spec", "controlPlaneRef"], reference(&desired.control_plane));
+/// The Cluster itself, made of the one that was admitted.
+pub fn complete(cluster: &mut Value, desired: &Desired, tracker: &Tracker) {
+    remove(cluster, &["status"]);
+    let name = text(cluster, &["metadata", "name"]).to_owned();
+    set(cluster, &["metadata", "labels", CLUSTER_NAME], json!(name));
+    set(cluster, &["metadata", "labels", OWNED], json!(""));
+    set(cluster, &["spec", "infrastructureRef"], reference(&desired.infrastructure));
+    set(cluster, &["spec", "controlPlaneRef"], reference(&desired.control_plane));
     if tracker.is_upgrading() {
         let version = text(&desired.control_plane, &["spec", "version"]);
-        set(&mut cluster, &["metadata", "annotations", UPGRADE_STEP], json!(version));
+        set(cluster, &["metadata", "annotations", UPGRADE_STEP], json!(version));
     } else {
-        remove(&mut cluster, &["metadata", "annotations", UPGRADE_STEP]);
+        remove(cluster, &["metadata", "annotations", UPGRADE_STEP]);
     }
-    if map(&cluster, &["metadata", "annotations"]).is_some_and(serde_json::Map::is_empty) {
-        remove(&mut cluster, &["metadata", "annotations"]);
+    if map(cluster, &["metadata", "annotations"]).is_some_and(serde_json::Map::is_empty) {
+        remove(cluster, &["metadata", "annotations"]);
     }
-    cluster
 }

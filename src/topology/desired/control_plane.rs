@@ -13,13 +13,13 @@ use crate::topology::value::{get, map, merged, present, set, text};
 /// The template of the control plane's machines.
 pub fn machine_template(input: &Input<'_>) -> Option<Value> {
     let source = input.blueprint.machine.as_ref()?;
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let current = input.current.and_then(|current| current.machine_template.as_ref());
     let name = match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-"), input.draw),
     };
-    let mut copy = Copy::new(input.cluster, name);
+    let mut copy = Copy::new(&input.cluster, name);
     copy.owned = true;
     Some(template(source, copy))
 }
@@ -32,8 +32,8 @@ pub fn compute(
 ) -> Result<Value, String> {
     let class = get(&input.blueprint.class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
     let topology = get(input.topology(), &["controlPlane"]).unwrap_or(&Value::Null);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
-    let name = match text(input.cluster, &["spec", "controlPlaneRef", "name"]) {
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
+    let name = match text(&input.cluster, &["spec", "controlPlaneRef", "name"]) {
         "" => {
             let naming = text(class, &["naming", "template"]);
             from_template(naming, cluster_name, Named::Cluster, input.draw)?
@@ -47,7 +47,7 @@ pub fn compute(
     let (mut labels, annotations) = (of("labels"), of("annotations"));
     labels.insert(CLUSTER_NAME.to_owned(), json!(cluster_name));
     labels.insert(OWNED.to_owned(), json!(""));
-    let mut copy = Copy::new(input.cluster, name);
+    let mut copy = Copy::new(&input.cluster, name);
     copy.labels.clone_from(&labels);
     copy.annotations.clone_from(&annotations);
     let mut made = object_with(&input.blueprint.control_plane, copy, Contract::PRESERVED);

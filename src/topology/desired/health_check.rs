@@ -64,7 +64,7 @@ fn effective<'a>(topology: Option<&'a Value>, class: Option<&'a Value>) -> Optio
 
 fn compute(input: &Input<'_>, target: &Value, selector: &Value, check: &Value) -> Value {
     let mut spec = json!({
-        "clusterName": text(input.cluster, &["metadata", "name"]),
+        "clusterName": text(&input.cluster, &["metadata", "name"]),
         "selector": { "matchLabels": selector },
     });
     let mut checks = get(check, &["checks"]).and_then(pruned).unwrap_or_else(|| json!({}));
@@ -77,15 +77,16 @@ fn compute(input: &Input<'_>, target: &Value, selector: &Value, check: &Value) -
             set(&mut spec, &["remediation", field], value);
         }
     }
-    json!({
+    let mut made = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "MachineHealthCheck",
         "metadata": {
             "name": text(target, &["metadata", "name"]),
             "namespace": text(target, &["metadata", "namespace"]),
-            "labels": { CLUSTER_NAME: text(input.cluster, &["metadata", "name"]), OWNED: "" },
-            "ownerReferences": owner(input.cluster),
+            "labels": { CLUSTER_NAME: text(&input.cluster, &["metadata", "name"]), OWNED: "" },
         },
-        "spec": spec,
-    })
+    });
+    set(&mut made, &["metadata", "ownerReferences"], owner(&input.cluster));
+    set(&mut made, &["spec"], spec);
+    made
 }

@@ -1,11 +1,12 @@
 //! The objects of a cluster, by what they are for: desired ones and running ones alike.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-/// The objects of a cluster.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The objects of a cluster. A copy shares its workers with the original, until one of the two changes them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Desired {
     /// The Cluster.
     pub cluster: Value,
@@ -18,13 +19,13 @@ pub struct Desired {
     /// The control plane's health check.
     pub health_check: Option<Value>,
     /// Machine deployments, in the order of the topology.
-    pub deployments: Vec<Worker>,
+    pub deployments: Vec<Arc<Worker>>,
     /// Machine pools, in the order of the topology.
-    pub pools: Vec<Worker>,
+    pub pools: Vec<Arc<Worker>>,
 }
 
 /// A machine deployment or machine pool with its objects.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Worker {
     /// Its name in the topology.
     pub name: String,
@@ -92,23 +93,18 @@ impl Desired {
         for worker in workers {
             let Some(part) = rest.strip_prefix(worker.name.as_str()) else { continue };
             match part {
-                "" => return Some(&mut worker.object),
-                ".bootstrap" => return Some(&mut worker.bootstrap),
-                ".infrastructure" => return Some(&mut worker.infrastructure),
-                ".health-check" => return worker.health_check.as_mut(),
+                "" => return Some(&mut Arc::make_mut(worker).object),
+                ".bootstrap" => return Some(&mut Arc::make_mut(worker).bootstrap),
+                ".infrastructure" => return Some(&mut Arc::make_mut(worker).infrastructure),
+                ".health-check" => return Arc::make_mut(worker).health_check.as_mut(),
                 _ => {}
             }
         }
         None
     }
+}
 
-    /// The machine deployment of a topology name.
-    pub fn deployment(&self, name: &str) -> Option<&Worker> {
-        self.deployments.iter().find(|worker| worker.name == name)
-    }
-
-    /// The machine pool of a topology name.
-    pub fn pool(&self, name: &str) -> Option<&Worker> {
-        self.pools.iter().find(|worker| worker.name == name)
-    }
+/// Where workers stand, by name; of two with one name it is the first.
+pub fn positions(workers: &[Arc<Worker>]) -> BTreeMap<&str, usize> {
+    workers.iter().enumerate().rev().map(|(at, worker)| (worker.name.as_str(), at)).collect()
 }

@@ -1,10 +1,13 @@
 //! Machine deployments and machine pools, each with its bootstrap and infrastructure.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::contract::{CLUSTER_NAME, DEFER, DEPLOYMENT_NAME, HOLD, OWNED, POOL_NAME};
 use super::health_check;
-use super::state::Worker;
+use super::state::{Desired, Worker, positions};
 use super::templates::{Copy, object, reference, template};
 use super::{Input, instant};
 use crate::topology::class::WorkerClass;
@@ -12,32 +15,76 @@ use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::{Kind, Tracker};
 use crate::topology::value::{get, list, map, merged, present, set, text};
 
-/// The machine deployments.
-pub fn deployments(input: &Input<'_>, tracker: &mut Tracker) -> Result<Vec<Worker>, String> {
+/// The machine deployments; `known` is what was computed before of the same Cluster.
+pub fn deployments(
+    input: &Input<'_>,
+    known: Option<&Desired>,
+    tracker: &mut Tracker,
+) -> Result<Vec<Arc<Worker>>, String> {
     let topologies = list(input.topology(), &["workers", "machineDeployments"]);
-    let compute = |topology| {
+    let known: &[Arc<Worker>] = known.map_or(&[], |known| known.deployments.as_slice());
+    let running = Running::of(input.current.map_or(&[], |current| &current.deployments));
+    let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.deployments, topology, "MachineDeployment")?;
-        let current = input.current.and_then(|current| current.deployment(text(topology, &["name"])));
+        let current = running.named(text(topology, &["name"]));
         let version = tracker.worker_version(Kind::MachineDeployment, input, topology, current)?;
-        deployment(input, topology, class, current, &version)
+        match known.get(at).filter(|known| is_for(known, current, &version)) {
+            Some(known) => Ok(Arc::clone(known)),
+            None => deployment(input, topology, class, current, &version).map(Arc::new),
+        }
     };
-    topologies.iter().map(compute).collect()
+    topologies.iter().enumerate().map(compute).collect()
 }
 
-/// The machine pools.
-pub fn pools(input: &Input<'_>, tracker: &mut Tracker) -> Result<Vec<Worker>, String> {
+/// The machine pools; `known` is what was computed before of the same Cluster.
+pub fn pools(
+    input: &Input<'_>,
+    known: Option<&Desired>,
+    tracker: &mut Tracker,
+) -> Result<Vec<Arc<Worker>>, String> {
     let topologies = list(input.topology(), &["workers", "machinePools"]);
-    let compute = |topology| {
+    let known: &[Arc<Worker>] = known.map_or(&[], |known| known.pools.as_slice());
+    let running = Running::of(input.current.map_or(&[], |current| &current.pools));
+    let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.pools, topology, "MachinePool")?;
-        let current = input.current.and_then(|current| current.pool(text(topology, &["name"])));
+        let current = running.named(text(topology, &["name"]));
         let version = tracker.worker_version(Kind::MachinePool, input, topology, current)?;
-        pool(input, topology, class, current, &version)
+        match known.get(at).filter(|known| is_for(known, current, &version)) {
+            Some(known) => Ok(Arc::clone(known)),
+            None => pool(input, topology, class, current, &version).map(Arc::new),
+        }
     };
-    topologies.iter().map(compute).collect()
+    topologies.iter().enumerate().map(compute).collect()
+}
+
+/// Workers that run, to find them by name.
+struct Running<'a> {
+    workers: &'a [Arc<Worker>],
+    positions: BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Running<'a> {
+    fn of(workers: &'a [Arc<Worker>]) -> Self {
+        Self { workers, positions: positions(workers) }
+    }
+
+    fn named(&self, name: &str) -> Option<&'a Worker> {
+        self.positions.get(name).and_then(|at| self.workers.get(*at)).map(AsRef::as_ref)
+    }
+}
+
+/// Whether what was computed before of the same Cluster is what is wanted of a worker now: beside the Cluster, names and version decide.
+fn is_for(known: &Worker, current: Option<&Worker>, version: &str) -> bool {
+    fn names(worker: &Worker) -> [&str; 3] {
+        [&worker.object, &worker.bootstrap, &worker.infrastructure]
+            .map(|one| text(one, &["metadata", "name"]))
+    }
+    current.is_some_and(|current| names(current) == names(known))
+        && text(&known.object, &["spec", "template", "spec", "version"]) == version
 }
 
 fn class_of<'a>(
-    classes: &'a std::collections::BTreeMap<String, WorkerClass>,
+    classes: &'a BTreeMap<String, WorkerClass>,
     topology: &Value,
     kind: &str,
 ) -> Result<&'a WorkerClass, String> {
@@ -53,12 +100,12 @@ fn deployment(
     version: &str,
 ) -> Result<Worker, String> {
     let name = text(topology, &["name"]);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let part_name = |current: Option<&Value>| match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
-    let copy = |current| Copy::new(input.cluster, part_name(current)).of_worker(DEPLOYMENT_NAME, name);
+    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(DEPLOYMENT_NAME, name);
     let bootstrap = template(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
     let infrastructure = template(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
     let class = &worker.class;
@@ -105,12 +152,12 @@ fn pool(
     version: &str,
 ) -> Result<Worker, String> {
     let name = text(topology, &["name"]);
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let part_name = |current: Option<&Value>| match current {
         Some(current) => text(current, &["metadata", "name"]).to_owned(),
         None => simple(&format!("{cluster_name}-{name}-"), input.draw),
     };
-    let copy = |current| Copy::new(input.cluster, part_name(current)).of_worker(POOL_NAME, name);
+    let copy = |current| Copy::new(&input.cluster, part_name(current)).of_worker(POOL_NAME, name);
     let bootstrap = object(&worker.bootstrap, copy(current.map(|one| &one.bootstrap)));
     let infrastructure = object(&worker.infrastructure, copy(current.map(|one| &one.infrastructure)));
     let class = &worker.class;
@@ -144,7 +191,7 @@ fn own_name(
         return Ok(text(&current.object, &["metadata", "name"]).to_owned());
     }
     let naming = text(class, &["naming", "template"]);
-    from_template(naming, text(input.cluster, &["metadata", "name"]), named, input.draw)
+    from_template(naming, text(&input.cluster, &["metadata", "name"]), named, input.draw)
 }
 
 /// What machine deployments and machine pools have in common: names, labels, replicas.
@@ -156,7 +203,7 @@ fn skeleton(
     class: &Value,
     label: &str,
 ) -> Value {
-    let cluster_name = text(input.cluster, &["metadata", "name"]);
+    let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let of = |field: &str| {
         let path = ["metadata", field];
         merged(map(topology, &path), map(class, &path))
@@ -174,11 +221,13 @@ fn skeleton(
     let mut made = json!({
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": kind,
-        "metadata": metadata.clone(),
-        "spec": { "clusterName": cluster_name, "template": { "metadata": metadata } },
+        "metadata": {},
+        "spec": { "clusterName": cluster_name, "template": {} },
     });
+    set(&mut made, &["spec", "template", "metadata"], Value::Object(metadata.clone()));
+    set(&mut made, &["metadata"], Value::Object(metadata));
     set(&mut made, &["metadata", "name"], json!(name));
-    let namespace = text(input.cluster, &["metadata", "namespace"]);
+    let namespace = text(&input.cluster, &["metadata", "namespace"]);
     set(&mut made, &["metadata", "namespace"], json!(namespace));
     if let Some(replicas) = present(topology, &["replicas"]) {
         set(&mut made, &["spec", "replicas"], replicas.clone());
@@ -195,11 +244,11 @@ fn machine_spec(
     infrastructure: &Value,
 ) -> Value {
     let mut spec = json!({
-        "clusterName": text(input.cluster, &["metadata", "name"]),
+        "clusterName": text(&input.cluster, &["metadata", "name"]),
         "version": version,
-        "bootstrap": { "configRef": reference(bootstrap) },
-        "infrastructureRef": reference(infrastructure),
     });
+    set(&mut spec, &["bootstrap", "configRef"], reference(bootstrap));
+    set(&mut spec, &["infrastructureRef"], reference(infrastructure));
     let either = |path: &[&str]| present(topology, path).or_else(|| present(class, path));
     for path in [
         &["deletion", "nodeDrainTimeoutSeconds"][..],

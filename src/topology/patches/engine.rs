@@ -4,6 +4,7 @@
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go`.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,7 +14,8 @@ use super::selector::Holder;
 use super::values::{Failure, enabled, value};
 use crate::topology::builtins::{self, Variables};
 use crate::topology::class::Blueprint;
-use crate::topology::desired::state::Desired;
+use crate::topology::desired::Input;
+use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::Opaque;
 use crate::topology::value::{get, list, text};
 
@@ -24,22 +26,15 @@ pub struct Version {
     pub metadata_patches: bool,
 }
 
-/// Applies all patches to a desired state; gives what they leave unknown.
-pub fn apply(blueprint: &Blueprint, desired: &mut Desired, version: Version) -> Result<Vec<Opaque>, String> {
-    // Variables are those of the Cluster, and are read while the other objects change.
-    let cluster = std::mem::take(&mut desired.cluster);
-    let unknown = apply_for(&cluster, blueprint, desired, version);
-    desired.cluster = cluster;
-    unknown
-}
-
-fn apply_for(
-    cluster: &Value,
-    blueprint: &Blueprint,
+/// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
+/// been patched already.
+pub fn apply(
+    input: &Input<'_>,
+    known: Option<&Desired>,
     desired: &mut Desired,
-    version: Version,
 ) -> Result<Vec<Opaque>, String> {
-    let mut items = items(cluster, blueprint, desired)?;
+    let Input { blueprint, version, .. } = *input;
+    let mut items = items(&input.cluster, blueprint, desired, known)?;
     for (at, patch) in blueprint.patches.iter().enumerate() {
         run(patch, at, &mut items, version)
             .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;
@@ -128,6 +123,7 @@ fn items<'a>(
     cluster: &'a Value,
     blueprint: &'a Blueprint,
     desired: &mut Desired,
+    known: Option<&Desired>,
 ) -> Result<Vec<Item<'a>>, String> {
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     let definitions = blueprint.definitions();
@@ -138,9 +134,14 @@ fn items<'a>(
     let lists = [("machineDeployments", &blueprint.deployments), ("machinePools", &blueprint.pools)];
     for (list_name, classes) in lists {
         let of_pools = list_name == "machinePools";
-        for (at, worker) in if of_pools { &desired.pools } else { &desired.deployments }.iter().enumerate() {
-            let named = |topology: &&Value| text(topology, &["name"]) == worker.name;
-            let Some(entry) = list(topology, &["workers", list_name]).iter().find(named) else { continue };
+        let all: fn(&Desired) -> &[Arc<Worker>] =
+            if of_pools { |state| &state.pools } else { |state| &state.deployments };
+        let entries = list(topology, &["workers", list_name]);
+        for (at, (worker, entry)) in all(desired).iter().zip(entries).enumerate() {
+            let known = known.and_then(|known| all(known).get(at));
+            if known.is_some_and(|known| Arc::ptr_eq(known, worker)) {
+                continue;
+            }
             let builtin = list_name.trim_end_matches('s');
             let variables = Rc::new(builtins::worker(&global, worker, builtin, entry, definitions));
             let name = text(entry, &["class"]);

@@ -1,8 +1,9 @@
 //! A template on its way through the patches, and back into the object that is made from it.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Patch;
 use super::engine::Version;
@@ -68,8 +69,10 @@ impl Slot {
             Self::Infrastructure => Some(&mut desired.infrastructure),
             Self::ControlPlane => Some(&mut desired.control_plane),
             Self::Machines => desired.machine_template.as_mut(),
-            Self::Deployment(at, one) => desired.deployments.get_mut(at).map(|worker| one.of(worker)),
-            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(worker)),
+            Self::Deployment(at, one) => {
+                desired.deployments.get_mut(at).map(|worker| one.of(Arc::make_mut(worker)))
+            }
+            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(Arc::make_mut(worker))),
         }
     }
 
@@ -86,8 +89,8 @@ impl Slot {
             Self::Infrastructure => "infrastructure-cluster".to_owned(),
             Self::ControlPlane => "control-plane".to_owned(),
             Self::Machines => "control-plane.machine-template".to_owned(),
-            Self::Deployment(at, part) => worker("md", desired.deployments.get(at), part),
-            Self::Pool(at, part) => worker("mp", desired.pools.get(at), part),
+            Self::Deployment(at, part) => worker("md", desired.deployments.get(at).map(AsRef::as_ref), part),
+            Self::Pool(at, part) => worker("mp", desired.pools.get(at).map(AsRef::as_ref), part),
         }
     }
 }
@@ -95,6 +98,7 @@ impl Slot {
 /// A template on its way through the patches.
 pub(super) struct Item<'a> {
     pub(super) slot: Slot,
+    /// Of the template what patches look at and change.
     pub(super) object: Value,
     pub(super) variables: Rc<Variables<'a>>,
     pub(super) opaque: Vec<String>,
@@ -125,13 +129,15 @@ impl<'a> Item<'a> {
             replace(target, slot, spec);
             return None;
         }
-        let mut object = source.object.clone();
-        for field in METADATA {
-            let Some(value) = get(target, &["metadata", field]) else { continue };
-            let template = ["spec", "template", "metadata", field];
-            let path = if slot.becomes() == Becomes::Object { &template[..] } else { &template[2..] };
-            set(&mut object, path, value.clone());
-        }
+        let spec = get(&source.object, &SPEC);
+        let object = match spec.filter(|_| source.patched.is_spec(patches, &source.object, holder)) {
+            Some(spec) => {
+                let mut object = json!({});
+                set(&mut object, &SPEC, spec.clone());
+                object
+            }
+            None => whole(source, slot, target),
+        };
         let (opaque, variables) = (Vec::new(), Rc::clone(variables));
         let selected = source.patched.selected(patches, &source.object, holder);
         Some(Self { slot, object, variables, opaque, selected, source, key, beyond: false })
@@ -198,6 +204,18 @@ impl<'a> Item<'a> {
             }
         }
     }
+}
+
+/// The template with the metadata of what is made from it.
+fn whole(source: &Template, slot: Slot, target: &Value) -> Value {
+    let mut object = source.object.clone();
+    for field in METADATA {
+        let Some(value) = get(target, &["metadata", field]) else { continue };
+        let template = ["spec", "template", "metadata", field];
+        let path = if slot.becomes() == Becomes::Object { &template[..] } else { &template[2..] };
+        set(&mut object, path, value.clone());
+    }
+    object
 }
 
 /// Puts a patched spec into the object, save for what no patch changes.

@@ -54,6 +54,11 @@ impl Patched {
         })
     }
 
+    /// Whether all that the patches do is to compute a spec from variables, so that they need nothing else of the template.
+    pub(super) fn is_spec(&self, patches: &[Patch], template: &Value, holder: Holder<'_>) -> bool {
+        self.aim(patches, template, holder).reads.is_some()
+    }
+
     /// What decides the patched spec; none where there is too much of it, or nothing is kept.
     pub(super) fn key(
         &self,

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::apply::server_side_apply;
 use super::create::{apply_classes, blueprint};
-use super::reconcile::{Pass, created, reconcile};
+use super::reconcile::{Pass, Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
 use super::stuck::{Waits, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::desired::contract::Contract;
-use crate::topology::desired::state::Desired;
+use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::names::Draw;
@@ -158,7 +158,7 @@ pub fn run(desired: &Desired) -> Desired {
     running.control_plane = with_defaults(&desired.control_plane, None);
     finish_rollouts(&mut running);
     for worker in running.deployments.iter_mut().chain(&mut running.pools) {
-        *worker = created(worker);
+        *worker = Arc::new(created(worker));
     }
     running
 }
@@ -287,9 +287,10 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
     };
     let mut rests = false;
     let most = passes(&running, &blueprint.class);
+    let (mut earlier, mut settled) = (None, Settled::default());
     for _ in 0..most {
-        let generated = match compute(&running, &blueprint, settings) {
-            Ok(generated) => generated,
+        let generated = match compute(&running, &blueprint, settings, earlier.as_ref()) {
+            Ok(generated) => earlier.insert(generated),
             Err(fault) => {
                 result.faults.push(fault);
                 break;
@@ -299,7 +300,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             result.plan = Some(generated.tracker.plan.clone());
         }
         let start = running.clone();
-        let pass = reconcile(&mut running, &generated, Draw(2), settings.gates);
+        let pass = reconcile(&mut running, generated, &mut settled, Draw(2), settings.gates);
         let versions = |state: &Desired| step(state, &Pass::default());
         if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
             result.steps.push(step(&running, &pass));
@@ -311,14 +312,14 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
         if !result.faults.is_empty() {
             break;
         }
-        result.opaque = generated.opaque;
-        result.desired = Some(generated.desired);
+        result.opaque.clone_from(&generated.opaque);
         if start == running {
             result.waits = waits(&running, &generated.tracker);
             rests = true;
             break;
         }
     }
+    result.desired = earlier.map(|last| last.desired);
     if !rests && result.faults.is_empty() {
         let reason = format!("after {most} passes the controller still changes something");
         result.opaque.push(of_the_cluster(reason));
@@ -346,7 +347,12 @@ fn versions_moved(start: &Desired, end: &Desired) -> bool {
 
 /// The desired state as the controller computes it: with variables defaulted and validated
 /// against the class as it is now.
-fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Result<Generated, Fault> {
+fn compute(
+    running: &Desired,
+    blueprint: &Blueprint,
+    settings: &Settings,
+    earlier: Option<&Generated>,
+) -> Result<Generated, Fault> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
@@ -355,12 +361,13 @@ fn compute(running: &Desired, blueprint: &Blueprint, settings: &Settings) -> Res
         let detail = format!("{}: {}", error.field, error.detail);
         return Err(Fault::controller(Stage::Apply, detail));
     }
-    let mut generated = generate(&Input {
+    let mut generated = generate(Input {
         blueprint,
-        cluster: &cluster,
+        cluster,
         current: Some(running),
         draw: Draw(2),
         version: settings.patches(),
+        earlier,
     })
     .map_err(|fault| Fault { stage: Stage::Apply, ..fault })?;
     generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
@@ -373,7 +380,7 @@ fn of_the_cluster(reason: String) -> Opaque {
 
 /// The versions of a state, and what a pass rotated on the way to it.
 pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
-    let versions = |workers: &[crate::topology::desired::state::Worker]| {
+    let versions = |workers: &[Arc<Worker>]| {
         let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
         workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()
     };

@@ -29,8 +29,6 @@ pub struct Admitted {
 /// What becomes of a Cluster that does not exist yet.
 #[derive(Debug)]
 pub struct Created {
-    /// The Cluster after admission; none where it was refused.
-    pub cluster: Option<Value>,
     /// The desired objects; none where they cannot be computed.
     pub desired: Option<Desired>,
     /// What was refused, in the order of the flow.
@@ -112,8 +110,7 @@ fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) 
 }
 
 /// Admission of a new Cluster.
-pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
-    let mut cluster = cluster.clone();
+pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
     if text(&cluster, &["metadata", "namespace"]).is_empty() {
         set(&mut cluster, &["metadata", "namespace"], json!("default"));
     }
@@ -141,34 +138,28 @@ pub fn admit(cluster: &Value, catalog: &Catalog) -> Admitted {
 }
 
 /// Admits a Cluster and computes what is made of it.
-pub fn create(cluster: &Value, catalog: &Catalog, settings: &Settings) -> Created {
+pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created {
     let Admitted { cluster, mut faults, mut opaque } = admit(cluster, catalog);
     if !faults.is_empty() {
-        return Created { cluster: None, desired: None, faults, opaque };
+        return Created { desired: None, faults, opaque };
     }
-    match desired(&cluster, catalog, None, Draw(1), settings) {
+    match desired(cluster, catalog, settings) {
         Ok(generated) => {
             opaque.extend(generated.opaque);
-            let desired = Some(generated.desired);
-            Created { cluster: Some(cluster), desired, faults, opaque }
+            Created { desired: Some(generated.desired), faults, opaque }
         }
         Err(fault) => {
             faults.push(fault);
-            Created { cluster: Some(cluster), desired: None, faults, opaque }
+            Created { desired: None, faults, opaque }
         }
     }
 }
 
 /// The desired state of an admitted Cluster.
-pub fn desired(
-    cluster: &Value,
-    catalog: &Catalog,
-    current: Option<&Desired>,
-    draw: Draw,
-    settings: &Settings,
-) -> Result<Generated, Fault> {
-    let blueprint = blueprint(cluster, catalog)?;
-    generate(&Input { blueprint: &blueprint, cluster, current, draw, version: settings.patches() })
+fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Fault> {
+    let blueprint = blueprint(&cluster, catalog)?;
+    let (draw, version) = (Draw(1), settings.patches());
+    generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
 }
 
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog

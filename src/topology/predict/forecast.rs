@@ -69,13 +69,13 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     forecast.faults.extend(faults.into_iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)));
     let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
     if partial {
-        let admitted = create::admit(&side.cluster, &catalog);
+        let admitted = create::admit(side.cluster.clone(), &catalog);
         forecast.faults.extend(admitted.faults);
         forecast.opaque = admitted.opaque;
         forecast.opaque.extend(missing(side, "which was not given"));
         return forecast;
     }
-    let created = create::create(&side.cluster, &catalog, settings);
+    let created = create::create(side.cluster.clone(), &catalog, settings);
     forecast.faults.extend(created.faults);
     forecast.opaque = created.opaque;
     if let Some(desired) = created.desired {
@@ -103,7 +103,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         return Ok(forecast);
     }
     let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
-    let created = create::create(&before.cluster, &catalog, settings);
+    let created = create::create(before.cluster.clone(), &catalog, settings);
     let Some(desired) = created.desired.filter(|_| created.faults.is_empty()) else {
         return Err(created.faults);
     };

@@ -5,6 +5,7 @@
 //! desired object is compared with what runs in the fields that the controller applies, so these are all that is kept.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -28,7 +29,7 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> BTreeSet<Stri
     for (prefix, label, workers) in
         [("md", DEPLOYMENT_NAME, &mut running.deployments), ("mp", POOL_NAME, &mut running.pools)]
     {
-        for one in workers {
+        for one in workers.iter_mut().map(Arc::make_mut) {
             if worker(one, label, observed).is_some() {
                 known.insert(format!("{prefix}.{}", one.name));
             }

@@ -49,7 +49,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<S
     let path = ["spec", "template", "spec", "version"];
     for (prefix, kind, _, label) in SIDES {
         let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
-        for worker in workers {
+        for worker in workers.iter_mut().map(Arc::make_mut) {
             let is_own = |one: &&Value| {
                 let wanted =
                     if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };

@@ -3,7 +3,8 @@
 //!
 //! Source: `core/reconcilers/topology/cluster/reconcile_state.go`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,7 @@ use super::running::{with_defaults, with_filled};
 use crate::topology::admission::gates::Gates;
 use crate::topology::desired::Generated;
 use crate::topology::desired::contract::Contract;
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::desired::state::{Desired, Worker, positions};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::names::{Draw, simple};
 use crate::topology::upgrade::tracker::Workers;
@@ -30,14 +31,31 @@ pub struct Pass {
     gates: Gates,
 }
 
+/// Workers that a pass left as they were, with what was desired of them: what runs and what is desired, by role. Where both are the
+/// same again, nothing is to be done again.
+#[derive(Debug, Default)]
+pub struct Settled(BTreeMap<String, (Arc<Worker>, Arc<Worker>)>);
+
+impl Settled {
+    fn is_so(&self, role: &str, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
+        let settled = self.0.get(role);
+        settled.is_some_and(|(one, other)| Arc::ptr_eq(one, current) && Arc::ptr_eq(other, next))
+    }
+}
+
 /// Brings what runs to what is desired, in the controller's order; stops at a refusal.
-pub fn reconcile(running: &mut Desired, generated: &Generated, draw: Draw, gates: Gates) -> Pass {
+pub fn reconcile(
+    running: &mut Desired,
+    generated: &Generated,
+    settled: &mut Settled,
+    draw: Draw,
+    gates: Gates,
+) -> Pass {
     let mut pass = Pass { gates, ..Pass::default() };
-    let mut desired = generated.desired.clone();
-    let done = infrastructure(running, &desired, &mut pass)
-        && control_plane(running, &mut desired, generated, draw, &mut pass)
-        && cluster(running, &desired)
-        && workers(running, &mut desired, generated, draw, &mut pass);
+    let done = infrastructure(running, &generated.desired, &mut pass)
+        && control_plane(running, generated, draw, &mut pass)
+        && cluster(running, &generated.desired)
+        && workers(running, generated, settled, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
     pass
 }
@@ -63,30 +81,27 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     false
 }
 
-fn control_plane(
-    running: &mut Desired,
-    desired: &mut Desired,
-    generated: &Generated,
-    draw: Draw,
-    pass: &mut Pass,
-) -> bool {
+fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass: &mut Pass) -> bool {
+    let Generated { desired, tracker, .. } = generated;
     running.health_check.clone_from(&desired.health_check);
     // What waits for its next version changes together with it.
-    if generated.tracker.control_plane.pending {
+    if tracker.control_plane.pending {
         return true;
     }
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
-    if let (Some(current), Some(next)) = (&mut running.machine_template, &mut desired.machine_template) {
+    let mut control_plane = desired.control_plane.clone();
+    let mut next = desired.machine_template.clone();
+    if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
         let name = simple(&format!("{cluster}-"), draw);
         if template(current, next, &name) {
             pass.rotated.insert("control-plane.machine-template".to_owned());
-            let contract = Contract::in_use(&desired.control_plane);
+            let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
-            set(&mut desired.control_plane, &path, next["metadata"]["name"].clone());
+            set(&mut control_plane, &path, json!(name));
         }
     }
-    write(&mut running.control_plane, &desired.control_plane, pass)
+    write(&mut running.control_plane, &control_plane, pass)
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -121,17 +136,17 @@ fn template(current: &mut Value, desired: &mut Value, name: &str) -> bool {
 
 fn workers(
     running: &mut Desired,
-    desired: &mut Desired,
     generated: &Generated,
+    settled: &mut Settled,
     draw: Draw,
     pass: &mut Pass,
 ) -> bool {
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
-    let tracker = &generated.tracker;
+    let Generated { desired, tracker, .. } = generated;
     let deployments = Side { kind: "md", tracker: &tracker.deployments, rotates: true };
     let pools = Side { kind: "mp", tracker: &tracker.pools, rotates: false };
-    deployments.reconcile(&mut running.deployments, &mut desired.deployments, &cluster, draw, pass)
-        && pools.reconcile(&mut running.pools, &mut desired.pools, &cluster, draw, pass)
+    deployments.reconcile(&mut running.deployments, &desired.deployments, settled, &cluster, draw, pass)
+        && pools.reconcile(&mut running.pools, &desired.pools, settled, &cluster, draw, pass)
 }
 
 /// Machine deployments or machine pools.
@@ -144,36 +159,49 @@ struct Side<'a> {
 impl Side<'_> {
     fn reconcile(
         &self,
-        running: &mut Vec<Worker>,
-        desired: &mut [Worker],
+        running: &mut Vec<Arc<Worker>>,
+        desired: &[Arc<Worker>],
+        settled: &mut Settled,
         cluster: &str,
         draw: Draw,
         pass: &mut Pass,
     ) -> bool {
-        for next in desired.iter() {
-            let known = running.iter().any(|one| one.name == next.name);
-            if !known && !self.tracker.pending_create.contains(&next.name) {
+        let mut places: BTreeMap<String, usize> =
+            positions(running).into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
+        for next in desired {
+            if !places.contains_key(&next.name) && !self.tracker.pending_create.contains(&next.name) {
                 let faults = objects::refused_create(&next.object, pass.gates);
                 if !faults.is_empty() {
                     pass.faults.extend(faults);
                     return false;
                 }
-                running.push(created(next));
+                places.insert(next.name.clone(), running.len());
+                running.push(Arc::new(created(next)));
             }
         }
-        for next in desired.iter_mut() {
-            let Some(current) = running.iter_mut().find(|one| one.name == next.name) else {
-                continue;
-            };
-            current.health_check.clone_from(&next.health_check);
-            if self.tracker.pending.contains(&next.name) {
+        for next in desired {
+            let place = places.get(&next.name).and_then(|at| running.get_mut(*at));
+            let Some(current) = place else { continue };
+            if current.health_check != next.health_check {
+                Arc::make_mut(current).health_check.clone_from(&next.health_check);
+            }
+            let role = format!("{}.{}", self.kind, next.name);
+            if self.tracker.pending.contains(&next.name) || settled.is_so(&role, current, next) {
                 continue;
             }
-            if !self.update(current, next, cluster, draw, pass) {
+            let mut updated = Worker::clone(current);
+            let done = self.update(&mut updated, &mut Worker::clone(next), cluster, draw, pass);
+            if updated != **current {
+                *current = Arc::new(updated);
+            } else if done {
+                settled.0.insert(role, (Arc::clone(current), Arc::clone(next)));
+            }
+            if !done {
                 return false;
             }
         }
-        running.retain(|one| desired.iter().any(|next| next.name == one.name));
+        let names = positions(desired);
+        running.retain(|one| names.contains_key(one.name.as_str()));
         true
     }
 

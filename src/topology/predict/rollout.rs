@@ -2,6 +2,8 @@
 //!
 //! Source: `controlplane/kubeadm/pkg/filters.go` and `core/reconcilers/machinedeployment/mdutil`.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::kubeadm::{self, Outdated};
@@ -90,7 +92,7 @@ pub fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Ve
         names.sort_unstable();
         names.dedup();
         for name in names {
-            let find = |all: &[Worker]| all.iter().position(|one| one.name == name);
+            let find = |all: &[Arc<Worker>]| all.iter().position(|one| one.name == name);
             let role = format!("{kind}.{name}");
             all.push(match (find(old).map(|at| &old[at]), find(new).map(|at| &new[at])) {
                 (Some(old), Some(new)) if kind == "md" => deployment(role, old, new, instants),

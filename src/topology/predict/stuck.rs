@@ -4,6 +4,7 @@
 //! `exp/topology/desiredstate/desired_state.go`; `IsMachineDeploymentUpgrading` of `internal/topology/check/upgrade.go`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::change::{Change, Step, step};
 use super::reconcile::Pass;
@@ -62,7 +63,7 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
 fn behind(
     kind: &str,
     tracker: &Workers,
-    workers: &[Worker],
+    workers: &[Arc<Worker>],
     wanted: &str,
     reached: &str,
 ) -> Vec<(String, String)> {
@@ -76,7 +77,7 @@ fn behind(
     late.chain(missing).map(|(name, detail)| (format!("{kind}.{name}"), detail)).collect()
 }
 
-fn version_of<'a>(workers: &'a [Worker], name: &str) -> &'a str {
+fn version_of<'a>(workers: &'a [Arc<Worker>], name: &str) -> &'a str {
     let found = workers.iter().find(|one| one.name == name);
     found.map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
 }

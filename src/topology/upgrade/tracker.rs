@@ -63,6 +63,8 @@ pub struct Workers {
     /// Those that are not created yet.
     pub pending_create: BTreeSet<String>,
     planned: bool,
+    /// The first so far with the annotation that holds back all after it.
+    holder: Option<String>,
 }
 
 impl ControlPlane {
@@ -144,7 +146,7 @@ impl Tracker {
         Ok(next.clone())
     }
 
-    /// The version that a machine deployment or machine pool gets in this pass.
+    /// The version that a machine deployment or machine pool gets in this pass; they are asked for in the order of the topology.
     pub fn worker_version(
         &mut self,
         kind: Kind,
@@ -161,6 +163,10 @@ impl Tracker {
             Kind::MachineDeployment => &mut self.deployments,
             Kind::MachinePool => &mut self.pools,
         };
+        let deferred = held_by(topology, workers.holder.as_deref());
+        if workers.holder.is_none() && is_annotated(topology, HOLD) {
+            workers.holder = Some(name.clone());
+        }
         let Some(current) = current else {
             if !stable {
                 workers.pending_create.insert(name);
@@ -171,12 +177,12 @@ impl Tracker {
         if version == desired {
             return Ok(version.to_owned());
         }
-        if let Some(annotation) = deferred_by(kind, input.topology(), topology) {
+        if let Some(annotation) = deferred {
             workers.deferred.insert(name.clone(), annotation);
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
-        if workers.upgrading.len() >= concurrency(input.cluster) || !ready {
+        if workers.upgrading.len() >= concurrency(&input.cluster) || !ready {
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
@@ -237,22 +243,27 @@ pub fn is_upgrading(control_plane: &Value) -> bool {
 
 /// The annotation that holds a worker back, in words.
 pub fn deferred_by(kind: Kind, topology: &Value, worker: &Value) -> Option<String> {
-    let annotated = |one: &Value, annotation: &str| {
-        map(one, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
-    };
-    if let Some(own) = [DEFER, HOLD].into_iter().find(|one| annotated(worker, one)) {
-        return Some(format!("its annotation {own}"));
-    }
     let list_name = match kind {
         Kind::MachineDeployment => "machineDeployments",
         Kind::MachinePool => "machinePools",
     };
     let own = text(worker, &["name"]);
-    list(topology, &["workers", list_name])
-        .iter()
-        .take_while(|one| text(one, &["name"]) != own)
-        .find(|one| annotated(one, HOLD))
-        .map(|one| format!("the annotation {HOLD} of {}, which comes before it", text(one, &["name"])))
+    let mut before =
+        list(topology, &["workers", list_name]).iter().take_while(|one| text(one, &["name"]) != own);
+    let holder = before.find(|one| is_annotated(one, HOLD));
+    held_by(worker, holder.map(|one| text(one, &["name"])))
+}
+
+/// The same where it is known who holds back all after it.
+fn held_by(worker: &Value, holder: Option<&str>) -> Option<String> {
+    match [DEFER, HOLD].into_iter().find(|one| is_annotated(worker, one)) {
+        Some(own) => Some(format!("its annotation {own}")),
+        None => holder.map(|name| format!("the annotation {HOLD} of {name}, which comes before it")),
+    }
+}
+
+fn is_annotated(worker: &Value, annotation: &str) -> bool {
+    map(worker, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
 }
 
 /// How many machine deployments, and how many machine pools, upgrade at a time.

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Definition;
 use super::schema::Schema;
@@ -130,7 +130,8 @@ pub fn default_in_place(
 /// A variable with its whole value.
 fn completed(mut value: Value, definition: &Definition) -> Value {
     complete(&mut value, definition);
-    json!({ "name": definition.name, "value": value })
+    let fields = [("name", Value::String(definition.name.clone())), ("value", value)];
+    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn complete(value: &mut Value, definition: &Definition) {
