@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use stackloom::topology::admission::gates::Gates;
 use stackloom::topology::admission::{webhooks, workers};
 use stackloom::topology::class::Catalog;
+use stackloom::topology::desired::state::Desired;
 use stackloom::topology::fault::Fault;
 use stackloom::topology::import::Objects;
 use stackloom::topology::predict::running::with_defaults;
-use stackloom::topology::predict::{Settings, create};
+use stackloom::topology::predict::{Settings, create, objects};
 
 use super::walk;
 
@@ -146,32 +147,54 @@ fn differences(case: &Value) -> Vec<String> {
     compare(case, case["objects"].as_array().unwrap(), &case["cluster"], Vec::new())
 }
 
-fn compare(case: &Value, objects: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
-    let external = objects.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
+/// Where it is not the same that is refused of desired objects when they are created. The API server looks at objects of Cluster
+/// API's own kinds, each for itself, and its own code has told what it refuses of them.
+fn uncreated(case: &Value, desired: &Desired, gates: Gates) -> Vec<String> {
+    let word = |error: &Value, key: &str| error[key].as_str().unwrap_or_default().to_owned();
+    let told = case["created"].as_array().into_iter().flatten();
+    let mut expected: Vec<String> =
+        told.map(|one| ["role", "by", "field", "type"].map(|key| word(one, key)).join(" ")).collect();
+    let mut actual = Vec::new();
+    for (role, object) in desired.objects().into_iter().filter(|(role, _)| role != "cluster") {
+        for fault in objects::refused_create(object, gates) {
+            let (field, kind) = (&fault.error.field, fault.error.kind.as_str());
+            actual.push(format!("{role} {} {field} {kind}", fault.by.as_str()));
+        }
+    }
+    expected.sort();
+    actual.sort();
+    if expected == actual {
+        return Vec::new();
+    }
+    vec![format!("  refused at creation: expected {expected:#?}, actual {actual:#?}\n")]
+}
+
+fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
+    let external = classes.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
     let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
     let gates = Gates { runtime_sdk, ..Gates::default() };
     let settings = Settings { gates, ..Settings::new("v1.14.2").unwrap() };
     let mut faults = refused;
     if faults.is_empty() {
-        faults = create::apply_classes(objects, &Catalog::default().with_gates(gates), &[]);
+        faults = create::apply_classes(classes, &Catalog::default().with_gates(gates), &[]);
     }
     let mut outcome = json!({});
-    let mut opaque = Vec::new();
+    let (mut opaque, mut differences) = (Vec::new(), Vec::new());
     // Where runtime extensions have the last word, upstream judged the class alone.
     if faults.is_empty() && case["outcome"]["external"] != json!(true) {
         let created =
-            create::create(cluster, &Catalog::new(objects.iter().cloned()).with_gates(gates), &settings);
+            create::create(cluster, &Catalog::new(classes.iter().cloned()).with_gates(gates), &settings);
         faults = created.faults;
         opaque = created.opaque;
         if let Some(cluster) = created.cluster {
             outcome["cluster"] = cluster;
         }
         if let Some(desired) = created.desired {
+            differences.extend(uncreated(case, &desired, gates));
             outcome["desired"] =
                 desired.objects().into_iter().map(|(role, object)| (role, object.clone())).collect();
         }
     }
-    let mut differences = Vec::new();
     let mut actual: Vec<String> = faults
         .iter()
         .map(|one| {

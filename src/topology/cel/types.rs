@@ -133,7 +133,7 @@ impl Typed {
                     let most = limit("maxProperties").unwrap_or(most);
                     Self::sized(Type::Map(Box::new(values)), Size::up_to(most))
                 }
-                _ if flag("x-kubernetes-preserve-unknown-fields") => Self::anything(),
+                // Fields that are kept without a schema cannot be named in a rule.
                 _ => object(schema, depth),
             },
             _ => Self::anything(),

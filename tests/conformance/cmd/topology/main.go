@@ -25,12 +25,15 @@ type line struct {
 	Number uint64 `json:"number"`
 	random.Case
 	Outcome oracle.Outcome `json:"outcome"`
+	// Created is what is refused of the desired objects when they are created.
+	Created []files.Creation `json:"created"`
 }
 
 type fileLine struct {
 	File string `json:"file"`
 	files.Case
-	Outcome oracle.Outcome `json:"outcome"`
+	Outcome oracle.Outcome   `json:"outcome"`
+	Created []files.Creation `json:"created"`
 }
 
 func main() {
@@ -49,9 +52,9 @@ func main() {
 	switch {
 	case err != nil:
 	case flags.NArg() > 0:
-		err = read(flags.Args(), *crds, *out)
+		err = read(flags.Args(), *crds, *gates, *out)
 	default:
-		err = run(*seed, *count, *out)
+		err = run(*seed, *count, *gates, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
@@ -59,12 +62,29 @@ func main() {
 	}
 }
 
-func run(seed, count uint64, out string) error {
+// reader has the schemas of Cluster API's kinds, and of those in a folder.
+func reader(crds string) (files.Reader, error) {
+	folders, err := module.Definitions()
+	if err != nil {
+		return files.Reader{}, err
+	}
+	if crds != "" {
+		folders = append(folders, crds)
+	}
+	catalog, err := schemas.Load(folders...)
+	return files.Reader{Schemas: catalog}, err
+}
+
+func run(seed, count uint64, gates, out string) error {
+	reader, err := reader("")
+	if err != nil {
+		return err
+	}
 	file, err := lines.Create(out)
 	if err != nil {
 		return err
 	}
-	refused, desired := 0, 0
+	refused, desired, stopped := 0, 0, 0
 	for number := range count {
 		made := random.New(seed, number)
 		outcome, err := oracle.Compute(context.Background(), made.Objects, made.Cluster, nil)
@@ -77,31 +97,30 @@ func run(seed, count uint64, out string) error {
 		if outcome.Desired != nil {
 			desired++
 		}
-		if err := file.Write(line{seed, number, made, outcome}); err != nil {
+		created, err := reader.Created(context.Background(), outcome.Desired, gates)
+		if err != nil {
+			return fmt.Errorf("seed %d, case %d: %w", seed, number, err)
+		}
+		if len(created) > 0 {
+			stopped++
+		}
+		if err := file.Write(line{seed, number, made, outcome, created}); err != nil {
 			return err
 		}
 	}
 	if desired == 0 || refused == 0 {
 		return fmt.Errorf("of %d cases %d were refused and %d gave objects: there must be some of both", count, refused, desired)
 	}
-	fmt.Printf("%d cases: %d refused, %d with desired objects\n", count, refused, desired)
+	fmt.Printf("%d cases: %d refused, %d with desired objects, %d of these with objects that cannot be created\n", count, refused, desired, stopped)
 	return file.Close()
 }
 
 // read judges the Clusters of files. A file that cannot be judged is told, and the others go on.
-func read(names []string, crds, out string) error {
-	folders, err := module.Definitions()
+func read(names []string, crds, gates, out string) error {
+	reader, err := reader(crds)
 	if err != nil {
 		return err
 	}
-	if crds != "" {
-		folders = append(folders, crds)
-	}
-	catalog, err := schemas.Load(folders...)
-	if err != nil {
-		return err
-	}
-	reader := files.Reader{Schemas: catalog}
 	file, err := lines.Create(out)
 	if err != nil {
 		return err
@@ -117,14 +136,18 @@ func read(names []string, crds, out string) error {
 		for _, c := range cases {
 			outcome := oracle.Outcome{Errors: c.Refused}
 			if len(c.Refused) == 0 {
-				outcome, err = oracle.Compute(context.Background(), c.Objects, c.Cluster, catalog.Labels())
+				outcome, err = oracle.Compute(context.Background(), c.Objects, c.Cluster, reader.Schemas.Labels())
+			}
+			var created []files.Creation
+			if err == nil {
+				created, err = reader.Created(context.Background(), outcome.Desired, gates)
 			}
 			if err != nil {
 				fmt.Fprintf(os.Stderr, "error: %s: %v\n", name, err)
 				failed++
 				continue
 			}
-			if err := file.Write(fileLine{name, c, outcome}); err != nil {
+			if err := file.Write(fileLine{name, c, outcome, created}); err != nil {
 				return err
 			}
 			written++

@@ -96,8 +96,13 @@ func (r *Reader) refused(ctx context.Context, stage string, o *unstructured.Unst
 	if _, own := pairs[o.GetKind()]; !own || !r.Schemas.Known(o.GroupVersionKind()) {
 		return nil
 	}
+	return refusals(stage, r.Schemas.Validate(ctx, o))
+}
+
+// refusals are what a schema refuses of an object.
+func refusals(stage string, errs []error) []oracle.Refusal {
 	var all []oracle.Refusal
-	for _, err := range r.Schemas.Validate(ctx, o) {
+	for _, err := range errs {
 		var at *field.Error
 		if !errors.As(err, &at) {
 			// Fields that are not known end the matter.

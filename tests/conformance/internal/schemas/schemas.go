@@ -25,6 +25,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
@@ -53,6 +54,7 @@ type validator struct {
 	openAPI    validation.SchemaValidator
 	rules      *cel.Validator
 	namespaced bool
+	types      managedfields.TypeConverter
 }
 
 // Load reads every CustomResourceDefinition below folders.
@@ -147,7 +149,7 @@ func (c *Catalog) validator(gvk apischema.GroupVersionKind) (*validator, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.file, err)
 	}
-	v := &validator{structural, openAPI, cel.NewValidator(structural, true, celconfig.PerCallLimit), d.namespaced}
+	v := &validator{structural, openAPI, cel.NewValidator(structural, true, celconfig.PerCallLimit), d.namespaced, nil}
 	c.compiled[gvk] = v
 	return v, nil
 }
@@ -166,6 +168,15 @@ func (c *Catalog) Default(object *unstructured.Unstructured) error {
 
 // Validate returns every reason for which an API server would refuse a new object or drop a part of it.
 func (c *Catalog) Validate(ctx context.Context, object *unstructured.Unstructured) []error {
+	return c.validate(ctx, object, defaulting.PruneNonNullableNullsWithoutDefaults)
+}
+
+// ValidateApplied is the same for what a server-side apply makes: it is not decoded from a request, so nulls stay in it.
+func (c *Catalog) ValidateApplied(ctx context.Context, object *unstructured.Unstructured) []error {
+	return c.validate(ctx, object, func(any, *schema.Structural) {})
+}
+
+func (c *Catalog) validate(ctx context.Context, object *unstructured.Unstructured, pruneNulls func(any, *schema.Structural)) []error {
 	v, err := c.validator(object.GroupVersionKind())
 	if err != nil {
 		return []error{err}
@@ -187,7 +198,7 @@ func (c *Catalog) Validate(ctx context.Context, object *unstructured.Unstructure
 	for _, unknown := range pruning.PruneWithOptions(o.Object, v.structural, true, options) {
 		errs = append(errs, fmt.Errorf("%s: unknown field", unknown))
 	}
-	defaulting.PruneNonNullableNullsWithoutDefaults(o.Object, v.structural)
+	pruneNulls(o.Object, v.structural)
 	defaulting.Default(o.Object, v.structural)
 
 	list := metadata(o, v.namespaced)

@@ -1,0 +1,40 @@
+package schemas
+
+import (
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// converter is how an API server reads what is applied of a kind. Metadata, which no CustomResourceDefinition describes, is not looked at.
+func converter(gvk apischema.GroupVersionKind, structural *schema.Structural) (managedfields.TypeConverter, error) {
+	model := structural.ToKubeOpenAPI()
+	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
+	metadata.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	model.SetProperty("metadata", metadata)
+	for _, name := range []string{"apiVersion", "kind"} {
+		model.SetProperty(name, *spec.StringProperty())
+	}
+	model.AddExtension("x-kubernetes-group-version-kind", []any{
+		map[string]any{"group": gvk.Group, "version": gvk.Version, "kind": gvk.Kind},
+	})
+	return managedfields.NewTypeConverter(map[string]*spec.Schema{gvk.Kind: model}, false)
+}
+
+// Apply returns why a server-side apply of an object is refused before anything else looks at it: a field is not declared, or a
+// value is of another type.
+func (c *Catalog) Apply(object *unstructured.Unstructured) error {
+	v, err := c.validator(object.GroupVersionKind())
+	if err != nil {
+		return err
+	}
+	if v.types == nil {
+		if v.types, err = converter(object.GroupVersionKind(), v.structural); err != nil {
+			return err
+		}
+	}
+	_, err = v.types.ObjectToTyped(object)
+	return err
+}
