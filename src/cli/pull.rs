@@ -97,26 +97,57 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(ended(Exit::Input, &notes, printer));
     }
-    let commit = commit(&fetched, &taken, lock, run)?;
+    let all: Vec<Pull> = fetched
+        .iter()
+        .zip(&taken)
+        .map(|(one, taken)| Pull::new(one, taken, repository, &lock))
+        .collect::<Result<_, _>>()?;
+    let commit = commit(&all, lock, run)?;
     printer.notes(&notes);
-    tell(args, &fetched, &taken, commit.as_deref(), printer);
-    let list: Vec<_> = taken.iter().zip(&fetched).map(|(taken, one)| describe(taken, one)).collect();
+    tell(args, &all, commit.as_deref(), printer);
+    let list: Vec<_> = all.iter().map(describe).collect();
     printer.document(Exit::Done, &notes, json!({ "releases": list, "commit": commit }));
     Ok(Exit::Done)
 }
 
-fn describe(taken: &Taken, one: &Fetched) -> serde_json::Value {
-    let (digest, lost) = match taken {
-        Taken::There { lost, .. } => (None, lost.as_ref()),
-        Taken::New { digest, .. } => (Some(digest), None),
+/// What is done about a release that was fetched.
+struct Pull<'a> {
+    one: &'a Fetched,
+    taken: &'a Taken,
+    /// What the lock says of it from now on, if that is not what it says.
+    entry: Option<LockedRelease>,
+}
+
+impl<'a> Pull<'a> {
+    /// A release that is here and not in the lock gets the entry that it had; one that never had any gets one, unless it
+    /// was cut here.
+    fn new(one: &'a Fetched, taken: &'a Taken, repository: &Repository, lock: &Lock) -> Result<Self, Fault> {
+        let before = lock.releases.get(taken.name());
+        let entry = match taken {
+            Taken::New { digest, .. } => Some(entry(one, digest, before)?),
+            Taken::There { lost: Some(lost), .. } => Some(lost.clone()),
+            Taken::There { digest, commit, .. } => {
+                let foreign = commit.as_ref().is_some_and(|commit| !repository.has_commit(commit));
+                let missing = foreign && before.is_none();
+                missing.then(|| entry(one, digest, None)).transpose()?
+            }
+        };
+        Ok(Self { one, taken, entry })
+    }
+}
+
+fn describe(pull: &Pull<'_>) -> serde_json::Value {
+    let digest = match pull.taken {
+        Taken::There { .. } => None,
+        Taken::New { digest, .. } => Some(digest),
     };
     json!({
-        "name": taken.name(),
-        "source": one.arrival.source,
+        "name": pull.taken.name(),
+        "source": pull.one.arrival.source,
         "digest": digest,
         "new": digest.is_some(),
-        "relocked": lost.is_some(),
-        "keys": one.signature.keys,
+        "relocked": digest.is_none() && pull.entry.is_some(),
+        "keys": pull.one.signature.keys,
     })
 }
 
@@ -279,6 +310,17 @@ fn check_here(
             )
             .hint(format!("a name never means two things: look at it with `git show {name}`"));
     }
+    if let Some(commit) = repository.is_added_otherwise(name, &one.arrival.files)? {
+        notes
+            .error(
+                "release-exists",
+                None,
+                format!("the commit {commit} added another release `{name}` than that of `{}`", one.from),
+            )
+            .hint(format!(
+                "a name never means two things, though it is gone: look at it with `git show {commit}`"
+            ));
+    }
     let locked = lock.releases.get(name).and_then(|locked| locked.key.as_ref());
     match (locked.filter(|key| !one.signature.keys.contains(*key)), &one.from) {
         (Some(key), ReleaseAddress::Oci { repository, digest: Some(digest), .. }) => {
@@ -301,30 +343,20 @@ fn check_here(
     }
 }
 
-fn commit(
-    fetched: &[Fetched],
-    taken: &[Taken],
-    mut lock: Lock,
-    run: Option<ReleaseRun>,
-) -> Result<Option<String>, Fault> {
+fn commit(all: &[Pull<'_>], mut lock: Lock, run: Option<ReleaseRun>) -> Result<Option<String>, Fault> {
     let (mut added, mut pulled, mut relocked) = (Vec::new(), Vec::new(), Vec::new());
-    for (one, taken) in fetched.iter().zip(taken) {
-        let (release, digest) = match taken {
-            Taken::New { release, digest } => (release, digest),
-            Taken::There { name, lost } => {
-                if let Some(locked) = lost {
-                    relocked.push(name.clone());
-                    lock.releases.insert(name.clone(), locked.clone());
-                }
-                continue;
-            }
-        };
-        let locked = entry(one, digest, lock.releases.get(&release.name))?;
+    for Pull { one, taken, entry } in all {
+        let Some(locked) = entry else { continue };
+        let name = taken.name().to_owned();
+        lock.releases.insert(name.clone(), locked.clone());
+        if matches!(taken, Taken::There { .. }) {
+            relocked.push(name);
+            continue;
+        }
         let signed = locked.key.as_ref().map(|key| format!("signed with {key}"));
         let remark = signed.or_else(|| one.commit.as_ref().map(|commit| format!("commit {commit}")));
-        let (name, source) = (release.name.clone(), locked.source.clone());
-        lock.releases.insert(name.clone(), locked);
-        pulled.push(Pulled { name: name.clone(), source, digest: digest.clone(), remark });
+        let (source, digest) = (locked.source.clone(), locked.digest.to_string());
+        pulled.push(Pulled { name: name.clone(), source, digest, remark });
         added.push(NewRelease { name, files: one.arrival.files.clone(), tag: None });
     }
     match run {
@@ -346,15 +378,15 @@ fn entry(one: &Fetched, digest: &str, before: Option<&LockedRelease>) -> Result<
     Ok(LockedRelease { source: one.arrival.source.clone(), digest, key, origin: Origin::NOWHERE })
 }
 
-fn tell(args: &Args, fetched: &[Fetched], taken: &[Taken], commit: Option<&str>, printer: &Printer) {
+fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) {
     let (mut new, mut relocked) = (None, false);
-    for (taken, one) in taken.iter().zip(fetched) {
+    for Pull { one, taken, entry } in all {
         match taken {
-            Taken::There { name, lost } => {
+            Taken::There { name, .. } => {
                 printer.result(&format!("{name} is here already, with the same content"));
-                if let Some(locked) = lost {
+                if let Some(locked) = entry {
                     printer.result(&format!(
-                        "  its entry goes back into {LOCK}: it was taken from {}",
+                        "  its entry goes into {LOCK}: it was taken from {}",
                         locked.source
                     ));
                     relocked = true;

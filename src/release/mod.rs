@@ -371,7 +371,10 @@ pub fn releases_recorded(
     for name in names {
         let mut own = Notes::new();
         match verified(&name, input, resolution.lock, &mut own) {
-            Some(release) => drop(releases.named.insert(name, Arc::new(release))),
+            Some(release) => {
+                notes.append(own);
+                releases.named.insert(name, Arc::new(release));
+            }
             None => drop(releases.refused.insert(name, own)),
         }
     }

@@ -88,9 +88,29 @@ fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
                     format!("what git recorded of the release `{name}` cannot be read: {why}"),
                 )
                 .hint(format!(
-                    "if its tag is damaged: `git tag --delete {name}`, then `git fetch origin tag {name}`"
+                    "if its tag is damaged: `git tag --delete {name}`, then `git fetch origin tag {name}`; where git finds no \
+                     such tag, delete the file `.git/refs/tags/{name}` first"
                 ))
                 .hint("`git fsck` says what else of the repository is damaged");
+        }
+        Some(Doubt::TwoLines { taken, other }) => {
+            notes
+                .warning(
+                    "release-tag",
+                    Place::file(folder(name)),
+                    format!(
+                        "two lines of the history added the release `{name}`, and not the same: here is that of the commit \
+                         {taken}, which a merge took, and the commit {other} added another one"
+                    ),
+                )
+                .hint(format!(
+                    "its tag says which was published: `git fetch origin tag {name}`; where none was, `stackloom release tag` \
+                     makes it for the one that is here"
+                ))
+                .hint(format!(
+                    "if the other was published: `git checkout {other} -- {}`, and commit it",
+                    folder(name)
+                ));
         }
         Some(Doubt::NotFetched) | None => {}
     }

@@ -33,6 +33,10 @@ pub enum Taken {
         name: String,
         /// What the lock said of it when it was taken, where it says nothing of it any more.
         lost: Option<LockedRelease>,
+        /// The digest of its folder.
+        digest: String,
+        /// The commit that its sources are of, in the repository that cut it.
+        commit: Option<String>,
     },
     /// It is sound, and not here.
     New {
@@ -90,7 +94,7 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
         return None;
     }
     if !here.is_empty() {
-        return there(name, &digest, input, lock, notes);
+        return there(name, digest, input, lock, notes);
     }
     for (path, text) in &arrival.files {
         input.sources.add(&format!("{folder}/{path}"), text.as_str());
@@ -106,7 +110,7 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
 
 /// What is here already, if it is what git recorded. An entry that the lock lost is told as it was: a source that was named
 /// now is not the one that it was taken from.
-fn there(name: String, digest: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
+fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
     let mut own = Notes::new();
     record::check(&name, input, &mut own);
     let sound = own.errors() == 0;
@@ -116,7 +120,9 @@ fn there(name: String, digest: &str, input: &Input, lock: &Lock, notes: &mut Not
     }
     let before = entries_before(&name, input).into_iter().filter(|_| !lock.releases.contains_key(&name));
     let lost = before.map(|(_, locked)| locked).find(|locked| locked.digest.as_str() == digest);
-    Some(Taken::There { name, lost })
+    let release = read(&name, &files_of(&name, input), &mut Notes::new());
+    let commit = release.and_then(|release| release.history?.commit);
+    Some(Taken::There { name, lost, digest, commit })
 }
 
 /// The name that a release gives itself, if it is one that a folder of the tree can have.
@@ -212,6 +218,7 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
         return check_entry(name, locked, input, notes);
     }
     let drifted = record::is_drifted(name, input);
+    let before = entries_before(name, input);
     let note = notes.error(
         "release-lock",
         input.sources.place(locked.origin),
@@ -219,6 +226,10 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
     );
     if drifted {
         note.hint("its files were changed: put them back as the other messages say");
+    } else if let Some((at, _)) = before.iter().find(|(_, before)| before.digest.as_str() == digest) {
+        note.hint(format!(
+            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
+        ));
     } else {
         note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` says by whom, and `git checkout HEAD -- {LOCK}` puts it back"));
     }
@@ -267,8 +278,8 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<(&'a str, LockedRelea
         let id = sources.add(LOCK, &**text);
         sources.get(id).and_then(read)?.releases.remove(name)
     };
-    let named = recorded.locks.iter().filter(|(_, text)| text.contains(name));
-    named.filter_map(|(at, text)| Some((at.as_str(), entry(text)?))).collect()
+    let here = recorded.locks.iter().filter_map(|(at, text)| Some((at.as_str(), text.as_ref()?)));
+    here.filter(|(_, text)| text.contains(name)).filter_map(|(at, text)| Some((at, entry(text)?))).collect()
 }
 
 /// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.

@@ -42,14 +42,16 @@ pub struct Recorded {
     pub drift: Option<BTreeMap<String, Drift>>,
     /// The commit that added it, where there is no tag, and the clone goes back as far.
     pub since: Option<String>,
-    /// What the lock said when the release was taken: in which commit, and its text; the newest first, where it was taken
-    /// more than once.
-    pub locks: Vec<(String, Arc<str>)>,
+    /// What the lock said when the release was taken; the newest first, where it was taken more than once.
+    pub locks: Locks,
     /// The files that are not as they were recorded, and that git was told to look away from, by the same paths.
     pub unseen: BTreeSet<String>,
     /// What keeps it from being known.
     pub doubt: Option<Doubt>,
 }
+
+/// The locks of commits, each with the commit, and its text where that is in this clone.
+pub type Locks = Vec<(String, Option<Arc<str>>)>;
 
 /// How git is had to look at a file that it was told to look away from.
 pub fn look_again(path: &str) -> String {
@@ -68,6 +70,13 @@ pub enum Doubt {
         tagged: String,
         /// The commit that added it.
         added: String,
+    },
+    /// There is no tag, and two lines of the history added it, not the same; a merge took this one.
+    TwoLines {
+        /// The commit that added the one that is here.
+        taken: String,
+        /// The commit that added the other on the branch's own line.
+        other: String,
     },
     /// Its tag or the history of the branch cannot be read, and why.
     Unreadable(String),

@@ -426,8 +426,9 @@ fn a_killed_run_is_finished_by_the_next() {
         let journal = sandbox.read(".git/stackloom-release").unwrap_or_default();
         if let Some(commit) = journal.lines().find_map(|line| line.strip_prefix("commit ")).filter(|_| !moved)
         {
-            // Or between the lock of the branch and its move.
-            sandbox.write(&branch, format!("{commit}\n"));
+            // Or between the lock of the branch and its move, before anything is in it or after that.
+            let written = format!("{commit}\n");
+            sandbox.write(&branch, if between == 0 { "" } else { &written });
             between += 1;
         }
         drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
@@ -470,4 +471,23 @@ fn what_was_taken_back_is_not_done_again() {
     assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
     drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated"));
+}
+
+/// Else the index that is written next would lack the releases that the branch has, and the next commit take them away.
+#[test]
+fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
+    let sandbox = fleet();
+    let end = |step| match step {
+        stackloom::io::disk::Step::Reference => Err(stackloom::note::Fault::new("the end")),
+        _ => Ok(()),
+    };
+    let run = ReleaseRun::begin(&sandbox.workspace()).unwrap().on_step(end);
+    run.commit(&made_up(), &[], "release: two\n").unwrap_err();
+    assert!(sandbox.has(".git/stackloom-release") && !sandbox.has("generated"));
+    let told = ends(&sandbox, &["generate", "--commit"], 0);
+    assert_eq!(tags(&sandbox), ["test-tiny-1-35-v1", "test-tiny-1-36-v1"], "{told}");
+    assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+    let releases = sandbox.git(&["ls-tree", "--name-only", "HEAD", "generated/releases/"]);
+    assert!(releases.contains("test-tiny-1-35-v1") && releases.contains("test-tiny-1-36-v1"), "{releases}");
+    assert!(!sandbox.has(".git/stackloom-release"));
 }

@@ -10,6 +10,7 @@
 )]
 
 mod case;
+mod cel;
 mod conformance;
 mod fuzz;
 mod hostile;

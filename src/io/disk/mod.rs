@@ -19,7 +19,7 @@ use std::{
 use crate::{
     io::git,
     note::{Fault, Notes, Place},
-    world::{Doubt, Input, Recorded, World, numbered_releases},
+    world::{Doubt, Input, LOCK, Recorded, World, numbered_releases},
 };
 
 pub use check::CheckSink;
@@ -73,6 +73,7 @@ impl World for Workspace {
                 Err(fault) => note_unread(&fault, notes),
             }
             note_not_fetched(&input, notes);
+            note_locks_not_fetched(&input, notes);
         }
         Ok(input)
     }
@@ -103,6 +104,25 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
             ),
         )
         .hint("`git fetch --refetch --filter=blob:none` brings it");
+}
+
+fn note_locks_not_fetched(input: &Input, notes: &mut Notes) {
+    let lacks = |recorded: &Recorded| recorded.locks.iter().any(|(_, text)| text.is_none());
+    let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
+    let names: Vec<&str> = found.map(|(name, _)| name.as_str()).collect();
+    if names.is_empty() {
+        return;
+    }
+    notes
+        .warning(
+            "release-lock",
+            Place::file(LOCK),
+            format!(
+                "not held against what the lock said when they were added, because this partial clone lacks it: {}",
+                names.join(", ")
+            ),
+        )
+        .hint("`git fetch --refetch --no-filter` brings it");
 }
 
 /// The text of a file below the root of a fleet; none where there is none that can be read as text.

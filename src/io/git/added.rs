@@ -1,7 +1,8 @@
 //! Since when releases are in the branch: what stands for a tag that is not here.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -10,122 +11,178 @@ use git2::{Commit, ErrorCode, ObjectType, Oid, Tree};
 use super::{Repository, trees::RELEASES};
 use crate::world::LOCK;
 
-/// The commit that first added a release, and the tree that it gave the release's folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A commit that added a release, which none of its parents has, and the tree that it gave the release's folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Added {
     pub(super) commit: Oid,
     pub(super) tree: Oid,
-    /// The commits that added it again, after it was removed; the newest first.
-    pub(super) again: Vec<Oid>,
+    when: i64,
+}
+
+/// The commits that added releases, by name; the newest first, and more than one where a release was removed and came
+/// back, or where two lines that were merged added it.
+pub(super) type Additions = BTreeMap<String, Vec<Added>>;
+
+/// Which of the commits that added a release says what it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Origin {
+    pub(super) added: Added,
+    /// The commit that added another release of this name on the branch's own line, where a merge took the one of
+    /// another line.
+    pub(super) other: Option<Added>,
 }
 
 impl Repository {
-    /// The commit that first added each of these folders, on the branch's own line, and whether its history could be
-    /// read. A clone that does not go back as far has none.
-    pub(super) fn added(
-        &self,
-        folders: &BTreeSet<&str>,
-    ) -> (BTreeMap<String, Added>, Result<(), git2::Error>) {
-        let mut found = BTreeMap::new();
-        let walked = self.follow_back(folders, &mut found);
+    /// The commits of the history, merged lines included, that added releases, and whether all of it could be read. A
+    /// clone that does not go back as far has none.
+    pub(super) fn additions(&self) -> (Additions, Result<(), git2::Error>) {
+        let mut found = Additions::new();
+        let walked = self.walk_back(&mut found);
+        for additions in found.values_mut() {
+            additions.sort_by_key(|added| (Reverse(added.when), added.commit));
+        }
         (found, walked)
     }
 
-    fn follow_back(
-        &self,
-        folders: &BTreeSet<&str>,
-        found: &mut BTreeMap<String, Added>,
-    ) -> Result<(), git2::Error> {
-        let tip = self.tip().ok().and_then(|tip| tip.commit());
-        let Some(tip) = tip.filter(|_| !folders.is_empty()) else { return Ok(()) };
-        let mut at = self.inner.find_commit(tip)?;
-        let mut tree = self.releases_of(&at)?;
-        // What was removed and added again is what it was at first, so it does not end where a folder is missing.
-        loop {
-            let parent = if at.parent_count() == 0 { None } else { Some(at.parent(0)) };
-            let parent = match parent {
-                None | Some(Err(_)) if self.inner.is_shallow() => return Ok(()),
-                parent => parent.transpose()?,
-            };
-            let before = match &parent {
-                Some(parent) if parent.tree_id() == at.tree_id() => tree,
-                Some(parent) => self.releases_of(parent)?,
-                None => None,
-            };
-            if before != tree
-                && let Some(after) = tree
-            {
-                let after = self.inner.find_tree(after)?;
-                let known = before.map(|id| self.inner.find_tree(id)).transpose()?;
-                for name in folders {
-                    let had = known.as_ref().is_some_and(|tree| folder(tree, name).is_some());
-                    if let Some(tree) = folder(&after, name).filter(|_| !had) {
-                        let later = found.remove(*name);
-                        let again = later.map(|later: Added| [later.again, vec![later.commit]].concat());
-                        let again = again.unwrap_or_default();
-                        found.insert((*name).to_owned(), Added { commit: at.id(), tree, again });
-                    }
+    fn walk_back(&self, found: &mut Additions) -> Result<(), git2::Error> {
+        let is_shallow = self.inner.is_shallow();
+        let mut open: Vec<Oid> = self.tip().ok().and_then(|tip| tip.commit()).into_iter().collect();
+        let mut seen: HashSet<Oid> = open.iter().copied().collect();
+        let mut known = HashMap::new();
+        while let Some(id) = open.pop() {
+            let at = self.inner.find_commit(id)?;
+            let mut parents = Vec::new();
+            for id in at.parent_ids() {
+                match self.inner.find_commit(id) {
+                    Err(_) if is_shallow => {}
+                    parent => parents.push(parent?),
                 }
             }
-            tree = before;
-            let Some(parent) = parent else { return Ok(()) };
-            at = parent;
+            let tree = self.releases_of(&at, &mut known)?;
+            let before: Vec<Option<Oid>> = parents
+                .iter()
+                .map(|parent| self.releases_of(parent, &mut known))
+                .collect::<Result<_, _>>()?;
+            // Where a shallow clone ends, nobody knows what was added.
+            let is_end = is_shallow && parents.len() < at.parent_count().max(1);
+            if let Some(tree) = tree.filter(|tree| !is_end && !before.contains(&Some(*tree))) {
+                self.compare(&at, tree, &before, found)?;
+            }
+            known.remove(&id);
+            open.extend(parents.iter().map(Commit::id).filter(|id| seen.insert(*id)));
         }
+        Ok(())
     }
 
-    /// The commit that a release really came by, where a merge brought it to a commit: its lock is the one that has it.
-    pub(super) fn origin(&self, commit: Oid, name: &str) -> Oid {
-        let mut found = commit;
-        loop {
-            let Ok(at) = self.inner.find_commit(found) else { return found };
-            let mut parents = at.parent_ids();
-            let has = |parent: &Oid| self.folder_of(*parent, name).is_ok_and(|tree| tree.is_some());
-            match parents.find(has) {
-                Some(parent) => found = parent,
-                None => return found,
+    /// Tells what a commit has and none of its parents.
+    fn compare(
+        &self,
+        at: &Commit<'_>,
+        tree: Oid,
+        before: &[Option<Oid>],
+        found: &mut Additions,
+    ) -> Result<(), git2::Error> {
+        let before: Vec<Tree<'_>> =
+            before.iter().flatten().map(|id| self.inner.find_tree(*id)).collect::<Result<_, _>>()?;
+        for entry in &self.inner.find_tree(tree)? {
+            let name = String::from_utf8_lossy(entry.name_bytes());
+            let is_folder = entry.kind() == Some(ObjectType::Tree);
+            if is_folder && !before.iter().any(|tree| folder(tree, &name).is_some()) {
+                let added = Added { commit: at.id(), tree: entry.id(), when: at.time().seconds() };
+                found.entry(name.into_owned()).or_default().push(added);
             }
         }
+        Ok(())
     }
 
-    /// The names of the releases that the branch's own line ever had, as far as it can be read.
-    pub(super) fn past_releases(&self) -> BTreeSet<String> {
-        let mut names = BTreeSet::new();
-        let mut seen = None;
+    /// Which addition says what a release is: the first; where lines that know nothing of each other added it and not
+    /// the same, the one that HEAD has through merges alone, else that of the branch's own line.
+    pub(super) fn origin_of(&self, name: &str, additions: &[Added]) -> Option<Origin> {
+        let follows = |one: &Added, other: &Added| {
+            one.commit != other.commit
+                && self.inner.graph_descendant_of(one.commit, other.commit).unwrap_or(false)
+        };
+        let is_first = |one: &&Added| !additions.iter().any(|other| follows(one, other));
+        let firsts: Vec<Added> = match additions {
+            [one] => vec![*one],
+            several => several.iter().filter(is_first).copied().collect(),
+        };
+        let oldest = *firsts.last()?;
+        if firsts.iter().all(|one| one.tree == oldest.tree) {
+            return Some(Origin { added: oldest, other: None });
+        }
+        let own = self.on_own_line(&firsts).unwrap_or(oldest);
+        let merged = self.unedited(name).and_then(|commit| firsts.iter().find(|one| one.commit == commit));
+        let merged = merged.filter(|merged| merged.tree != own.tree);
+        Some(match merged {
+            Some(merged) => Origin { added: *merged, other: Some(own) },
+            None => Origin { added: own, other: None },
+        })
+    }
+
+    /// The oldest of these on the branch's own line.
+    fn on_own_line(&self, additions: &[Added]) -> Option<Added> {
+        let mut found = None;
         let mut at = self.tip().ok().and_then(|tip| tip.commit());
         while let Some(commit) = at.and_then(|id| self.inner.find_commit(id).ok()) {
-            let tree = self.releases_of(&commit).ok().flatten();
-            if tree != seen
-                && let Some(tree) = tree.and_then(|id| self.inner.find_tree(id).ok())
-            {
-                let entries = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
-                names.extend(entries.map(|entry| String::from_utf8_lossy(entry.name_bytes()).into_owned()));
-            }
-            seen = tree;
+            found = additions.iter().find(|added| added.commit == commit.id()).copied().or(found);
             at = commit.parent_id(0).ok();
         }
-        names
+        found
+    }
+
+    /// The commit that added a release as HEAD has it, if nothing but merges brought it here.
+    fn unedited(&self, name: &str) -> Option<Oid> {
+        let mut at = self.tip().ok()?.commit()?;
+        let tree = self.folder_of(at, name).ok()??;
+        loop {
+            let commit = self.inner.find_commit(at).ok()?;
+            let mut trees = Vec::new();
+            for parent in commit.parent_ids() {
+                trees.push((parent, self.folder_of(parent, name).ok()?));
+            }
+            match trees.iter().find(|(_, found)| *found == Some(tree)) {
+                Some((parent, _)) => at = *parent,
+                None => return trees.iter().all(|(_, found)| found.is_none()).then_some(at),
+            }
+        }
     }
 
     /// The tree of all releases of a commit.
-    fn releases_of(&self, commit: &Commit<'_>) -> Result<Option<Oid>, git2::Error> {
-        match commit.tree()?.get_path(format!("{}{RELEASES}", self.prefix).as_ref()) {
-            Ok(entry) => Ok((entry.kind() == Some(ObjectType::Tree)).then(|| entry.id())),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error),
+    fn releases_of(
+        &self,
+        commit: &Commit<'_>,
+        known: &mut HashMap<Oid, Option<Oid>>,
+    ) -> Result<Option<Oid>, git2::Error> {
+        if let Some(found) = known.get(&commit.id()) {
+            return Ok(*found);
         }
+        let found = match commit.tree()?.get_path(format!("{}{RELEASES}", self.prefix).as_ref()) {
+            Ok(entry) => (entry.kind() == Some(ObjectType::Tree)).then(|| entry.id()),
+            Err(error) if error.code() == ErrorCode::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        known.insert(commit.id(), found);
+        Ok(found)
     }
 
-    /// The text of the lock of a commit; each one is kept once.
-    pub(super) fn lock_at(&self, commit: Oid, known: &mut BTreeMap<Oid, Arc<str>>) -> Option<Arc<str>> {
+    /// What the lock of a commit says, each text kept once: nothing where it has none, and no text where that is not in
+    /// this partial clone.
+    #[expect(clippy::option_option, reason = "no lock, and one that is not here, are two things")]
+    pub(super) fn lock_at(
+        &self,
+        commit: Oid,
+        known: &mut BTreeMap<Oid, Arc<str>>,
+    ) -> Option<Option<Arc<str>>> {
         let tree = self.inner.find_commit(commit).ok()?.tree().ok()?;
         let id = tree.get_path(format!("{}{LOCK}", self.prefix).as_ref()).ok()?.id();
         if let Some(text) = known.get(&id) {
-            return Some(text.clone());
+            return Some(Some(text.clone()));
         }
-        let blob = self.inner.find_blob(id).ok()?;
+        let Ok(blob) = self.inner.find_blob(id) else { return Some(None) };
         let text: Arc<str> = String::from_utf8_lossy(blob.content()).into();
         known.insert(id, text.clone());
-        Some(text)
+        Some(Some(text))
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
     Repository, Tip,
     index::{LockedIndex, Meant},
     objects::Objects,
+    release::ReleaseRun,
     sign::{Signed, sign},
     trees::{Entry, FILE, Listing, note_foreign_in_head},
 };
@@ -174,6 +175,7 @@ impl Sink for CommitSink {
         Repository::refuse_other_index()?;
         repository.refuse_unfinished()?;
         repository.identity()?;
+        ReleaseRun::finish(&self.workspace, repository)?;
         let index = LockedIndex::take(repository)?;
         self.disk.tell(Step::Locked)?;
         let tip = repository.tip()?;

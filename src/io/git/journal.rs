@@ -30,6 +30,11 @@ impl Journal {
         repository.inner.path().join("stackloom-release")
     }
 
+    /// Whether a killed run has left one, whole or not.
+    pub(super) fn is_left(repository: &Repository) -> bool {
+        Self::path(repository).exists()
+    }
+
     /// What a killed run has left; none if no run was.
     pub(super) fn read(repository: &Repository) -> Option<Self> {
         let text = fs::read_to_string(Self::path(repository)).ok()?;

@@ -82,6 +82,11 @@ impl ReleaseRun {
         Ok(run)
     }
 
+    /// Finishes what a killed run has begun, if one was: whoever writes the index next would take it back.
+    pub(super) fn finish(workspace: &Workspace, repository: &Repository) -> Result<(), Fault> {
+        if Journal::is_left(repository) { Self::begin(workspace).map(drop) } else { Ok(()) }
+    }
+
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
     #[must_use]
     pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
@@ -338,11 +343,16 @@ impl ReleaseRun {
         Ok(())
     }
 
-    /// Takes away the lock of the branch that a killed run of this program left: it holds the very commit of the journal.
+    /// Takes away the lock of the branch, or of a HEAD without one, that a killed run of this program left: it holds the
+    /// very commit of the journal, or nothing yet.
     fn release_branch_lock(&self, commit: Oid) -> Result<(), Fault> {
-        let Tip::Branch(name, _) = &self.tip else { return Ok(()) };
-        let lock = self.repository.inner.commondir().join(format!("{name}.lock"));
-        if fs::read_to_string(&lock).is_ok_and(|text| text.trim_end() == commit.to_string()) {
+        let inner = &self.repository.inner;
+        let lock = match &self.tip {
+            Tip::Branch(name, _) => inner.commondir().join(format!("{name}.lock")),
+            Tip::Detached(_) => inner.path().join("HEAD.lock"),
+        };
+        let is_ours = |text: String| text.is_empty() || text.trim_end() == commit.to_string();
+        if fs::read_to_string(&lock).is_ok_and(is_ours) {
             fs::remove_file(&lock).map_err(|error| {
                 Fault::because(format!("cannot remove {}, which a killed run left", lock.display()), error)
             })?;
@@ -369,9 +379,14 @@ impl Repository {
     /// Names that a new release cannot have: those of tags, and of folders that the branch has or had.
     pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
         let mut names = self.tag_names()?;
-        names.extend(self.past_releases());
+        names.extend(self.additions().0.into_keys());
         names.extend(self.committed_releases()?.into_keys());
         Ok(names)
+    }
+
+    /// Whether there is such a commit here.
+    pub fn has_commit(&self, id: &str) -> bool {
+        Oid::from_str(id).is_ok_and(|id| self.inner.find_commit(id).is_ok())
     }
 
     /// The names of all tags.

@@ -10,7 +10,7 @@ use git2::{ObjectType, Oid};
 
 use super::{
     Repository,
-    added::Added,
+    added::{Added, Additions, Origin},
     release::blobs_of,
     tag::{self, Tagged},
     trees::RELEASES,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     note::Fault,
-    world::{Doubt, Drift, Record, Recorded, numbered_releases, unix_ends},
+    world::{Doubt, Drift, Locks, Record, Recorded, numbered_releases, unix_ends},
     yaml::Sources,
 };
 
@@ -34,7 +34,7 @@ pub struct TaggedCommit {
 /// What the branch says of the releases.
 struct Known {
     head: BTreeMap<String, Oid>,
-    added: BTreeMap<String, Added>,
+    additions: Additions,
     /// Whether its history could be read.
     walked: Result<(), git2::Error>,
     locks: BTreeMap<Oid, Arc<str>>,
@@ -52,15 +52,25 @@ impl Repository {
 
     /// Whether there is a tag of a release's name here that names another content than these files.
     pub fn is_tagged_elsewhere(&self, name: &str, files: &BTreeMap<String, String>) -> Result<bool, Fault> {
-        let mut sources = Sources::default();
-        for (path, text) in files {
-            sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
-        }
+        let sources = folder_with(name, files);
         Ok(match tag::tagged(self, name)? {
             Tagged::Missing => false,
             Tagged::Elsewhere => true,
             Tagged::Tree(tree) => !self.drift(name, tree, &sources)?.is_empty(),
         })
+    }
+
+    /// The commit that added another release of this name than these files are, if the history has one.
+    pub fn is_added_otherwise(
+        &self,
+        name: &str,
+        files: &BTreeMap<String, String>,
+    ) -> Result<Option<String>, Fault> {
+        let (mut additions, _) = self.additions();
+        let origin = additions.remove(name).and_then(|additions| self.origin_of(name, &additions));
+        let Some(Origin { added, .. }) = origin else { return Ok(None) };
+        let is_other = !self.drift(name, added.tree, &folder_with(name, files))?.is_empty();
+        Ok(is_other.then(|| short(added.commit)))
     }
 
     /// Holds the files of each numbered release against the commit that added it and its tag, as far as the clone has
@@ -74,9 +84,9 @@ impl Repository {
                 (name, tagged)
             })
             .collect();
-        let asked = head.keys().map(String::as_str).filter(|name| tags.contains_key(*name)).collect();
-        let (added, walked) = self.added(&asked);
-        let mut known = Known { head, added, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
+        // Nothing was added to a branch that has none.
+        let (additions, walked) = if head.is_empty() { (Additions::new(), Ok(())) } else { self.additions() };
+        let mut known = Known { head, additions, walked, locks: BTreeMap::new(), tip: self.tip()?.commit() };
         let mut found = BTreeMap::new();
         for (name, tagged) in tags {
             let recorded = self.recorded_of(&name, &tagged, &mut known, sources);
@@ -92,27 +102,36 @@ impl Repository {
         known: &mut Known,
         sources: &Sources,
     ) -> Option<Recorded> {
-        let added = known.added.remove(name);
-        let added = added.as_ref();
+        let additions = known.additions.remove(name).unwrap_or_default();
+        let origin = self.origin_of(name, &additions);
         let commit = || tag::commit_of(self, name);
-        let of_commit = |added: &Added| (Record::Commit(short(added.commit)), Some(added.tree));
-        let ((by, tree), mut doubt) = match (tagged, added) {
-            (Ok(Tagged::Tree(tree)), Some(added)) if added.tree != *tree => {
-                let tagged = commit().map(self::short).unwrap_or_default();
-                (of_commit(added), Some(Doubt::Moved { tagged, added: short(added.commit) }))
+        let of_commit = |added: Added| (Record::Commit(short(added.commit)), Some(added.tree));
+        let is_of = |origin: Origin, tree: Oid| {
+            [Some(origin.added), origin.other].iter().flatten().any(|added| added.tree == tree)
+        };
+        let ((by, tree), mut doubt) = match (tagged, origin) {
+            (Ok(Tagged::Tree(tree)), Some(origin)) if !is_of(origin, *tree) => {
+                let tagged = commit().map(short).unwrap_or_default();
+                let added = short(origin.added.commit);
+                (of_commit(origin.added), Some(Doubt::Moved { tagged, added }))
             }
             (Ok(Tagged::Tree(tree)), _) => ((Record::Tag, Some(*tree)), None),
             (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
-            (Ok(Tagged::Missing) | Err(_), added) => {
+            (Ok(Tagged::Missing) | Err(_), origin) => {
                 let head = known.head.get(name).copied();
-                let by = match added {
-                    Some(added) if Some(added.tree) != head => of_commit(added),
+                let by = match origin {
+                    Some(origin) if Some(origin.added.tree) != head => of_commit(origin.added),
                     _ => (Record::Head, head),
                 };
                 let doubt = match (tagged, &known.walked) {
                     (Err(fault), _) => Some(self.doubt(reason(fault))),
                     (_, Err(error)) => Some(self.doubt(error.message().to_owned())),
-                    _ => None,
+                    _ => origin.and_then(|origin| origin.other.map(|other| (origin.added, other))).map(
+                        |(taken, other)| Doubt::TwoLines {
+                            taken: short(taken.commit),
+                            other: short(other.commit),
+                        },
+                    ),
                 };
                 if head.is_none() && doubt.is_none() {
                     return None;
@@ -127,28 +146,23 @@ impl Repository {
             })
         });
         let is_tag = by == Record::Tag;
-        let locks = self.locks_of(name, added, commit().filter(|_| is_tag), known);
-        let since = added.map(|added| short(added.commit)).filter(|_| !is_tag);
+        let locks = self.locks_of(&additions, commit().filter(|_| is_tag), known);
+        let since = origin.map(|origin| short(origin.added.commit)).filter(|_| !is_tag);
         let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
         Some(Recorded { by, drift, since, locks, unseen, doubt })
     }
 
-    /// What the lock said when a release was taken, each time: in the commits that it came by, else in HEAD.
-    fn locks_of(
-        &self,
-        name: &str,
-        added: Option<&Added>,
-        tagged: Option<Oid>,
-        known: &mut Known,
-    ) -> Vec<(String, Arc<str>)> {
-        let by_line = added.into_iter().flat_map(|added| added.again.iter().chain([&added.commit])).copied();
-        let mut origins: Vec<Oid> = by_line.chain(tagged).map(|commit| self.origin(commit, name)).collect();
-        let mut seen = BTreeSet::new();
-        origins.retain(|commit| seen.insert(*commit));
-        let tip = known.tip.filter(|_| origins.is_empty()).map(|tip| ("HEAD".to_owned(), tip));
-        let origins = origins.into_iter().map(|commit| (short(commit), commit)).chain(tip);
+    /// What the lock said when a release was taken, each time: in the commits that added it, else where its tag stands
+    /// or in HEAD.
+    fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut Known) -> Locks {
+        let mut commits: Vec<(String, Oid)> =
+            additions.iter().map(|added| (short(added.commit), added.commit)).collect();
+        if commits.is_empty() {
+            let tagged = tagged.map(|tagged| (short(tagged), tagged));
+            commits.extend(tagged.or(known.tip.map(|tip| ("HEAD".to_owned(), tip))));
+        }
         let mut lock = |commit| self.lock_at(commit, &mut known.locks);
-        origins.filter_map(|(label, commit)| Some((label, lock(commit)?))).collect()
+        commits.into_iter().filter_map(|(label, commit)| Some((label, lock(commit)?))).collect()
     }
 
     /// What of a drift git was told to look away from.
@@ -196,6 +210,15 @@ impl Repository {
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
     }
+}
+
+/// The folder of a release as these files make it.
+fn folder_with(name: &str, files: &BTreeMap<String, String>) -> Sources {
+    let mut sources = Sources::default();
+    for (path, text) in files {
+        sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
+    }
+    sources
 }
 
 fn reason(fault: &Fault) -> String {

@@ -123,7 +123,15 @@ impl Repository {
 
     /// Since when no definition on the branch's own line names these releases; those that HEAD still names are left out.
     pub fn unused_since(&self, names: &BTreeSet<String>) -> Result<BTreeMap<String, Unused>, Fault> {
-        let failed = |error| Fault::because("cannot look for releases in the history", error);
+        let failed = |error| {
+            let fault = Fault::because("cannot look for releases in the history", error);
+            match self.is_partial() {
+                true => fault.hint(
+                    "this clone is a partial one: `git fetch --refetch --no-filter` brings what it lacks",
+                ),
+                false => fault,
+            }
+        };
         let mut found = BTreeMap::new();
         let Some(head) = self.tip()?.commit() else { return Ok(found) };
         let folders = [format!("{}clusters", self.prefix)];

@@ -7,9 +7,15 @@
 use std::collections::BTreeMap;
 
 use kube_cel::cel::IdedExpr;
-use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, LiteralValue};
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr,
+};
 
+use super::conversions::{duration_of, is_lax_time, timestamp_of};
+use super::function_cost::{element, function, tenth};
+use super::overloads;
 use super::types::{Size, Type, Typed};
+use crate::topology::gotemplate::{ErrorKind, go_regex};
 
 /// An expression that was looked at.
 #[derive(Debug, Clone)]
@@ -18,23 +24,19 @@ pub(super) struct Looked {
     pub(super) typed: Typed,
     /// The most that it costs.
     pub(super) cost: u64,
+    /// Whether it is a list that the expression makes, of whose elements upstream knows no size.
+    pub(super) made: bool,
+}
+
+impl Looked {
+    fn new(typed: Typed, cost: u64) -> Self {
+        Self { typed, cost, made: false }
+    }
 }
 
 /// Looks at an expression with these variables; an error is one that upstream finds, too.
 pub(super) fn look(expression: &IdedExpr, variables: &BTreeMap<String, Typed>) -> Result<Looked, String> {
     Visitor { variables: variables.clone() }.visit(expression)
-}
-
-/// A tenth of a size, rounded up: what going through a text costs.
-fn tenth(size: u64) -> u64 {
-    if size == u64::MAX { u64::MAX } else { size.div_ceil(10) }
-}
-
-fn scaled(size: u64, numerator: u64, denominator: u64) -> u64 {
-    if size == u64::MAX {
-        return u64::MAX;
-    }
-    size.saturating_mul(numerator).div_ceil(denominator)
 }
 
 struct Visitor {
@@ -44,59 +46,75 @@ struct Visitor {
 const NAMES_OF_TYPES: [&str; 10] =
     ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"];
 
-/// What functions are called by: `math.greatest(…)`.
-const NAMESPACES: [&str; 10] =
-    ["cel", "optional", "sets", "math", "base64", "ip", "format", "jsonpatch", "strings", "google"];
-
 impl Visitor {
     fn visit(&mut self, expression: &IdedExpr) -> Result<Looked, String> {
         match &expression.expr {
-            Expr::Literal(literal) => Ok(Looked { typed: literal_type(literal), cost: 0 }),
+            Expr::Literal(literal) => Ok(Looked::new(literal_type(literal), 0)),
             Expr::Ident(name) => self.ident(name),
             Expr::Select(select) => {
                 let operand = self.visit(&select.operand)?;
                 if select.test {
                     field(&operand.typed, &select.field)?;
                     let cost = operand.cost.saturating_add(1);
-                    return Ok(Looked { typed: Typed::scalar(Type::Bool), cost });
+                    return Ok(Looked::new(Typed::scalar(Type::Bool), cost));
                 }
                 let typed = field(&operand.typed, &select.field)?;
                 let counts = matches!(operand.typed.kind, Type::Map(_) | Type::Object(_));
-                let cost = operand.cost.saturating_add(u64::from(counts));
-                Ok(Looked { typed, cost })
+                Ok(Looked::new(typed, operand.cost.saturating_add(u64::from(counts))))
             }
             Expr::Call(call) => self.call(call),
-            Expr::List(elements) => {
-                let mut cost = 10_u64;
-                let mut inner: Option<Typed> = None;
-                for element in &elements.elements {
-                    let looked = self.visit(element)?;
-                    cost = cost.saturating_add(looked.cost);
-                    inner = Some(match inner {
-                        Some(inner) => union(inner, looked.typed),
-                        None => looked.typed,
-                    });
-                }
-                let count = u64::try_from(elements.elements.len()).unwrap_or(u64::MAX);
-                let inner = Box::new(inner.unwrap_or_else(Typed::anything));
-                let typed = Typed::sized(Type::List(inner), Size { min: count, max: count });
-                Ok(Looked { typed, cost })
-            }
+            Expr::List(list) => self.list(list, false),
+            Expr::Map(map) => self.map(map),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Map(_) | Expr::Struct(_) | Expr::Unspecified => {
-                Ok(Looked { typed: Typed::anything(), cost: 30 })
+            Expr::Struct(_) | Expr::Unspecified => Ok(Looked::new(Typed::anything(), 30)),
+        }
+    }
+
+    /// Elements have to be of one type, but for those that `format` takes.
+    fn list(&mut self, list: &ListExpr, mixed: bool) -> Result<Looked, String> {
+        let mut cost = 10_u64;
+        let mut inner: Option<Typed> = None;
+        for element in &list.elements {
+            let looked = self.visit(element)?;
+            cost = cost.saturating_add(looked.cost);
+            inner = Some(if mixed { Typed::anything() } else { same(inner, looked.typed)? });
+        }
+        let count = u64::try_from(list.elements.len()).unwrap_or(u64::MAX);
+        let inner = Box::new(inner.unwrap_or_else(Typed::anything));
+        let typed = Typed::sized(Type::List(inner), Size { min: count, max: count });
+        Ok(Looked { typed, cost, made: true })
+    }
+
+    fn map(&mut self, map: &MapExpr) -> Result<Looked, String> {
+        let mut cost = 30_u64;
+        let (mut keys, mut values) = (None, None);
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
+            let (key, value) = (self.visit(&entry.key)?, self.visit(&entry.value)?);
+            cost = cost.saturating_add(key.cost).saturating_add(value.cost);
+            keys = Some(same(keys, key.typed)?);
+            if !entry.optional {
+                values = Some(same(values, value.typed)?);
             }
         }
+        let mut typed = Typed::anything();
+        // Maps are taken to have texts as keys.
+        if let (Some(Type::Text), Some(values)) = (keys.map(|keys| keys.kind), values) {
+            let count = u64::try_from(map.entries.len()).unwrap_or(u64::MAX);
+            typed = Typed::sized(Type::Map(Box::new(values)), Size { min: 0, max: count });
+        }
+        Ok(Looked::new(typed, cost))
     }
 
     fn ident(&self, name: &str) -> Result<Looked, String> {
         let typed = match self.variables.get(name) {
             Some(typed) => typed.clone(),
-            None if NAMES_OF_TYPES.contains(&name) => Typed::scalar(Type::Other),
-            None if name.contains('@') || NAMESPACES.contains(&name) => Typed::anything(),
+            None if NAMES_OF_TYPES.contains(&name) => Typed::scalar(Type::Named("type")),
+            // `google` begins the names of types.
+            None if name.contains('@') || name == "google" => Typed::anything(),
             None => return Err(format!("undeclared reference to '{name}'")),
         };
-        Ok(Looked { typed, cost: 1 })
+        Ok(Looked::new(typed, 1))
     }
 
     fn comprehension(&mut self, one: &ComprehensionExpr) -> Result<Looked, String> {
@@ -134,38 +152,143 @@ impl Visitor {
         let each = condition.cost.saturating_add(step.cost);
         let loops = range.typed.size.max.saturating_mul(each);
         let cost = [range.cost, init.cost, loops, result.cost].into_iter().fold(0, u64::saturating_add);
-        Ok(Looked { typed: result.typed, cost })
+        let made = matches!(result.typed.kind, Type::List(_));
+        Ok(Looked { typed: result.typed, cost, made })
     }
 
     fn call(&mut self, call: &CallExpr) -> Result<Looked, String> {
         let mut arguments = Vec::new();
         for argument in &call.args {
-            // An optional field is named by a text that is no variable.
-            arguments.push(self.visit(argument)?);
+            arguments.push(match &argument.expr {
+                Expr::List(list) if call.func_name == "format" => self.list(list, true)?,
+                // An optional field is named by a text that is no variable.
+                _ => self.visit(argument)?,
+            });
         }
-        let target = call.target.as_ref().map(|target| self.visit(target)).transpose()?;
+        if let ("_?_:_", [condition, yes, no]) = (call.func_name.as_str(), arguments.as_slice()) {
+            return conditional(condition, yes, no);
+        }
+        let space = self.namespace(call);
+        let qualified = space.map(|space| format!("{space}.{}", call.func_name));
+        let target = match &call.target {
+            Some(target) if space.is_none() => Some(self.visit(target)?),
+            _ => None,
+        };
         let mut cost = target.as_ref().map_or(0, |target| target.cost);
-        let name = call.func_name.as_str();
+        let name = qualified.as_deref().unwrap_or(call.func_name.as_str());
+        let mut made = false;
         let (typed, own) = match (name, arguments.as_slice()) {
             ("_&&_" | "_||_", [left, right]) => {
                 boolean(&left.typed)?;
                 boolean(&right.typed)?;
                 (Typed::scalar(Type::Bool), 0)
             }
-            ("_?_:_", [condition, yes, no]) => {
-                boolean(&condition.typed)?;
-                cost = cost.saturating_add(condition.cost).saturating_add(yes.cost.max(no.cost));
-                return Ok(Looked { typed: union(yes.typed.clone(), no.typed.clone()), cost });
+            ("_[_]" | "_[?_]", [container, key]) => {
+                let found = indexed(name, &container.typed, &key.typed)?;
+                (if name == "_[_]" { found } else { Typed::anything() }, 1)
             }
-            ("_[_]", [container, _]) => (element(&container.typed), 1),
+            ("_?._", [owner, _]) => {
+                literal(call, 1).map(|name| field(&owner.typed, name)).transpose()?;
+                (Typed::anything(), 1)
+            }
             _ if name.starts_with('_') || name.starts_with(['!', '-', '@']) => operator(name, &arguments)?,
-            _ => function(name, target.as_ref(), &arguments),
+            _ => {
+                let (typed, own) = checked_function(name, target.as_ref(), &arguments)?;
+                literals(name, call)?;
+                made = matches!(typed.kind, Type::List(_));
+                (typed, own)
+            }
         };
         for argument in &arguments {
             cost = cost.saturating_add(argument.cost);
         }
-        Ok(Looked { typed, cost: cost.saturating_add(own) })
+        let joined = name == "_+_" && arguments.iter().any(|one| one.made);
+        Ok(Looked { typed, cost: cost.saturating_add(own), made: made || joined })
     }
+
+    /// The first part of the name of a function such as `sets.contains`.
+    fn namespace<'c>(&self, call: &'c CallExpr) -> Option<&'c str> {
+        match call.target.as_deref().map(|target| &target.expr) {
+            Some(Expr::Ident(space))
+                if !self.variables.contains_key(space)
+                    && overloads::exists(&format!("{space}.{}", call.func_name)) =>
+            {
+                Some(space)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn conditional(condition: &Looked, yes: &Looked, no: &Looked) -> Result<Looked, String> {
+    boolean(&condition.typed)?;
+    if yes.typed.kind.clashes(&no.typed.kind) {
+        return Err(no_overload("_?_:_"));
+    }
+    let cost = condition.cost.saturating_add(yes.cost.max(no.cost));
+    Ok(Looked::new(union(yes.typed.clone(), no.typed.clone()), cost))
+}
+
+/// The argument at a place, where it is a text that is written out.
+fn literal(call: &CallExpr, at: usize) -> Option<&str> {
+    match &call.args.get(at)?.expr {
+        Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
+        _ => None,
+    }
+}
+
+fn no_overload(name: &str) -> String {
+    format!("found no matching overload for '{name}'")
+}
+
+/// Elements of a list and the next of them.
+fn same(all: Option<Typed>, one: Typed) -> Result<Typed, String> {
+    match all {
+        Some(all) if all.kind.clashes(&one.kind) => {
+            Err("elements of a list or map are not of one type".to_owned())
+        }
+        Some(all) => Ok(union(all, one)),
+        None => Ok(one),
+    }
+}
+
+/// What an index finds.
+fn indexed(name: &str, container: &Typed, key: &Typed) -> Result<Typed, String> {
+    let fits = match &container.kind {
+        Type::Dyn => true,
+        Type::List(_) => matches!(key.kind, Type::Int | Type::Dyn),
+        Type::Map(_) => matches!(key.kind, Type::Text | Type::Dyn),
+        _ => false,
+    };
+    if fits { Ok(element(container)) } else { Err(no_overload(name)) }
+}
+
+/// A function that has to exist and to take these types.
+fn checked_function(
+    name: &str,
+    target: Option<&Looked>,
+    arguments: &[Looked],
+) -> Result<(Typed, u64), String> {
+    let types: Vec<&Typed> = arguments.iter().map(|argument| &argument.typed).collect();
+    let result = overloads::result(name, target.map(|target| &target.typed), &types)?;
+    let (typed, cost) = function(name, target, arguments);
+    Ok((if typed.kind == Type::Dyn { result } else { typed }, cost))
+}
+
+/// Patterns, durations and times that are written out have to be right.
+fn literals(name: &str, call: &CallExpr) -> Result<(), String> {
+    let at = match name {
+        "matches" => usize::from(call.target.is_none()),
+        "find" | "findAll" | "duration" | "timestamp" => 0,
+        _ => return Ok(()),
+    };
+    let Some(text) = literal(call, at) else { return Ok(()) };
+    let right = match name {
+        "duration" => duration_of(text).is_some(),
+        "timestamp" => timestamp_of(text).is_some() || is_lax_time(text),
+        _ => !go_regex(text).is_err_and(|error| error.kind == ErrorKind::Exec),
+    };
+    if right { Ok(()) } else { Err(format!("invalid {name} argument")) }
 }
 
 fn literal_type(literal: &LiteralValue) -> Typed {
@@ -174,7 +297,7 @@ fn literal_type(literal: &LiteralValue) -> Typed {
         LiteralValue::Int(_) => Typed::scalar(Type::Int),
         LiteralValue::UInt(_) => Typed::scalar(Type::Uint),
         LiteralValue::Double(_) => Typed::scalar(Type::Double),
-        LiteralValue::Null => Typed::anything(),
+        LiteralValue::Null => Typed::scalar(Type::Null),
         LiteralValue::String(text) => {
             let length = u64::try_from(text.inner().len()).unwrap_or(u64::MAX);
             Typed::sized(Type::Text, Size { min: length, max: length })
@@ -189,13 +312,6 @@ fn field(owner: &Typed, name: &str) -> Result<Typed, String> {
         Type::Map(values) => Ok((**values).clone()),
         Type::Dyn => Ok(Typed::anything()),
         _ => Err(format!("type does not support field selection of '{name}'")),
-    }
-}
-
-fn element(container: &Typed) -> Typed {
-    match &container.kind {
-        Type::List(inner) | Type::Map(inner) => (**inner).clone(),
-        _ => Typed::anything(),
     }
 }
 
@@ -234,26 +350,46 @@ fn operator(name: &str, arguments: &[Looked]) -> Result<(Typed, u64), String> {
     let flag = Typed::scalar(Type::Bool);
     match (name, arguments) {
         ("!_", [one]) => boolean(&one.typed).map(|()| (flag, 1)),
-        ("-_", [one]) => Ok((one.typed.clone(), 1)),
-        ("@in", [_, list]) => {
+        ("-_", [one]) if matches!(one.typed.kind, Type::Int | Type::Double | Type::Dyn) => {
+            Ok((one.typed.clone(), 1))
+        }
+        ("-_", [_]) => Err(none()),
+        ("@in", [item, list]) => {
+            let fits = match &list.typed.kind {
+                Type::Dyn => true,
+                Type::List(inner) => !item.typed.kind.clashes(&inner.kind),
+                Type::Map(_) => matches!(item.typed.kind, Type::Text | Type::Dyn),
+                _ => false,
+            };
+            if !fits {
+                return Err(none());
+            }
             let over_map = matches!(list.typed.kind, Type::Map(_) | Type::Dyn);
             Ok((flag, if over_map { 1 } else { list.typed.size.max }))
         }
         ("@not_strictly_false", [_]) => Ok((flag, 1)),
         (_, [left, right]) => {
             let (a, b) = (&left.typed.kind, &right.typed.kind);
-            let clash = is_plain(a) && is_plain(b) && a != b;
+            let clash = a.clashes(b);
             let shorter = left.typed.size.max.min(right.typed.size.max);
             let both = left.typed.size.plus(right.typed.size);
             match name {
                 "_==_" | "_!=_" if clash => Err(none()),
                 "_==_" | "_!=_" => Ok((flag, tenth(shorter))),
                 "_<_" | "_<=_" | "_>_" | "_>=_" => {
-                    if clash && !(is_number(a) && is_number(b)) {
+                    let ordered = |kind: &Type| {
+                        let named = matches!(kind, Type::Named("timestamp" | "duration"));
+                        is_plain(kind) || named || matches!(kind, Type::Dyn | Type::Null)
+                    };
+                    if clash && !(is_number(a) && is_number(b)) || !ordered(a) || !ordered(b) {
                         return Err(none());
                     }
                     let texts = matches!(a, Type::Text | Type::Bytes);
                     Ok((flag, if texts { tenth(shorter) } else { 1 }))
+                }
+                // A duration and a time are added in either order.
+                "_+_" | "_-_" if matches!((a, b), (Type::Named(_), Type::Named(_))) => {
+                    Ok((Typed::anything(), 1))
                 }
                 "_+_" if clash || matches!((a, b), (Type::Bool, Type::Bool)) => Err(none()),
                 "_+_" => match a {
@@ -265,7 +401,8 @@ fn operator(name: &str, arguments: &[Looked]) -> Result<(Typed, u64), String> {
                     _ => Ok((left.typed.clone(), 1)),
                 },
                 "_-_" | "_*_" | "_/_" | "_%_" => {
-                    let text = |kind: &Type| is_plain(kind) && !is_number(kind);
+                    let holds = |kind: &Type| matches!(kind, Type::List(_) | Type::Map(_) | Type::Object(_));
+                    let text = |kind: &Type| is_plain(kind) && !is_number(kind) || holds(kind);
                     if clash || text(a) || text(b) {
                         return Err(none());
                     }
@@ -275,67 +412,5 @@ fn operator(name: &str, arguments: &[Looked]) -> Result<(Typed, u64), String> {
             }
         }
         _ => Ok((Typed::anything(), 1)),
-    }
-}
-
-/// Type and own cost of a function.
-fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
-    let first = arguments.first();
-    let subject = target.or(first).map_or_else(Typed::anything, |one| one.typed.clone());
-    let size = subject.size;
-    let argument = |at: usize| arguments.get(at).map_or(0, |one| one.typed.size.max);
-    let flag = Typed::scalar(Type::Bool);
-    let words = |size: Size| Typed::sized(Type::Text, size);
-    match name {
-        "size" | "int" | "getDayOfMonth" | "compareTo" | "asInteger" | "prefixLength" => {
-            (Typed::scalar(Type::Int), 1)
-        }
-        "double" | "asApproximateFloat" => (Typed::scalar(Type::Double), 1),
-        "uint" => (Typed::scalar(Type::Uint), 1),
-        "bool" | "isGreaterThan" | "isLessThan" | "isInteger" | "isLoopback" => (flag, 1),
-        "string" => match subject.kind {
-            Type::Text => (subject, 1),
-            Type::Int | Type::Uint | Type::Double | Type::Bool => (words(Size::UNKNOWN), 1),
-            _ => (words(Size::up_to(0)), 1),
-        },
-        "startsWith" | "endsWith" => (flag, tenth(argument(0))),
-        "contains" => (flag, tenth(size.max).saturating_mul(tenth(argument(0)))),
-        "matches" => {
-            let at = usize::from(target.is_none());
-            let regex = scaled(argument(at), 1, 4);
-            (flag, tenth(size.max.saturating_add(1)).saturating_mul(regex))
-        }
-        "find" | "findAll" => {
-            let regex = scaled(argument(0), 1, 4);
-            let cost = tenth(size.max.saturating_add(1)).saturating_mul(regex);
-            let found = words(Size::up_to(size.max));
-            if name == "find" {
-                return (found, cost);
-            }
-            let list = Type::List(Box::new(words(Size::up_to(0))));
-            (Typed::sized(list, Size::up_to(size.max)), cost)
-        }
-        "lowerAscii" | "upperAscii" | "substring" | "trim" => (words(size), tenth(size.max)),
-        "split" => {
-            let list = Type::List(Box::new(words(Size::up_to(0))));
-            (Typed::sized(list, Size::up_to(size.max)), scaled(size.max, 1, 5))
-        }
-        "isSorted" => (flag, elements_cost(&subject)),
-        "sum" | "min" | "max" => (element(&subject), elements_cost(&subject)),
-        "indexOf" | "lastIndexOf" => (Typed::scalar(Type::Int), elements_cost(&subject)),
-        "isIP" | "isCIDR" | "isQuantity" | "isURL" | "isSemver" => (flag, tenth(size.max)),
-        "ip" | "cidr" | "quantity" | "url" | "semver" => (Typed::scalar(Type::Other), tenth(size.max)),
-        _ => (Typed::anything(), 1),
-    }
-}
-
-fn elements_cost(subject: &Typed) -> u64 {
-    match &subject.kind {
-        Type::List(inner) => {
-            let texts = matches!(inner.kind, Type::Text | Type::Bytes);
-            let each = if texts { tenth(inner.size.max).saturating_add(1) } else { 1 };
-            subject.size.max.saturating_mul(each)
-        }
-        _ => tenth(subject.size.max),
     }
 }

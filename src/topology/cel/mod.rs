@@ -4,7 +4,14 @@
 //! The types here are those that a schema gives; where a type is not known, nothing is said.
 //! Source: `pkg/apiserver/schema/cel` of apiextensions-apiserver.
 
+mod conversions;
 mod cost;
+mod function_cost;
+mod functions;
+mod lowering;
+mod overloads;
+mod quantity;
+mod tokens;
 pub mod types;
 
 use std::collections::BTreeMap;
@@ -14,7 +21,11 @@ use regex::Regex;
 
 use serde_json::Value;
 
+pub(in crate::topology) use self::conversions::{duration_of, timestamp_of};
 use self::cost::look;
+pub(in crate::topology) use self::functions::{take_not_known, with_functions};
+pub(in crate::topology) use self::lowering::{Lowered, lower};
+pub(in crate::topology) use self::tokens::plain;
 use self::types::{MAX_REQUEST, Type, Typed};
 use super::fault::FieldError;
 use super::value::{get, text};
@@ -141,16 +152,8 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
 
 /// Macros that the parser at hand does not expand; of such rules nothing is said.
 fn has_unknown_macro(expression: &str) -> bool {
-    const MACROS: [&str; 8] = [
-        "cel.bind",
-        "transformList",
-        "transformMap",
-        "sortBy",
-        "optMap",
-        "optFlatMap",
-        "existsOne",
-        "cel.block",
-    ];
+    const MACROS: [&str; 6] =
+        ["transformList", "transformMap", "sortBy", "optMap", "optFlatMap", "existsOne"];
     static TWO_VARIABLES: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\.(all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,").expect("a constant pattern compiles")
     });

@@ -69,8 +69,42 @@ pub enum Type {
     Map(Box<Typed>),
     /// An object with these fields, by the names that rules use.
     Object(BTreeMap<String, Typed>),
+    /// `null`
+    Null,
     /// A type of its own: time, address, quantity …
-    Other,
+    Named(&'static str),
+}
+
+impl Type {
+    /// Its name among the types of functions; none where that depends.
+    pub fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::Text => "string",
+            Self::Bytes => "bytes",
+            Self::Map(_) => "map",
+            Self::Named(name) => name,
+            Self::Dyn | Self::List(_) | Self::Object(_) | Self::Null => return None,
+        })
+    }
+
+    /// Whether no value is of both types.
+    pub fn clashes(&self, other: &Self) -> bool {
+        match (self, other) {
+            // Objects and types of their own may be null.
+            (Self::Dyn, _)
+            | (_, Self::Dyn)
+            | (Self::Null, Self::Object(_) | Self::Named(_))
+            | (Self::Object(_) | Self::Named(_), Self::Null)
+            | (Self::Object(_), Self::Object(_)) => false,
+            (Self::List(a), Self::List(b)) | (Self::Map(a), Self::Map(b)) => a.kind.clashes(&b.kind),
+            (Self::Named(a), Self::Named(b)) => a != b,
+            (a, b) => std::mem::discriminant(a) != std::mem::discriminant(b),
+        }
+    }
 }
 
 /// A type and a size.
@@ -144,7 +178,8 @@ impl Typed {
 fn string(schema: &Value) -> Typed {
     let limit = schema.get("maxLength").and_then(Value::as_u64);
     match text(schema, &["format"]) {
-        "duration" | "date" | "date-time" => return Typed::scalar(Type::Other),
+        "duration" => return Typed::scalar(Type::Named("duration")),
+        "date" | "date-time" => return Typed::scalar(Type::Named("timestamp")),
         "byte" => {
             let most = limit.unwrap_or(MAX_REQUEST - 2);
             return Typed::sized(Type::Bytes, Size::up_to(most));
@@ -168,7 +203,28 @@ fn object(schema: &Value, depth: usize) -> Typed {
         if needed {
             min_bytes += u64::try_from(name.len()).unwrap_or(0) + typed.min_bytes + 4;
         }
+        if !is_declared(property, depth + 1) {
+            continue;
+        }
+        // cel-go takes some reserved words as names of fields.
+        if escape(name) != *name && !name.contains("__") {
+            fields.insert(name.clone(), typed.clone());
+        }
         fields.insert(escape(name), typed);
     }
     Typed { kind: Type::Object(fields), size: Size::ONE, min_bytes }
+}
+
+/// Whether rules see a property of this schema at all.
+fn is_declared(schema: &Value, depth: usize) -> bool {
+    let inner = |name: &str| schema.get(name).filter(|inner| inner.is_object());
+    if depth > MAX_DEPTH || schema.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {
+        return true;
+    }
+    match text(schema, &["type"]) {
+        "" => false,
+        "array" => inner("items").is_some_and(|items| is_declared(items, depth + 1)),
+        "object" => inner("additionalProperties").is_none_or(|values| is_declared(values, depth + 1)),
+        _ => true,
+    }
 }

@@ -35,6 +35,7 @@ mod tests;
 pub(in crate::topology) use clock::{duration_text, parse_duration, utc_seconds};
 pub use error::{Error, ErrorKind};
 pub use reads::Reads;
+pub(in crate::topology) use regex::go_regex;
 
 use budget::Context;
 use regex::Patterns;

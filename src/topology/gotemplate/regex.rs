@@ -115,3 +115,11 @@ impl Pattern {
         Ok(found)
     }
 }
+
+/// A regular expression of Go, for the `regex` crate.
+pub(in crate::topology) fn go_regex(source: &str) -> Result<regex::Regex, Error> {
+    match compile(source.as_bytes()) {
+        Ok(pattern) => Ok(pattern.regex.clone()),
+        Err(fault) => Err(*fault),
+    }
+}

@@ -3,14 +3,15 @@
 //! Source: `pkg/cel/common` of k8s.io/apiserver; names are escaped as `pkg/cel/escaping.go` does.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use kube_cel::cel::objects::{Key, Map};
-use kube_cel::cel::{Context, Value as CelValue};
+use kube_cel::cel::{Context, IdedExpr, Value as CelValue};
 use serde_json::Value;
 
 use super::rules::parse;
 use super::schema::MAX_DEPTH;
+use crate::topology::cel::{duration_of, timestamp_of};
 use crate::topology::value::text;
 
 /// What of a schema decides how values are typed.
@@ -123,8 +124,13 @@ impl Shape {
                 (None, None) if self.keeps_unknown => (name.clone(), &none),
                 (None, None) => return None,
             };
-            Some((Key::String(Arc::new(key)), shape.value(value, context)))
+            let value = shape.value(value, context);
+            // cel-go takes some reserved words as they are, too; nothing counts the fields of an object.
+            let other =
+                (RESERVED.contains(&name.as_str()) && key != *name).then(|| (name.clone(), value.clone()));
+            Some([Some((key, value)), other])
         });
+        let entries = entries.flatten().flatten().map(|(key, value)| (Key::String(Arc::new(key)), value));
         CelValue::Map(Map { map: Arc::new(entries.collect()) })
     }
 
@@ -132,21 +138,21 @@ impl Shape {
         let plain = || CelValue::String(Arc::new(text.to_owned()));
         let made = match self.scalar {
             Scalar::Plain | Scalar::Number => None,
-            Scalar::Bytes => call("base64.decode(v)", text.to_owned(), context),
-            Scalar::Date => call("timestamp(v)", format!("{text}T00:00:00Z"), context),
-            Scalar::DateTime => call("timestamp(v)", text.to_owned(), context),
-            Scalar::Duration => call("duration(v)", text.to_owned(), context),
+            Scalar::Bytes => decoded(text, context),
+            Scalar::Date => timestamp_of(&format!("{text}T00:00:00Z")),
+            Scalar::DateTime => timestamp_of(text),
+            Scalar::Duration => duration_of(text),
         };
         made.unwrap_or_else(plain)
     }
 }
 
-/// Makes a value of another type by CEL's own functions.
-fn call(expression: &str, text: String, context: &Context<'_>) -> Option<CelValue> {
-    let expression = parse(expression).ok()?;
+/// Bytes of their text in base64.
+fn decoded(text: &str, context: &Context<'_>) -> Option<CelValue> {
+    static DECODE: LazyLock<Option<IdedExpr>> = LazyLock::new(|| parse("base64.decode(v)").ok());
     let mut scope = context.new_inner_scope();
-    scope.add_variable_from_value("v", CelValue::String(Arc::new(text)));
-    CelValue::resolve(&expression, &scope).ok()
+    scope.add_variable_from_value("v", CelValue::String(Arc::new(text.to_owned())));
+    CelValue::resolve(DECODE.as_ref()?, &scope).ok()
 }
 
 /// The name of a field as rules have to write it.

@@ -2,19 +2,18 @@
 //!
 //! Parser and evaluator are those of `cel`, Kubernetes' functions those of `kube-cel`. The walk
 //! over the value and the types of values are ours: `kube-cel` takes a whole number for an
-//! integer where the schema says `number`, spells `a_b` as `a__b`, and lacks optional syntax.
+//! integer where the schema says `number`, spells `a_b` as `a__b`, and lacks optional syntax. What else differs stands in
+//! [`crate::topology::cel`].
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use kube_cel::KubeCelExt as _;
 use kube_cel::cel::parser::Parser;
 use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value as CelValue};
 use serde_json::Value;
 
 use super::cel_value::Shape;
 use super::schema::MAX_DEPTH;
-use crate::topology::cel;
+use crate::topology::cel::{self, Lowered, lower, take_not_known, with_functions};
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{list, text};
 
@@ -33,12 +32,12 @@ pub struct Rules {
 #[derive(Debug)]
 struct Rule {
     source: String,
-    expression: Result<IdedExpr, String>,
+    expression: Result<Lowered, String>,
     /// Why upstream does not compile it.
     fault: Option<String>,
     uses_old: bool,
     message: String,
-    message_expression: Option<IdedExpr>,
+    message_expression: Option<Lowered>,
     reason: ErrorType,
     field_path: String,
 }
@@ -50,49 +49,6 @@ pub struct Judgement {
     pub errors: Vec<FieldError>,
     /// Rules that cannot be run here, with the reason.
     pub opaque: Vec<String>,
-}
-
-thread_local! {
-    /// Registering the functions takes longer than running most rules.
-    static FUNCTIONS: Context<'static> = functions();
-}
-
-/// CEL's functions, Kubernetes' functions, and what `cel` lacks: `type()` and names of types.
-fn functions() -> Context<'static> {
-    let mut context = Context::default().with_all();
-    context.add_function("type", type_of);
-    for name in TYPES {
-        context.add_variable_from_value(name, CelValue::String(Arc::new(marker(name))));
-    }
-    context
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the form that functions must have")]
-#[expect(clippy::unnecessary_wraps, reason = "the form that functions must have")]
-fn type_of(value: CelValue) -> Result<CelValue, ExecutionError> {
-    Ok(CelValue::String(Arc::new(type_name(&value))))
-}
-
-const TYPES: [&str; 9] = ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"];
-
-/// Stands for a type where types are compared; no text of a value looks like it.
-fn marker(name: &str) -> String {
-    format!("\u{0}type {name}")
-}
-
-fn type_name(value: &CelValue) -> String {
-    marker(match value {
-        CelValue::Int(_) => "int",
-        CelValue::UInt(_) => "uint",
-        CelValue::Float(_) => "double",
-        CelValue::String(_) => "string",
-        CelValue::Bytes(_) => "bytes",
-        CelValue::Bool(_) => "bool",
-        CelValue::List(_) => "list",
-        CelValue::Map(_) => "map",
-        CelValue::Null => "null_type",
-        _ => "other",
-    })
 }
 
 /// The longest rule that a class may have by the schema of its kind.
@@ -119,6 +75,8 @@ pub fn parse(expression: &str) -> Result<IdedExpr, String> {
     if is_too_large(expression) {
         return Err(TOO_LARGE.to_owned());
     }
+    let expression = cel::plain(expression);
+    let expression = expression.as_str();
     if expression.chars().filter(|c| "?([{".contains(*c)).count() <= DEEP {
         return parse_flat(expression);
     }
@@ -220,7 +178,7 @@ impl Rules {
     pub fn judge(&self, value: &Value, old: Option<&Value>, field: &str) -> Judgement {
         let mut judgement = Judgement::default();
         if !self.is_empty() {
-            FUNCTIONS.with(|base| self.walk(value, old, field, base, &mut judgement));
+            with_functions(|base| self.walk(value, old, field, base, &mut judgement));
         }
         judgement
     }
@@ -276,18 +234,17 @@ impl Rule {
     fn read(rule: &Value, schema: &Value) -> Self {
         let source = text(rule, &["rule"]);
         let checked = cel::check(rule, &cel::Context::root(schema));
-        let expression = affordable(&checked).and_then(|()| parse(source));
-        let uses_old =
-            expression.as_ref().is_ok_and(|expression| expression.references().has_variable("oldSelf"));
+        let expression = affordable(&checked).and_then(|()| parse(source)).map(lower);
         let message_expression = text(rule, &["messageExpression"]);
         Self {
-            uses_old,
+            uses_old: checked.uses_old_self,
             fault: checked.faults.into_iter().find(|fault| fault.part == "rule").map(|fault| fault.detail),
             expression,
             message: text(rule, &["message"]).to_owned(),
             message_expression: Some(message_expression)
                 .filter(|source| !source.is_empty())
-                .and_then(|source| parse(source).ok()),
+                .and_then(|source| parse(source).ok())
+                .map(lower),
             reason: match text(rule, &["reason"]) {
                 "FieldValueForbidden" => ErrorType::Forbidden,
                 "FieldValueRequired" => ErrorType::Required,
@@ -315,7 +272,8 @@ impl Rule {
                 return;
             }
         };
-        match CelValue::resolve(expression, context) {
+        drop(take_not_known());
+        match CelValue::resolve(&expression.expression, context) {
             Ok(CelValue::Bool(true)) => {}
             Ok(CelValue::Bool(false)) => {
                 all.errors.push(FieldError::new(self.reason, place, self.words(context)));
@@ -328,16 +286,22 @@ impl Rule {
                 let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
                 all.opaque.push(reason);
             }
-            Err(error) => {
-                let detail = format!("rule `{}` failed: {error}", self.source);
-                all.errors.push(FieldError::invalid(place, detail));
-            }
+            // What is not known may have been what counts, whatever error came first.
+            Err(error) => match take_not_known().or_else(|| expression.not_followed.clone()) {
+                Some(what) => {
+                    all.opaque.push(format!("rule `{}` uses what is not known here: {what}", self.source));
+                }
+                None => {
+                    let detail = format!("rule `{}` failed: {error}", self.source);
+                    all.errors.push(FieldError::invalid(place, detail));
+                }
+            },
         }
     }
 
     fn words(&self, context: &Context<'_>) -> String {
         let made = self.message_expression.as_ref().and_then(|expression| {
-            match CelValue::resolve(expression, context) {
+            match CelValue::resolve(&expression.expression, context) {
                 Ok(CelValue::String(text)) => Some(text.trim().to_owned()),
                 _ => None,
             }

@@ -1,0 +1,103 @@
+//! What functions cost, and the sizes of what they give. Source: as [`super::cost`].
+
+use super::cost::Looked;
+use super::types::{Size, Type, Typed};
+
+/// A tenth of a size, rounded up: what going through a text costs.
+pub(super) fn tenth(size: u64) -> u64 {
+    if size == u64::MAX { u64::MAX } else { size.div_ceil(10) }
+}
+
+fn scaled(size: u64, numerator: u64, denominator: u64) -> u64 {
+    if size == u64::MAX {
+        return u64::MAX;
+    }
+    size.saturating_mul(numerator).div_ceil(denominator)
+}
+
+/// What a list or a map holds.
+pub(super) fn element(container: &Typed) -> Typed {
+    match &container.kind {
+        Type::List(inner) | Type::Map(inner) => (**inner).clone(),
+        _ => Typed::anything(),
+    }
+}
+
+/// Type and own cost of a function.
+pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
+    let first = arguments.first();
+    let subject = target.or(first).map_or_else(Typed::anything, |one| one.typed.clone());
+    let size = subject.size;
+    let made = target.is_some_and(|target| target.made);
+    let argument = |at: usize| arguments.get(at).map_or(0, |one| one.typed.size.max);
+    let flag = Typed::scalar(Type::Bool);
+    let words = |size: Size| Typed::sized(Type::Text, size);
+    match name {
+        "size" | "int" | "getDayOfMonth" | "compareTo" | "asInteger" | "prefixLength" => {
+            (Typed::scalar(Type::Int), 1)
+        }
+        "double" | "asApproximateFloat" => (Typed::scalar(Type::Double), 1),
+        "uint" => (Typed::scalar(Type::Uint), 1),
+        "bool" | "isGreaterThan" | "isLessThan" | "isInteger" | "isLoopback" => (flag, 1),
+        "string" => match subject.kind {
+            Type::Text => (subject, 1),
+            Type::Int | Type::Uint | Type::Double | Type::Bool => (words(Size::UNKNOWN), 1),
+            _ => (words(Size::up_to(0)), 1),
+        },
+        "startsWith" | "endsWith" => (flag, tenth(argument(0))),
+        "contains" => (flag, tenth(size.max).saturating_mul(tenth(argument(0)))),
+        "matches" => {
+            let at = usize::from(target.is_none());
+            let regex = scaled(argument(at), 1, 4);
+            (flag, tenth(size.max.saturating_add(1)).saturating_mul(regex))
+        }
+        "find" | "findAll" => {
+            let regex = scaled(argument(0), 1, 4);
+            let cost = tenth(size.max.saturating_add(1)).saturating_mul(regex);
+            let found = words(Size::up_to(size.max));
+            if name == "find" {
+                return (found, cost);
+            }
+            let list = Type::List(Box::new(words(Size::up_to(0))));
+            (Typed::sized(list, Size::up_to(size.max)), cost)
+        }
+        "lowerAscii" | "upperAscii" | "substring" | "trim" => (words(size), tenth(size.max)),
+        "split" => {
+            let list = Type::List(Box::new(words(Size::up_to(0))));
+            (Typed::sized(list, Size::up_to(size.max)), scaled(size.max, 1, 5))
+        }
+        "isSorted" => (flag, elements_cost(&subject, made)),
+        "sum" | "min" | "max" => (element(&subject), elements_cost(&subject, made)),
+        "indexOf" | "lastIndexOf" => (Typed::scalar(Type::Int), elements_cost(&subject, made)),
+        "isIP" | "isCIDR" | "isQuantity" | "isURL" | "isSemver" => (flag, tenth(size.max)),
+        "ip" | "cidr" | "quantity" | "url" | "semver" => (Typed::anything(), tenth(size.max)),
+        "join" => join(target, arguments),
+        _ => (Typed::anything(), 1),
+    }
+}
+
+fn elements_cost(subject: &Typed, made: bool) -> u64 {
+    match &subject.kind {
+        Type::List(inner) => {
+            let texts = matches!(inner.kind, Type::Text | Type::Bytes);
+            let longest = if made { u64::MAX } else { inner.size.max };
+            let each = if texts { tenth(longest).saturating_add(1) } else { 1 };
+            subject.size.max.saturating_mul(each)
+        }
+        _ => tenth(subject.size.max),
+    }
+}
+
+/// Joined texts are as long as all of them with what stands between.
+fn join(target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
+    let text = |size: u64| (Typed::sized(Type::Text, Size::up_to(size)), tenth(size));
+    match target {
+        Some(Looked { typed: Typed { kind: Type::List(inner), size, .. }, made, .. }) => {
+            let each = if *made { u64::MAX } else { inner.size.max };
+            let between = arguments.first().map_or(0, |one| one.typed.size.max);
+            let separators = between.saturating_mul(size.max.saturating_sub(1));
+            text(size.max.saturating_mul(each).saturating_add(separators))
+        }
+        _ => text(0),
+    }
+}

@@ -1,0 +1,194 @@
+//! Forms that the evaluator at hand takes in another way than cel-go's, written as both take them alike.
+//!
+//! Names with `@`, which no rule can write, are functions of [`super::functions`].
+
+use kube_cel::cel::IdedExpr;
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue};
+
+/// An expression as it is evaluated.
+#[derive(Debug)]
+pub(in crate::topology) struct Lowered {
+    /// The expression.
+    pub(in crate::topology) expression: IdedExpr,
+    /// What in it cannot be evaluated here: an error says nothing then.
+    pub(in crate::topology) not_followed: Option<String>,
+}
+
+/// Functions and macros that have no counterpart here.
+const NOT_FOLLOWED: [&str; 12] = [
+    "optMap",
+    "optFlatMap",
+    "existsOne",
+    "transformList",
+    "transformMap",
+    "transformMapEntry",
+    "sortBy",
+    "unwrapOpt",
+    "unwrap",
+    "all",
+    "exists",
+    "exists_one",
+];
+
+/// Rewrites an expression that was checked.
+pub(in crate::topology) fn lower(expression: IdedExpr) -> Lowered {
+    let mut lowered = Lowered { expression, not_followed: None };
+    let mut expression = std::mem::take(&mut lowered.expression);
+    lowered.visit(&mut expression);
+    lowered.expression = expression;
+    lowered
+}
+
+impl Lowered {
+    fn visit(&mut self, expression: &mut IdedExpr) {
+        match &mut expression.expr {
+            Expr::Call(call) => {
+                call.target.iter_mut().for_each(|target| self.visit(target));
+                call.args.iter_mut().for_each(|argument| self.visit(argument));
+                self.watch(call);
+                if let Some(made) = call_form(call) {
+                    expression.expr = made;
+                }
+            }
+            Expr::Select(select) => {
+                self.visit(&mut select.operand);
+                let operand = std::mem::take(&mut *select.operand);
+                let field = text(&select.field);
+                if !select.test {
+                    expression.expr = call("_[_]", vec![operand, field]);
+                } else if is_optional(&operand) {
+                    let value = ided(call("_[?_]", vec![operand, field]));
+                    expression.expr = method("hasValue", value, Vec::new());
+                } else {
+                    *select.operand = operand;
+                }
+            }
+            Expr::List(list) => list.elements.iter_mut().for_each(|element| self.visit(element)),
+            Expr::Map(map) => {
+                for entry in &mut map.entries {
+                    if let EntryExpr::MapEntry(entry) = &mut entry.expr {
+                        self.visit(&mut entry.key);
+                        self.visit(&mut entry.value);
+                    }
+                }
+            }
+            Expr::Comprehension(one) => {
+                let parts = [
+                    &mut one.iter_range,
+                    &mut one.accu_init,
+                    &mut one.loop_cond,
+                    &mut one.loop_step,
+                    &mut one.result,
+                ];
+                for part in parts {
+                    self.visit(part);
+                }
+            }
+            Expr::Struct(message) => {
+                self.not_followed = Some(format!("a message {}", message.type_name));
+                expression.expr = call("@notKnown", Vec::new());
+            }
+            Expr::Unspecified => {
+                self.not_followed = Some("a part that is not understood".to_owned());
+                expression.expr = call("@notKnown", Vec::new());
+            }
+            Expr::Ident(name) if name == "google" => {
+                self.not_followed = Some("the name of a type".to_owned());
+            }
+            Expr::Ident(_) | Expr::Literal(_) => {}
+        }
+    }
+
+    fn watch(&mut self, call: &CallExpr) {
+        let name = call.func_name.as_str();
+        let form = match (name, call.target.as_deref()) {
+            ("getHost" | "getPort", Some(target)) => called(target, "url").is_none(),
+            // Upstream takes a whole number of any type for an index of a list.
+            ("_[_]" | "_[?_]", _) => call.args.get(1).is_some_and(|index| called(index, "@dyn").is_some()),
+            _ => NOT_FOLLOWED.contains(&name),
+        };
+        if form {
+            self.not_followed = Some(name.to_owned());
+        }
+    }
+}
+
+/// Another form of a call, where it needs one.
+fn call_form(it: &mut CallExpr) -> Option<Expr> {
+    let name = it.func_name.clone();
+    let global = it.target.is_none();
+    match (name.as_str(), it.args.len()) {
+        ("_?._", 2) => "_[?_]".clone_into(&mut it.func_name),
+        ("dyn", 1) if global => "@dyn".clone_into(&mut it.func_name),
+        ("string", 1) if global => "@string".clone_into(&mut it.func_name),
+        ("quantity", 1) if global => wrap(&mut it.args[0], "@bounded"),
+        ("semver", 1 | 2) if global => wrap(&mut it.args[0], "@unbuilt"),
+        ("format", 1) if !global => "@format".clone_into(&mut it.func_name),
+        ("isInteger" | "asInteger", 0) => {
+            let bounded = called(it.target.as_deref()?, "quantity")?.first()?;
+            let source = called(bounded, "@bounded")?.first()?.clone();
+            return Some(call(&format!("@{name}"), vec![source]));
+        }
+        ("getHost" | "getPort", 0) => {
+            let Some(source) = called(it.target.as_deref()?, "url").and_then(<[IdedExpr]>::first) else {
+                return Some(call("@notKnown", Vec::new()));
+            };
+            let source = source.clone();
+            return Some(call(&format!("@{name}"), vec![source, ided(Expr::Call(it.clone()))]));
+        }
+        ("named", 1) if it.target.as_deref().is_some_and(|target| is_ident(target, "format")) => {
+            let optional = |name, values| method(name, ided(Expr::Ident("optional".to_owned())), values);
+            let known = ided(call("@isFormat", it.args.clone()));
+            let some = ided(optional("of", vec![ided(Expr::Call(it.clone()))]));
+            return Some(call("_?_:_", vec![known, some, ided(optional("none", Vec::new()))]));
+        }
+        _ => {}
+    }
+    None
+}
+
+fn wrap(argument: &mut IdedExpr, name: &str) {
+    let inner = std::mem::take(argument);
+    *argument = ided(call(name, vec![inner]));
+}
+
+/// The arguments, where this is a call of that global function.
+fn called<'e>(expression: &'e IdedExpr, name: &str) -> Option<&'e [IdedExpr]> {
+    match &expression.expr {
+        Expr::Call(call) if call.target.is_none() && call.func_name == name => Some(&call.args),
+        _ => None,
+    }
+}
+
+fn is_ident(expression: &IdedExpr, name: &str) -> bool {
+    matches!(&expression.expr, Expr::Ident(found) if found == name)
+}
+
+/// Whether the expression surely gives an optional value.
+fn is_optional(expression: &IdedExpr) -> bool {
+    let Expr::Call(call) = &expression.expr else { return false };
+    match call.func_name.as_str() {
+        "_[?_]" | "or" => true,
+        "_[_]" => call.args.first().is_some_and(is_optional),
+        "of" | "none" | "ofNonZeroValue" => {
+            call.target.as_deref().is_some_and(|target| is_ident(target, "optional"))
+        }
+        _ => false,
+    }
+}
+
+fn ided(expr: Expr) -> IdedExpr {
+    IdedExpr { id: 0, expr }
+}
+
+fn text(words: &str) -> IdedExpr {
+    ided(Expr::Literal(LiteralValue::String(words.into())))
+}
+
+fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+    Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args })
+}
+
+fn method(name: &str, target: IdedExpr, args: Vec<IdedExpr>) -> Expr {
+    Expr::Call(CallExpr { func_name: name.to_owned(), target: Some(Box::new(target)), args })
+}

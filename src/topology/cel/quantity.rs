@@ -1,0 +1,174 @@
+//! Quantities, versions, addresses of the web and named formats, where `kube-cel` sees more or less than Kubernetes does.
+
+use std::sync::Arc;
+
+use kube_cel::cel::{Context, Value};
+
+use super::functions::{Outcome, failed, not_known, string};
+
+/// Names that `format.named` knows.
+const FORMATS: [&str; 13] = [
+    "byte",
+    "date",
+    "datetime",
+    "dns1035Label",
+    "dns1035LabelPrefix",
+    "dns1123Label",
+    "dns1123LabelPrefix",
+    "dns1123Subdomain",
+    "dns1123SubdomainPrefix",
+    "labelValue",
+    "qualifiedName",
+    "uri",
+    "uuid",
+];
+
+pub(super) fn register(context: &mut Context<'_>) {
+    let made = "whether a computed quantity is an integer";
+    context.add_function("isInteger", move || Err::<Value, _>(not_known(made)));
+    context.add_function("asInteger", move || Err::<Value, _>(not_known(made)));
+    context.add_function("isQuantity", |text: Arc<String>| Quantity::read(&text).is_some());
+    context.add_function("@isInteger", |text: Arc<String>| {
+        read(&text).map(|quantity| Value::Bool(quantity.whole().is_some()))
+    });
+    context.add_function("@asInteger", |text: Arc<String>| {
+        let whole = read(&text)?.whole();
+        whole.map(Value::Int).ok_or_else(|| failed("asInteger", "cannot convert value to integer"))
+    });
+    context.add_function("@bounded", bounded);
+    context.add_function("@unbuilt", |text: Arc<String>| without_build(&text).to_owned());
+    context.add_function("@getHost", |text: Arc<String>, host: Value| {
+        let known = bracketed(&text).map(|(host, port)| string(format!("{host}{}", port_suffix(port))));
+        Outcome::Ok(known.unwrap_or(host))
+    });
+    context.add_function("@getPort", |text: Arc<String>, port: Value| {
+        let known = bracketed(&text).map(|(_, port)| string(port.unwrap_or_default()));
+        Outcome::Ok(known.unwrap_or(port))
+    });
+    context.add_function("@isFormat", |name: Arc<String>| FORMATS.contains(&name.as_str()));
+}
+
+/// A quantity as it is written, without its sign.
+struct Quantity<'t> {
+    negative: bool,
+    /// Digits before the point, without leading zeros.
+    whole: &'t str,
+    fraction: &'t str,
+    /// Power of ten, or of two.
+    exponent: i64,
+    binary: bool,
+}
+
+fn read(text: &str) -> Result<Quantity<'_>, kube_cel::cel::ExecutionError> {
+    Quantity::read(text).ok_or_else(|| failed("quantity", "unable to parse quantity's suffix"))
+}
+
+impl<'t> Quantity<'t> {
+    fn read(text: &'t str) -> Option<Self> {
+        let negative = text.starts_with('-');
+        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if text.is_empty() {
+            return None;
+        }
+        let digits = |text: &'t str| {
+            let end = text.find(|found: char| !found.is_ascii_digit()).unwrap_or(text.len());
+            text.split_at(end)
+        };
+        let (whole, rest) = digits(unsigned);
+        let (fraction, suffix) = rest.strip_prefix('.').map_or(("", rest), digits);
+        let (exponent, binary) = power(suffix)?;
+        Some(Self { negative, whole: whole.trim_start_matches('0'), fraction, exponent, binary })
+    }
+
+    /// What `AsInt64` gives, which looks at the form and not only at the value.
+    fn whole(&self) -> Option<i64> {
+        let digits = format!("{}{}", self.whole, self.fraction);
+        let count = i64::try_from(digits.len().max(1)).ok()?;
+        let number = || if digits.is_empty() { Some(0) } else { digits.parse::<i64>().ok() };
+        let size = if self.binary {
+            // A fraction of a power of two, and what is long, is a decimal, which gives no integer.
+            let long = count > 14 - self.exponent * 3 / 10;
+            if long || !self.fraction.is_empty() {
+                return None;
+            }
+            number()?.checked_mul(1_i64.checked_shl(u32::try_from(self.exponent).ok()?)?)?
+        } else {
+            let scale = self.exponent - i64::try_from(self.fraction.len()).ok()?;
+            if count > 18 || scale < 0 {
+                return None;
+            }
+            number()?.checked_mul(10_i64.checked_pow(u32::try_from(scale).ok()?)?)?
+        };
+        Some(if self.negative { -size } else { size })
+    }
+
+    /// Whether arithmetic with it is exact both here and there: no rounding, no cap, no overflow.
+    fn is_moderate(&self) -> bool {
+        let whole = i64::try_from(self.whole.len()).unwrap_or(i64::MAX);
+        let fraction = i64::try_from(self.fraction.len()).unwrap_or(i64::MAX);
+        if self.binary {
+            fraction <= 9 && whole.saturating_add(self.exponent / 3 + 1) <= 18
+        } else {
+            (-9..=24).contains(&self.exponent)
+                && whole.saturating_add(self.exponent.max(0)) <= 24
+                && fraction.saturating_sub(self.exponent) <= 9
+        }
+    }
+}
+
+fn power(suffix: &str) -> Option<(i64, bool)> {
+    const DECIMAL: [(&str, i64); 10] = [
+        ("", 0),
+        ("n", -9),
+        ("u", -6),
+        ("m", -3),
+        ("k", 3),
+        ("M", 6),
+        ("G", 9),
+        ("T", 12),
+        ("P", 15),
+        ("E", 18),
+    ];
+    const BINARY: [(&str, i64); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+    let named =
+        |table: &[(&str, i64)]| table.iter().find(|(name, _)| *name == suffix).map(|(_, power)| *power);
+    if let Some(power) = named(&DECIMAL) {
+        return Some((power, false));
+    }
+    if let Some(power) = named(&BINARY) {
+        return Some((power, true));
+    }
+    let exponent = suffix.strip_prefix(['e', 'E'])?.parse::<i64>().ok()?;
+    Some((exponent, false))
+}
+
+fn bounded(text: Arc<String>) -> Outcome {
+    let digits = text.contains(|found: char| found.is_ascii_digit());
+    if read(&text)?.is_moderate() && digits {
+        return Ok(Value::String(text));
+    }
+    Err(not_known("a quantity that is very large or very precise"))
+}
+
+/// A version without its build metadata, which no comparison looks at.
+fn without_build(text: &str) -> &str {
+    let Some((version, build)) = text.split_once('+') else { return text };
+    let word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    if build.split('.').all(word) { version } else { text }
+}
+
+/// Host in its brackets, and port, of a URL whose host is an address of version 6.
+fn bracketed(url: &str) -> Option<(&str, Option<&str>)> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let end = host.starts_with('[').then(|| host.find(']'))??;
+    let (address, port) = host.split_at(end + 1);
+    Some((address, port.strip_prefix(':')))
+}
+
+fn port_suffix(port: Option<&str>) -> String {
+    port.map(|port| format!(":{port}")).unwrap_or_default()
+}
