@@ -45,7 +45,7 @@ fn class_files(release: &Release) -> Vec<Json> {
 
 fn of_json(class: &[Json], cluster: Json) -> Side {
     let class = ClassFiles { objects: class.to_vec(), missing: Vec::new() };
-    Side { cluster, class, applied: Applied::File, observed: Observed::default() }
+    Side { cluster, class, applied: Applied::File, written: true, observed: Observed::default() }
 }
 
 /// What becomes of the clusters that use a release, when they move to another one.

@@ -41,7 +41,13 @@ fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
 
 fn side(objects: &[Value], cluster: &Value) -> Side {
     let class = ClassFiles { objects: objects.to_vec(), missing: Vec::new() };
-    Side { cluster: cluster.clone(), class, applied: Applied::File, observed: Observed::default() }
+    Side {
+        cluster: cluster.clone(),
+        class,
+        applied: Applied::File,
+        written: true,
+        observed: Observed::default(),
+    }
 }
 
 /// Every place in a value that holds no list and no map, as a pointer.

@@ -17,7 +17,7 @@ use crate::{
         },
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, ClassFiles, Imported, Objects, asked_class, identity},
+        import::{Applied, Applier, ClassFiles, Imported, Objects, asked_class, identity},
         predict::{
             Settings, create,
             forecast::{self, Side},
@@ -30,8 +30,9 @@ use crate::{
 /// Clusters of any files, before and after.
 pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
     let settings = settings(args, notes)?;
-    let mut after = objects_of(&args.from, notes)?;
-    let mut before = objects_of(&args.before, notes)?;
+    let mut after = objects_of(&args.from, Objects::default(), notes)?;
+    let applier = args.applied_by.as_deref().map(Applier::named);
+    let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
     ignored(&before, notes);
@@ -39,20 +40,23 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let now = after.over(&before);
     let before = before.defined_by(&after);
     let all = all_running(&before);
-    let mut answers = Vec::new();
+    let (mut answers, mut judged) = (Vec::new(), BTreeSet::new());
     for cluster in now.clusters() {
         let (namespace, name) = identity(&cluster.object);
         let label = format!("{namespace}/{name}");
-        if answers.iter().any(|one: &Answer| one.cluster == label) {
+        if !judged.insert(label.clone()) {
             continue;
         }
-        let Some(side) = side(cluster, &now, notes) else { continue };
+        let written = after.cluster(namespace, name).is_some();
+        let Some(side) = side(cluster, &now, notes).map(|side| Side { written, ..side }) else { continue };
         let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
         let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
         let (compared, forecast) = match &running {
             Some((_, running)) => {
                 let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
-                (Some(format!("compared with {words}")), forecast::of_change(running, &side, &settings))
+                let applied = running.applied.clone().or_said(applier.as_ref(), &running.cluster);
+                let running = Side { applied, ..running.clone() };
+                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
             }
             None => {
                 let mut forecast = forecast::of_new(&side, &settings);
@@ -195,8 +199,7 @@ fn alone(objects: &Objects, no_cluster: bool, settings: &Settings, notes: &mut N
     }
 }
 
-fn objects_of(files: &[PathBuf], notes: &mut Notes) -> Result<Objects, Failure> {
-    let mut objects = Objects::default();
+fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Result<Objects, Failure> {
     for file in files {
         let path = file.display().to_string();
         if let Err(unread) = objects.read(&path, &disk::named(file)?) {
@@ -226,7 +229,13 @@ fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side
     };
     untold(&class, cluster, "the class names what is not among the files", notes);
     let observed = observed(cluster, objects);
-    Some(Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed })
+    Some(Side {
+        cluster: cluster.object.clone(),
+        class,
+        applied: cluster.applied.clone(),
+        written: true,
+        observed,
+    })
 }
 
 /// Says which class is not there, and where one of its name lies.
@@ -270,7 +279,7 @@ fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mu
         .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     untold(&class, cluster, "the state before is not known, for --before lacks", notes);
     let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
-    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), observed }
+    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), written: true, observed }
 }
 
 /// All Clusters that run, as they are stored: a class is written once for all of them.

@@ -61,6 +61,10 @@ pub(super) struct Args {
     /// Files as --from, of the time before: what runs now, with its class and templates
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "from")]
     before: Vec<PathBuf>,
+    /// Who applies the Clusters of --from over those of --before: `flux`, `kubectl`, `kubectl-server-side`, `argocd`,
+    /// `argocd-server-side`, or a field manager's name; else who applied the live Cluster before
+    #[arg(long, value_name = "WHO", requires = "before")]
+    applied_by: Option<String>,
     /// The version of Cluster API, with --from
     #[arg(long, value_name = "VERSION", requires = "from", default_value = "1.14")]
     cluster_api: String,
@@ -84,6 +88,7 @@ Examples:
   stackloom topology --from cluster.yaml class.yaml      # no fleet needed
   stackloom topology --from class.yaml cluster.yaml --feature-gates RuntimeSDK=true
   stackloom topology --before live.yaml templates.yaml --from cluster.yaml class-v2.yaml
+  stackloom topology --before live.yaml templates.yaml --from cluster.yaml --applied-by flux
 
 For --before, these export what runs: Clusters (their managed fields tell which values Cluster API filled in) with
 their classes, and the templates that those name. What --before lacks is not taken from --from: it is not known.
@@ -389,7 +394,13 @@ fn published(
             .hint("give a revision whose `generated/` is whole");
         return Err(Failure::from(notes.halted()));
     };
-    Ok(Some(Side { cluster: before.object, class, applied: Applied::File, observed: Observed::default() }))
+    Ok(Some(Side {
+        cluster: before.object,
+        class,
+        applied: Applied::File,
+        written: true,
+        observed: Observed::default(),
+    }))
 }
 
 fn told(unread: &Unread, path: &str, notes: &mut Notes) {

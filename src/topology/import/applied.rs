@@ -1,7 +1,10 @@
 //! Who wrote a live Cluster: what a later apply takes away depends on it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
+use super::applier::Applier;
 use super::renamed::renamed;
 use crate::topology::convert;
 use crate::topology::schemas::source_schema;
@@ -20,11 +23,15 @@ pub enum Applied {
     Unknown,
 }
 
-/// What one field manager applied.
+/// What one applied that may apply the whole object again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// The manager.
-    pub manager: String,
+    /// Who, and how.
+    pub by: Applier,
+    /// Whether the user said so; else it is taken from what the object tells.
+    pub said: bool,
+    /// Whose fields become its own with its next apply.
+    pub takes_over: Vec<String>,
     /// What it applied, as far as it still stands.
     pub part: Value,
     /// What others set: that stays, even where this manager applied it, too, and no longer does.
@@ -32,25 +39,25 @@ pub struct Claim {
 }
 
 impl Applied {
-    /// Looks at the marks that the API server leaves.
-    pub(super) fn of(object: &Value) -> Self {
+    /// Looks at the marks that the API server leaves; `by` is who applies, where that was said.
+    pub(super) fn of(object: &Value, by: Option<&Applier>) -> Self {
         let live =
             ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
         if !live {
             return Self::File;
         }
-        match claims(object) {
-            Some(claims) if claims.is_empty() => {}
-            found => return found.map_or(Self::Unknown, Self::Known),
+        match by {
+            Some(by) => said(object, by).map_or(Self::Unknown, |claim| Self::Known(vec![claim])),
+            None => claims(object).filter(|all| !all.is_empty()).map_or(Self::Unknown, Self::Known),
         }
-        let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
-        let applied: Option<Value> = serde_json::from_str(last).ok();
-        let stored = applied.filter(|one| is_known(version(text(one, &["apiVersion"]))));
-        match stored.map(|one| convert::to_stored(&one)) {
-            Some(Ok(part)) => {
-                Self::Known(vec![Claim { manager: "kubectl apply".to_owned(), part, others: Value::Null }])
-            }
-            _ => Self::Unknown,
+    }
+
+    /// A file counts as what the one applied who was said to apply.
+    #[must_use]
+    pub fn or_said(self, by: Option<&Applier>, object: &Value) -> Self {
+        match (self, by) {
+            (Self::File, Some(by)) => Self::Known(vec![Claim { said: true, ..alone(by, object.clone()) }]),
+            (applied, _) => applied,
         }
     }
 
@@ -60,30 +67,103 @@ impl Applied {
     }
 }
 
+/// What `kubectl apply` wrote down of the last file that it applied.
+fn last_applied(object: &Value) -> Option<Value> {
+    let last = text(object, &["metadata", "annotations", LAST_APPLIED]);
+    let applied: Value = serde_json::from_str(last).ok()?;
+    if !is_known(version(text(&applied, &["apiVersion"]))) {
+        return None;
+    }
+    convert::to_stored(&applied).ok()
+}
+
+/// What the one applied who was said to apply; it may be the first time. None where it cannot be known.
+fn said(object: &Value, by: &Applier) -> Option<Claim> {
+    let has_entries = !list(object, &["metadata", "managedFields"]).is_empty();
+    let claim = match by {
+        Applier::ClientSide(_) => alone(by, last_applied(object).unwrap_or(Value::Null)),
+        Applier::ServerSide(_) if has_entries => server_side(by, object)?,
+        // Without managed fields: what was applied client-side is taken over.
+        Applier::ServerSide(_) => alone(by, last_applied(object)?),
+    };
+    Some(Claim { said: true, ..claim })
+}
+
+/// What one applied, where nothing is known of others.
+fn alone(by: &Applier, part: Value) -> Claim {
+    Claim { by: by.clone(), said: false, takes_over: Vec::new(), part, others: Value::Null }
+}
+
+/// Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `prune` and `addBackOwnedItems`.
+fn server_side(by: &Applier, object: &Value) -> Option<Claim> {
+    let entries = list(object, &["metadata", "managedFields"]);
+    let (own, others): (Vec<&Value>, Vec<&Value>) = entries.iter().partition(|one| by.owns(one, object));
+    let own = sets(&own);
+    let part = applied_by(object, &own)?;
+    // Whoever set something in an item of a list that another made does not take the item away.
+    let renamed = in_stored(version(text(object, &["apiVersion"])), &own)?;
+    let items = Value::Object(others_items(&renamed.iter().collect::<Vec<_>>()));
+    let mut others = sets(&others);
+    // A set without fields would name the whole object.
+    if !is_leaf(&items) {
+        others.push(("v1beta2", &items));
+    }
+    let others = staying(object, &others)?;
+    Some(Claim { by: by.clone(), said: false, takes_over: by.taken_over(object), part, others })
+}
+
+/// The items of lists in which sets name fields, and that none of them has as a whole.
+fn others_items(sets: &[&Value]) -> Map<String, Value> {
+    let keys: BTreeSet<&String> =
+        sets.iter().filter_map(|set| set.as_object()).flat_map(|fields| fields.keys()).collect();
+    let mut items = Map::new();
+    for key in keys {
+        let inner: Vec<&Value> = sets.iter().filter_map(|set| set.get(key)).collect();
+        let mut kept = others_items(&inner);
+        let has_item = |set: &&Value| is_leaf(set) || set.get(".").is_some();
+        if let (Some(names), false) = (key.strip_prefix("k:"), inner.iter().any(has_item)) {
+            let names: Map<String, Value> = serde_json::from_str(names).unwrap_or_default();
+            let fields = names.keys().map(|name| format!("f:{name}"));
+            kept.extend(fields.chain([".".to_owned()]).map(|name| (name, Value::Object(Map::new()))));
+        }
+        if !kept.is_empty() {
+            items.insert(key.clone(), Value::Object(kept));
+        }
+    }
+    items
+}
+
+/// The sets of fields of entries, each with its version.
+fn sets<'a>(entries: &[&'a Value]) -> Vec<(&'a str, &'a Value)> {
+    entries
+        .iter()
+        .filter_map(|one| Some((version(text(one, &["apiVersion"])), get(one, &["fieldsV1"])?)))
+        .collect()
+}
+
 /// What those applied that may apply the whole object again, each for itself; none where it cannot be known. The topology
 /// controller applies, too, but nothing of the topology; and who applied neither class nor version wrote no whole Cluster.
-///
-/// Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `prune` and `addBackOwnedItems`.
 fn claims(object: &Value) -> Option<Vec<Claim>> {
     let entries = list(object, &["metadata", "managedFields"]);
-    let fields = |one| Some((version(text(one, &["apiVersion"])), get(one, &["fieldsV1"])?));
+    let applies = |one: &&Value| text(one, &["operation"]) == "Apply";
     let mut claims = Vec::new();
-    for (at, entry) in entries.iter().enumerate() {
+    for entry in entries.iter().filter(applies) {
         let manager = text(entry, &["manager"]);
-        if text(entry, &["operation"]) != "Apply" || manager == TOPOLOGY {
+        let by = Applier::ServerSide(manager.to_owned());
+        if manager == TOPOLOGY || !by.owns(entry, object) {
             continue;
         }
-        let Some(own) = fields(entry) else { continue };
-        let part = applied_by(object, &[own])?;
-        if !["classRef", "class", "version"]
-            .iter()
-            .any(|field| part.pointer(&format!("/spec/topology/{field}")).is_some())
-        {
-            continue;
+        let claim = server_side(&by, object)?;
+        let has = |field: &&str| claim.part.pointer(&format!("/spec/topology/{field}")).is_some();
+        if ["classRef", "class", "version"].iter().any(has) {
+            claims.push(claim);
         }
-        let others = entries.iter().enumerate().filter(|(other, _)| *other != at);
-        let others: Vec<(&str, &Value)> = others.filter_map(|(_, other)| fields(other)).collect();
-        claims.push(Claim { manager: manager.to_owned(), part, others: staying(object, &others)? });
+    }
+    // Once applied server-side, kubectl keeps the annotation as that leaves it.
+    let annotation = ["fieldsV1", "f:metadata", "f:annotations", &format!("f:{LAST_APPLIED}")];
+    let is_kept = entries.iter().filter(applies).any(|one| get(one, &annotation).is_some());
+    if let (Some(part), false) = (last_applied(object), is_kept && !claims.is_empty()) {
+        claims.push(alone(&Applier::client_side(), part));
     }
     Some(claims)
 }
@@ -231,13 +311,27 @@ fn owned(value: &Value, sets: &[&Value]) -> Value {
         }
         Value::Array(items) => {
             let kept = items.iter().filter_map(|item| {
-                let sets: Vec<&Value> = sets.iter().flat_map(|set| naming(item, set)).collect();
-                (!sets.is_empty()).then(|| owned(item, &sets))
+                let inner: Vec<&Value> = sets.iter().flat_map(|set| naming(item, set)).collect();
+                (!inner.is_empty()).then(|| with_keys(item, owned(item, &inner), sets))
             });
             Value::Array(kept.collect())
         }
         _ => value.clone(),
     }
+}
+
+/// An item of a list is known by its keys, whoever set them.
+fn with_keys(item: &Value, mut part: Value, sets: &[&Value]) -> Value {
+    let all = sets.iter().filter_map(|set| set.as_object()).flat_map(|fields| fields.keys());
+    let keys = all.filter_map(|key| serde_json::from_str::<Map<String, Value>>(key.strip_prefix("k:")?).ok());
+    if let (Some(part), Some(keys)) = (part.as_object_mut(), keys.into_iter().next()) {
+        for name in keys.keys() {
+            if let (false, Some(value)) = (part.contains_key(name), item.get(name)) {
+                part.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    part
 }
 
 /// The sets inside a set that name an item of a list: by its keys or by its value.
@@ -274,12 +368,11 @@ mod tests {
 
     #[test]
     fn what_an_engine_applied_is_told_from_what_was_defaulted() {
-        let Applied::Known(claims) = Applied::of(&live(&json!({ "f:spec": { "f:topology": {
+        let object = live(&json!({ "f:spec": { "f:topology": {
             "f:version": {},
             "f:variables": { "k:{\"name\":\"a\"}": { ".": {}, "f:name": {}, "f:value": { "f:x": {} } } },
-        } } }))) else {
-            panic!("it is known who applied it")
-        };
+        } } }));
+        let Applied::Known(claims) = Applied::of(&object, None) else { panic!("it is known who applied it") };
         let expected = json!({
             "apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
             "spec": { "topology": {
@@ -287,7 +380,7 @@ mod tests {
                 "variables": [{ "name": "a", "value": { "x": 1 } }],
             } },
         });
-        let parts: Vec<_> = claims.iter().map(|one| (one.manager.as_str(), &one.part)).collect();
+        let parts: Vec<_> = claims.iter().map(|one| (one.by.name(), &one.part)).collect();
         assert_eq!(parts, [("flux", &expected)]);
     }
 
@@ -295,13 +388,15 @@ mod tests {
     fn without_marks_it_is_a_file_and_without_owners_unknown() {
         let mut object = live(&Value::Null);
         object["metadata"]["managedFields"] = Value::Null;
-        assert_eq!(Applied::of(&object), Applied::Unknown);
+        assert_eq!(Applied::of(&object, None), Applied::Unknown);
         object["metadata"]["annotations"] = json!({ LAST_APPLIED: "{\"spec\":{}}" });
         let part = json!({ "spec": {} });
-        let claim = Claim { manager: "kubectl apply".to_owned(), part, others: Value::Null };
-        assert_eq!(Applied::of(&object), Applied::Known(vec![claim]));
+        let claim = alone(&Applier::client_side(), part.clone());
+        assert_eq!(Applied::of(&object, None), Applied::Known(vec![claim]));
+        let flux = Claim { said: true, ..alone(&Applier::named("flux"), part) };
+        assert_eq!(Applied::of(&object, Some(&flux.by)), Applied::Known(vec![flux.clone()]));
         object["metadata"] = json!({ "name": "one" });
-        assert_eq!(Applied::of(&object), Applied::File);
+        assert_eq!(Applied::of(&object, None), Applied::File);
     }
 
     #[test]

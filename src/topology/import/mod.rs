@@ -5,12 +5,16 @@
 //! are written, since a class refers to them by version.
 
 mod applied;
+mod applier;
+mod documents;
 mod open;
 mod renamed;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+
+use documents::documents;
 
 use super::convert;
 use super::desired::contract::{CLUSTER_NAME, OWNED};
@@ -20,6 +24,7 @@ use super::schemas::{apply_faults, schema_faults};
 use super::value::{get, group, keep_numbers, list, present, remove, set, text, version};
 
 pub use applied::{Applied, Claim};
+pub use applier::Applier;
 pub use open::Open;
 
 /// An object, and which file it came from.
@@ -58,6 +63,7 @@ pub struct Unread {
 #[derive(Debug, Clone, Default)]
 pub struct Objects {
     all: Vec<Imported>,
+    applier: Option<Applier>,
 }
 
 /// The class of a Cluster: itself, and the templates that it names.
@@ -82,6 +88,11 @@ const CORE: &str = "cluster.x-k8s.io";
 const DEFINITION: &str = "CustomResourceDefinition";
 
 impl Objects {
+    /// Objects of files that are yet to be read; `applier` is who applies what comes after them, where that was said.
+    pub fn applied_by(applier: Option<Applier>) -> Self {
+        Self { applier, ..Self::default() }
+    }
+
     /// Reads a file and adds its objects.
     pub fn read(&mut self, file: &str, source: &str) -> Result<(), Unread> {
         for (line, document) in documents(source) {
@@ -100,7 +111,7 @@ impl Objects {
     pub fn over(&self, base: &Self) -> Self {
         let mut all = self.all.clone();
         all.extend(base.all.iter().cloned());
-        Self { all }
+        Self { all, applier: None }
     }
 
     /// The same, with the `CustomResourceDefinition`s of others for kinds that it has none of: they are the management
@@ -114,7 +125,7 @@ impl Objects {
         let known: Vec<_> = self.all.iter().filter_map(kind).collect();
         let is_new = |one: &&Imported| kind(one).is_some_and(|kind| !known.contains(&kind));
         let all = self.all.iter().chain(others.all.iter().filter(is_new));
-        Self { all: all.cloned().collect() }
+        Self { all: all.cloned().collect(), applier: None }
     }
 
     fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
@@ -135,7 +146,7 @@ impl Objects {
             }
             return Ok(());
         }
-        let applied = Applied::of(&value);
+        let applied = Applied::of(&value, self.applier.as_ref());
         let made = applied::made(&value).map(cleaned);
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
@@ -280,7 +291,7 @@ impl Objects {
         let mut kinds = BTreeMap::new();
         let is_used = |one: &&Imported| {
             let is_check = text(&one.object, &["kind"]) == "MachineHealthCheck";
-            has_version(&one.object) || one.made.is_some() && !is_check
+            is(&one.object, "Cluster") || has_version(&one.object) || one.made.is_some() && !is_check
         };
         for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
             *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
@@ -412,25 +423,6 @@ fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
     }
 }
 
-/// The documents of a file as kubectl tells them apart, each with the line it begins at.
-fn documents(source: &str) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    let (mut start, mut first, mut at) = (0, 1, 0);
-    for (number, line) in source.split_inclusive('\n').enumerate() {
-        if line.starts_with("---") {
-            found.push((first, &source[start..at]));
-            // What follows the marker on its line belongs to the document.
-            let rest = line.trim_start_matches('-');
-            start = at + line.len() - rest.len();
-            first = number + 1;
-        }
-        at += line.len();
-    }
-    found.push((first, &source[start..]));
-    found.retain(|(_, text)| !text.trim().is_empty());
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -450,14 +442,6 @@ spec:
             objects.read("file.yaml", file).unwrap();
         }
         objects
-    }
-
-    #[test]
-    fn documents_are_told_apart_as_kubectl_does() {
-        let lines = |text| documents(text).into_iter().map(|(line, _)| line).collect::<Vec<_>>();
-        assert_eq!(lines("a: 1\n---\nb: 2\n"), [1, 2]);
-        assert_eq!(lines("---\na: 1\n---\n---  # two\nb: 2\n"), [1, 4]);
-        assert_eq!(lines("\n\n"), Vec::<usize>::new());
     }
 
     #[test]

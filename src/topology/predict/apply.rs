@@ -93,6 +93,8 @@ fn merge_list(old: &[Value], new: &[Value], keys: &[&str], schema: Option<&Value
 }
 
 /// Takes away what was applied before and is not applied any more, unless it belongs to others, too.
+///
+/// Source: `merge/update.go`, `prune` and `addBackDanglingItems`; `fieldpath/set.go`, `EnsureNamedFieldsAreMembers`.
 fn prune(merged: &mut Value, previous: &Value, others: &Value, applied: &Value, schema: Option<&Value>) {
     match (merged, previous) {
         (Value::Object(all), Value::Object(before)) if !is_atomic(schema) => {
@@ -102,7 +104,9 @@ fn prune(merged: &mut Value, previous: &Value, others: &Value, applied: &Value, 
                 let (now, shared) = (applied.get(name), others.get(name));
                 let Some(kept) = all.get_mut(name) else { continue };
                 prune(kept, value, shared.unwrap_or(&none), now.unwrap_or(&none), inner);
-                if now.is_none() && shared.is_none() && is_spent(kept, value, inner) {
+                // A field that the schema names goes with all that is in it, also with what belongs to nobody.
+                let is_named = schema.is_some_and(|schema| get(schema, &["properties", name]).is_some());
+                if now.is_none() && shared.is_none() && (is_named || is_spent(kept, value, inner)) {
                     all.shift_remove(name);
                 }
             }

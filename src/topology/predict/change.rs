@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use super::apply::server_side_apply;
+use super::client_side::client_side_apply;
 use super::create::{apply_classes, blueprint};
 use super::reconcile::{Pass, Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
@@ -34,6 +35,8 @@ const MOST_PASSES: usize = 2000;
 pub enum Writing {
     /// Server-side apply with one field manager, as `GitOps` engines do: defaulted values stay.
     Apply,
+    /// Client-side apply: a merge patch, in which lists are one value.
+    Merge,
     /// As a whole: what is not written is gone.
     Replace,
 }
@@ -228,6 +231,7 @@ fn admit(
     }
     let mut new = match writing {
         Writing::Apply => server_side_apply(live, &before.written, &before.others, cluster),
+        Writing::Merge => client_side_apply(live, &before.written, cluster),
         Writing::Replace => replaced(live, cluster),
     };
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));

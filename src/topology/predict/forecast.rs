@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::apply::server_side_apply;
 use super::change::{self, After, Before, Change, Writing};
+use super::client_side::client_side_apply;
 use super::create;
 use super::live;
 use super::objects;
@@ -18,7 +19,7 @@ use crate::topology::admission::class_update;
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque, Stage};
-use crate::topology::import::{Applied, Claim, ClassFiles};
+use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
 use crate::topology::value::{get, merge_patch, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
@@ -30,6 +31,8 @@ pub struct Side {
     pub class: ClassFiles,
     /// What is known of who wrote the Cluster.
     pub applied: Applied,
+    /// Whether the Cluster is written; else only its class is, and it stays as it is.
+    pub written: bool,
     /// What is known of what runs.
     pub observed: Observed,
 }
@@ -111,6 +114,8 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let mut known = observed::versions(&mut running, &before.observed);
     let content = live::adopt(&mut running, &before.observed);
     known.extend(content.iter().cloned());
+    let mut counted = observed::counts(&mut running, &before.observed);
+    counted.extend(content.iter().cloned());
     let held = observed::held(&before.cluster, &known);
     let Manner { written, others, writing, doubt, note } = manner(before, after);
     let mut opaque = created.opaque;
@@ -130,11 +135,12 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
             opaque.push(Opaque { role: "cluster".to_owned(), reason: late.reason });
         }
     }
-    let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
+    let question =
+        After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let all = Arc::clone(&before.observed.all);
     let state = Before { catalog, written, others, all, running, settles: true };
     let change = change::change(&state, question, settings, Instants::UNKNOWN);
-    let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
+    let mut verdicts = verdicts(&state.running, &counted, &opaque, &change);
     if change.accepted {
         notes.extend(unseen_clusters(&state.catalog, after));
         observed::judge_held(&mut verdicts, &held, &cluster);
@@ -236,10 +242,11 @@ fn manner(before: &Side, after: &Side) -> Manner {
         // Who edits an export writes it as a whole.
         (_, Applied::Known(_) | Applied::Unknown) => Manner { writing: Writing::Replace, ..whole },
         (Applied::Known(claims), Applied::File) => match claims.first() {
-            Some(Claim { part, others, .. }) => Manner {
-                written: part.clone(),
-                others: others.clone(),
-                note: claims.first().and_then(|claim| kept_by_others(claim, before, after)),
+            Some(claim) => Manner {
+                written: claim.part.clone(),
+                others: claim.others.clone(),
+                writing: writing_of(&claim.by),
+                note: after.written.then(|| taken(claim, before, after)).flatten(),
                 ..whole
             },
             None => whole,
@@ -266,34 +273,62 @@ fn manner(before: &Side, after: &Side) -> Manner {
     }
 }
 
+fn writing_of(by: &Applier) -> Writing {
+    match by {
+        Applier::ClientSide(_) => Writing::Merge,
+        Applier::ServerSide(_) => Writing::Apply,
+    }
+}
+
 /// The Cluster as one that applied it before leaves it.
 fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
     let cluster = as_applied(&after.cluster, &before.cluster);
-    server_side_apply(&before.cluster, &claim.part, &claim.others, &cluster)
+    match claim.by {
+        Applier::ClientSide(_) => client_side_apply(&before.cluster, &claim.part, &cluster),
+        Applier::ServerSide(_) => server_side_apply(&before.cluster, &claim.part, &claim.others, &cluster),
+    }
 }
 
-/// Said where the topology keeps what others set and the new Cluster does not have.
-fn kept_by_others(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
+/// Said of who is taken to apply the Cluster, where the user did not say it; and of what that means for what others set.
+fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
+    let by = &claim.by;
+    let mut words = format!("applied by {}, {}", by.name(), by.manner());
+    if !claim.said {
+        words.push_str(", as the live Cluster was (--applied-by names another)");
+    }
+    let mut effects = Vec::new();
+    if matches!(by, Applier::ClientSide(_)) {
+        effects.push("lists that differ are replaced as a whole, with what was filled into them".to_owned());
+    }
+    if !claim.takes_over.is_empty() {
+        effects.push(format!("what {} set counts as its own", claim.takes_over.join(" and ")));
+    }
+    if keeps_others(claim, before, after) {
+        let stays = "what others set (`metadata.managedFields` names them) stays, though the new Cluster does not have it";
+        effects.push(stays.to_owned());
+    }
+    let is_plain = effects.is_empty() && claim.said;
+    effects.insert(0, words);
+    (!is_plain).then(|| effects.join("; "))
+}
+
+/// Whether the topology keeps what others set and the new Cluster does not have.
+fn keeps_others(claim: &Claim, before: &Side, after: &Side) -> bool {
     let mut alone = claim.clone();
     alone.others = Value::Null;
-    if let Some(topology) = get(&claim.others, &["spec", "topology"]) {
-        let theirs = json!({ "spec": { "topology": topology } });
-        let cluster = as_applied(&after.cluster, &before.cluster);
-        let gone = server_side_apply(&outcome(&alone, before, after), &theirs, &Value::Null, &cluster);
-        if gone != outcome(claim, before, after) {
-            return Some(format!(
-                "{} is taken to apply the Cluster, as before: what others set (`metadata.managedFields` names them) stays, \
-                 though the new Cluster does not have it",
-                claim.manager
-            ));
-        }
-    }
-    None
+    let Some(topology) = get(&claim.others, &["spec", "topology"]) else { return false };
+    let theirs = json!({ "spec": { "topology": topology } });
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    let gone = server_side_apply(&outcome(&alone, before, after), &theirs, &Value::Null, &cluster);
+    gone != outcome(claim, before, after)
 }
 
 /// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
 /// where it comes to the same, else that it is not known.
 fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+    if !after.written {
+        return None;
+    }
     let (Applied::Known(claims), Applied::File) = (&before.applied, &after.applied) else { return None };
     let first = outcome(claims.first()?, before, after);
     if claims.iter().all(|one| outcome(one, before, after) == first) {
@@ -312,9 +347,10 @@ fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result
     if all.iter().all(|one| answer(one) == answer(&all[0])) {
         return Some(Ok(all.swap_remove(0)));
     }
-    let names: Vec<&str> = claims.iter().map(|one| one.manager.as_str()).collect();
+    let names: Vec<String> =
+        claims.iter().map(|one| format!("{} ({})", one.by.name(), one.by.manner())).collect();
     let reason = format!(
-        "{} each applied the Cluster: what of it stays depends on which of them applies the new one",
+        "{} each applied the Cluster: what of it stays depends on which of them applies the new one, which --applied-by says",
         names.join(" and ")
     );
     let opaque = vec![Opaque { role: "cluster".to_owned(), reason }];

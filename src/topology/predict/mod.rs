@@ -2,6 +2,7 @@
 
 pub mod apply;
 pub mod change;
+pub mod client_side;
 pub mod create;
 pub mod forecast;
 pub mod kubeadm;

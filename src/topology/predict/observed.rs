@@ -50,11 +50,7 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<S
     for (prefix, kind, _, label) in SIDES {
         let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
         for worker in workers.iter_mut().map(Arc::make_mut) {
-            let is_own = |one: &&Value| {
-                let wanted =
-                    if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };
-                text(one, &["kind"]) == wanted && text(one, &["metadata", "labels", label]) == worker.name
-            };
+            let is_own = |one: &&Value| is_of(one, kind, label, &worker.name);
             let found = observed.objects.iter().find(is_own).map(|one| text(one, &path));
             if let Some(version) = found.filter(|one| !one.is_empty()) {
                 set(&mut worker.object, &path, json!(version));
@@ -63,6 +59,29 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<S
         }
     }
     known
+}
+
+/// Gives pools whose number of machines nobody sets the one that they run with, where it was given; says of which pools.
+pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<String> {
+    let path = ["spec", "replicas"];
+    let mut known = BTreeSet::new();
+    for (prefix, kind, _, label) in SIDES {
+        let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
+        for worker in workers.iter_mut().filter(|one| get(&one.applied, &path).is_none()) {
+            let found = observed.objects.iter().find(|one| is_of(one, kind, label, &worker.name));
+            if let Some(count) = found.and_then(|one| get(one, &path)).filter(|count| count.is_i64()) {
+                set(&mut Arc::make_mut(worker).object, &path, count.clone());
+                known.insert(format!("{prefix}.{}", worker.name));
+            }
+        }
+    }
+    known
+}
+
+/// Whether an object is the machine deployment or machine pool of a name.
+fn is_of(object: &Value, kind: Kind, label: &str, name: &str) -> bool {
+    let wanted = if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };
+    text(object, &["kind"]) == wanted && text(object, &["metadata", "labels", label]) == name
 }
 
 /// Pools that an annotation held back before and whose version is not known, with a reason for each.

@@ -112,6 +112,7 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String])
         (_, 0) => "rollout: there is no machine to replace yet".to_owned(),
         (0, 1) => "rollout: 1 machine is replaced, or none".to_owned(),
         (1, 1) => "rollout: 1 machine is replaced".to_owned(),
+        (0, most) => format!("rollout: up to {most} machines are replaced"),
         (least, most) if least == most => format!("rollout: {most} machines are replaced"),
         (least, most) => format!("rollout: {least} or {most} machines are replaced"),
     };

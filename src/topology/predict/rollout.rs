@@ -203,13 +203,30 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
             rollout.replaced = Replaced::Unknown;
         }
     }
-    if rollout.reasons.len() == 1 && outdated.init != outdated.joined {
-        let there =
+    if rollout.reasons.len() == 1 {
+        let [was, now] =
             [old, new].map(|object| get(object, Contract::REPLICAS).and_then(Value::as_i64).unwrap_or(1));
-        by_origin(&mut rollout, there[0].min(there[1]), outdated, instants);
+        if outdated.init != outdated.joined {
+            by_origin(&mut rollout, was.min(now), outdated, instants);
+        } else if is_due(old, new, instants) {
+            by_instant(&mut rollout, was.min(now), instants);
+        }
     }
     rollout
 }
+
+/// Only machines that were made before `rollout.after` are replaced, and not before it has come.
+///
+/// Source: `util/collections/machine_filters.go`, `ShouldRolloutAfter`, and `core/reconcilers/machinedeployment/mdutil/util.go`,
+/// `MachineTemplateUpToDate` and `FindNewMachineSet`.
+fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
+    if instants.now.is_empty() {
+        rollout.some = Some((0, there));
+        rollout.note = Some(OLDER);
+    }
+}
+
+const OLDER: &str = "only what was made before that instant, and once it has come";
 
 /// Only the machines that joined are replaced, or only the one that kubeadm init made. Whether that one still runs is not
 /// known: any rollout before, and any repair, put one that joined into its place.
@@ -257,6 +274,11 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
     if !rollout.reasons.is_empty() {
         rollout.replaced = Replaced::Yes;
         rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
+        if rollout.reasons.len() == 1 && is_due(old, new, instants) {
+            let was = get(old, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1);
+            let now = rollout.replicas.unwrap_or(1);
+            by_instant(&mut rollout, was.min(now), instants);
+        }
         if text(new, &["spec", "rollout", "strategy", "type"]) == "OnDelete" {
             rollout.note = Some(ON_DELETE);
         }

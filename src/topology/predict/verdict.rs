@@ -91,11 +91,11 @@ const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
 const PROVIDER: &str = "the infrastructure provider";
 
-/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it, and `seen` the roles that were
-/// given as they run.
+/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it, and `counted` the roles whose
+/// number of machines was given.
 pub fn verdicts(
     before: &Desired,
-    seen: &BTreeSet<String>,
+    counted: &BTreeSet<String>,
     unknown: &[Opaque],
     change: &Change,
 ) -> Vec<Verdict> {
@@ -117,8 +117,8 @@ pub fn verdicts(
             .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
             .map(|one| &one.reason)
             .collect();
-        let is_seen = seen.contains(&subject);
-        all.push(judge(before, change, &subject, is_seen, reasons.into_iter().cloned().collect()));
+        let is_counted = counted.contains(&subject);
+        all.push(judge(before, change, &subject, is_counted, reasons.into_iter().cloned().collect()));
     }
     if change.running.as_ref().is_some_and(|state| is_paused(&state.cluster)) {
         for verdict in all.iter_mut().filter(|one| one.meaning != Meaning::NoChange) {
@@ -189,7 +189,7 @@ fn belongs(role: &str, subject: &str) -> bool {
     role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque: Vec<String>) -> Verdict {
+fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opaque: Vec<String>) -> Verdict {
     let objects: Vec<&ObjectChange> =
         change.objects.iter().filter(|one| belongs(&one.role, subject)).collect();
     let own = objects.iter().find(|one| one.role == subject);
@@ -222,8 +222,8 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque
             _ => in_place(&mut verdict, change, &objects, effect),
         },
     }
-    if !is_seen {
-        autoscaled(&mut verdict, before, change);
+    if !is_counted {
+        uncounted(&mut verdict, before, change);
     }
     if matches!(verdict.meaning, Meaning::Create | Meaning::Upgrade { .. } | Meaning::ProviderDependent) {
         verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
@@ -233,9 +233,11 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_seen: bool, opaque
     verdict
 }
 
-/// Of a pool that has an autoscaler the number of machines is not known unless it was given: the one here is what it began
-/// with.
-fn autoscaled(verdict: &mut Verdict, before: &Desired, change: &Change) {
+/// Of a pool whose number of machines nobody sets it is not known unless it was given: the one here is what it began with,
+/// and an autoscaler or a person may have set another one since, which belongs to no field manager.
+///
+/// Source: `core/webhooks/admission/machinedeployment.go`, `calculateMachineDeploymentReplicas`.
+fn uncounted(verdict: &mut Verdict, before: &Desired, change: &Change) {
     let find = |state: &Desired| {
         let (kind, name) = verdict.subject.split_once('.')?;
         let workers = if kind == "md" { &state.deployments } else { &state.pools };
@@ -243,10 +245,14 @@ fn autoscaled(verdict: &mut Verdict, before: &Desired, change: &Change) {
     };
     let (Some(old), Some(new)) = (find(before), change.running.as_ref().and_then(find)) else { return };
     let is_set = |worker: &Worker| get(&worker.applied, &["spec", "replicas"]).is_some();
-    if is_set(&old) || !is_autoscaled(&old.object) {
+    if is_set(&old) {
         return;
     }
-    let mut reason = "the number of machines before is the autoscaler's, and not known here".to_owned();
+    let mut reason = if is_autoscaled(&old.object) {
+        "the number of machines before is the autoscaler's, and not known here".to_owned()
+    } else {
+        "nobody set the number of machines before: where the pool was scaled, it is not known here".to_owned()
+    };
     match verdict.meaning {
         Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace if is_set(&new) => {
             verdict.meaning = Meaning::Opaque;
