@@ -193,8 +193,9 @@ fn upgrade(criterion: &mut Criterion) {
         let created = create::create(written.clone(), &catalog, &settings);
         let mut after = written.clone();
         after["spec"]["topology"]["version"] = json!("v1.34.1");
-        let before =
-            Before { catalog, written, running: change::run(&created.desired.unwrap()), settles: true };
+        let running = change::run(&created.desired.unwrap());
+        let (others, all) = (Value::Null, std::sync::Arc::default());
+        let before = Before { catalog, written, others, all, running, settles: true };
         let after = After { classes: &objects, cluster: Some(&after), writing: Writing::Apply };
         let changed = || change::change(&before, after, &settings, Instants::UNKNOWN);
         assert_eq!(changed().steps.len(), count + 1);

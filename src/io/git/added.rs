@@ -2,7 +2,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
@@ -47,8 +47,8 @@ impl Repository {
     fn walk_back(&self, found: &mut Additions) -> Result<(), git2::Error> {
         let is_shallow = self.inner.is_shallow();
         let mut open: Vec<Oid> = self.tip().ok().and_then(|tip| tip.commit()).into_iter().collect();
-        let mut seen: HashSet<Oid> = open.iter().copied().collect();
-        let mut known = HashMap::new();
+        let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
+        let mut known = BTreeMap::new();
         while let Some(id) = open.pop() {
             let at = self.inner.find_commit(id)?;
             let mut parents = Vec::new();
@@ -152,7 +152,7 @@ impl Repository {
     fn releases_of(
         &self,
         commit: &Commit<'_>,
-        known: &mut HashMap<Oid, Option<Oid>>,
+        known: &mut BTreeMap<Oid, Option<Oid>>,
     ) -> Result<Option<Oid>, git2::Error> {
         if let Some(found) = known.get(&commit.id()) {
             return Ok(*found);

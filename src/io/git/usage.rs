@@ -125,11 +125,12 @@ impl Repository {
     pub fn unused_since(&self, names: &BTreeSet<String>) -> Result<BTreeMap<String, Unused>, Fault> {
         let failed = |error| {
             let fault = Fault::because("cannot look for releases in the history", error);
-            match self.is_partial() {
-                true => fault.hint(
+            if self.is_partial() {
+                fault.hint(
                     "this clone is a partial one: `git fetch --refetch --no-filter` brings what it lacks",
-                ),
-                false => fault,
+                )
+            } else {
+                fault
             }
         };
         let mut found = BTreeMap::new();
