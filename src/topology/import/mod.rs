@@ -258,6 +258,9 @@ impl Objects {
         let with_status = |one: &Imported| {
             let mut object = one.object.clone();
             set(&mut object, &["status"], one.status.clone());
+            if let Some(generation) = one.generation {
+                set(&mut object, &["metadata", "generation"], generation.into());
+            }
             object
         };
         self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Settings;
+use super::behind;
 use super::change::{self, After, Before, Change, Writing};
 use super::create;
 use super::live;
@@ -125,7 +126,8 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     }
     let question = After { classes: &after.class.objects, cluster: Some(&cluster), writing };
     let state = Before { catalog, written, running, settles: true };
-    let change = change::change(&state, question, settings, Instants::UNKNOWN);
+    let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
+    behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
         observed::judge_held(&mut verdicts, &held, &cluster);

@@ -62,6 +62,15 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<S
     known
 }
 
+/// The `MachineDeployment` that runs for a pool.
+pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
+    let is_own = |one: &&Value| {
+        text(one, &["kind"]) == "MachineDeployment"
+            && text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == pool
+    };
+    observed.objects.iter().find(is_own)
+}
+
 /// Pools that an annotation held back before and whose version is not known, with a reason for each.
 pub(super) fn held(cluster: &Value, known: &BTreeSet<String>) -> Vec<Opaque> {
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::change::{Change, Step, step};
 use super::reconcile::Pass;
 use super::report::part;
+use super::rollout::is_on_delete;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::upgrade::tracker::{Tracker, Workers, concurrency};
@@ -81,11 +82,6 @@ fn version_of<'a>(workers: &'a [Worker], name: &str) -> &'a str {
     found.map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
 }
 
-/// Whether the machines of a deployment are replaced only when someone deletes them.
-pub(super) fn on_delete(worker: &Worker) -> bool {
-    text(&worker.object, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
-}
-
 /// The pools whose old machines have to be deleted before an upgrade of a part goes on, in words; none where it does not wait.
 pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Option<String> {
     let running = change.running.as_ref()?;
@@ -107,7 +103,7 @@ pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Opt
     let late: Vec<String> = running
         .deployments
         .iter()
-        .filter(|one| on_delete(one) && moved(&one.name) && format!("md.{}", one.name) != subject)
+        .filter(|one| is_on_delete(&one.object) && moved(&one.name) && format!("md.{}", one.name) != subject)
         .map(|one| part(&format!("md.{}", one.name)))
         .collect();
     let enough = subject == "control-plane" || late.len() >= concurrency(&running.cluster);
