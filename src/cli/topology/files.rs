@@ -222,8 +222,12 @@ fn what_runs(cluster: &Imported, before: &Objects, notes: &mut Notes) -> Side {
 
 /// What is seen to run for a Cluster.
 fn observed(cluster: &Imported, objects: &Objects) -> Observed {
+    let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
+    let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
+    templates.sort_by(|one, other| other.created.cmp(&one.created));
     Observed {
         objects: objects.running_for(&cluster.object),
+        templates: templates.into_iter().map(|one| one.object.clone()).collect(),
         made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
         status: cluster.status.clone(),
         generation: cluster.generation,

@@ -37,6 +37,8 @@ pub struct Imported {
     pub status: Value,
     /// Its generation; none in a file.
     pub generation: Option<i64>,
+    /// When it was made; empty in a file.
+    pub created: String,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
     pub refused: Vec<Fault>,
 }
@@ -137,6 +139,7 @@ impl Objects {
         let made = applied::made(&value).map(cleaned);
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
+        let created = text(&value, &["metadata", "creationTimestamp"]).to_owned();
         let object = cleaned(value);
         let ours = group(text(&object, &["apiVersion"])) == CORE
             && matches!(kind.as_str(), "Cluster" | "ClusterClass");
@@ -154,7 +157,7 @@ impl Objects {
             _ => (object, applied, Vec::new()),
         };
         let file = file.to_owned();
-        self.all.push(Imported { file, object, line, applied, made, status, generation, refused });
+        self.all.push(Imported { file, object, line, applied, made, status, generation, created, refused });
         Ok(())
     }
 
@@ -280,8 +283,9 @@ impl Objects {
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
         let is_used = |one: &&Imported| {
-            let is_check = text(&one.object, &["kind"]) == "MachineHealthCheck";
-            has_version(&one.object) || one.made.is_some() && !is_check
+            let kind = text(&one.object, &["kind"]);
+            let is_used = kind == "Cluster" || kind.ends_with("Template") || has_version(&one.object);
+            is_used || one.made.is_some() && kind != "MachineHealthCheck"
         };
         for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
             *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;

@@ -12,6 +12,7 @@ use super::live;
 use super::objects;
 use super::observed::{self, Observed};
 use super::rollout::Instants;
+use super::templates;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
@@ -105,11 +106,13 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let mut running = change::run(&desired);
     let mut known = observed::versions(&mut running, &before.observed);
     let content = live::adopt(&mut running, &before.observed);
+    let edited = templates::adopt(&mut running, &content, &before.observed);
     known.extend(content.iter().cloned());
     let held = observed::held(&before.cluster, &known);
     let (written, writing, doubt) = manners(before, after);
     let mut opaque = created.opaque;
     opaque.extend(doubt);
+    opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
     let mut notes = paused(Some(&before.cluster), &cluster);
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
@@ -131,7 +134,9 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let mut verdicts = verdicts(&state.running, &content, &opaque, &change);
     if change.accepted {
         observed::judge_held(&mut verdicts, &held, &cluster);
+        templates::tell(&mut verdicts, &edited);
     }
+    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
     Ok(Forecast {
         verdicts,
         faults: change.faults.clone(),

@@ -15,6 +15,7 @@ pub mod report;
 pub mod rollout;
 pub mod running;
 pub mod stuck;
+mod templates;
 pub mod verdict;
 
 use super::admission::gates::Gates;

@@ -22,6 +22,8 @@ pub struct Observed {
     pub objects: Vec<Value>,
     /// Of all that runs, what the topology controller wrote; nothing of objects without managed fields.
     pub made: Vec<Value>,
+    /// Templates that the topology controller made, the newest first.
+    pub templates: Vec<Value>,
     /// The status of the live Cluster.
     pub status: Value,
     /// The generation of the live Cluster.

@@ -185,7 +185,7 @@ fn subject(role: &str) -> Option<String> {
     }
 }
 
-fn belongs(role: &str, subject: &str) -> bool {
+pub(super) fn belongs(role: &str, subject: &str) -> bool {
     role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
