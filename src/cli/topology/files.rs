@@ -92,8 +92,8 @@ fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
     notes.warning("topology", None, message).hint(
-        "they are computed from the Cluster and its class: of what runs, versions are used, and with `kubectl get -o yaml \
-         --show-managed-fields` also what Cluster API's topology controller wrote of the control plane, pools and their templates",
+        "they are computed from the Cluster and its class: of what runs, versions, templates and what decides how \
+         machines are replaced are used, and with `kubectl get -o yaml --show-managed-fields` all that Cluster API's topology controller wrote",
     );
 }
 

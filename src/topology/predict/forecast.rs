@@ -8,6 +8,7 @@ use super::Settings;
 use super::behind;
 use super::change::{self, After, Before, Change, Writing};
 use super::create;
+use super::hands;
 use super::live;
 use super::objects;
 use super::observed::{self, Observed};
@@ -108,6 +109,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let content = live::adopt(&mut running, &before.observed);
     let edited = templates::adopt(&mut running, &content, &before.observed);
     known.extend(content.iter().cloned());
+    let foreign = hands::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
     let (written, writing, doubt) = manners(before, after);
     let mut opaque = created.opaque;
@@ -135,6 +137,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     if change.accepted {
         observed::judge_held(&mut verdicts, &held, &cluster);
         templates::tell(&mut verdicts, &edited);
+        hands::judge(&mut verdicts, &foreign);
     }
     notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
     Ok(Forecast {

@@ -5,6 +5,7 @@ mod behind;
 pub mod change;
 pub mod create;
 pub mod forecast;
+mod hands;
 pub mod kubeadm;
 mod live;
 pub mod objects;
