@@ -149,8 +149,8 @@ fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
     notes.warning("topology", None, message).hint(
-        "they are computed from the Cluster and its class: of what runs, versions are used, and with `kubectl get -o yaml \
-         --show-managed-fields` also what Cluster API's topology controller wrote of the control plane, pools and their templates",
+        "they are computed from the Cluster and its class: of what runs, versions, templates and what decides how \
+         machines are replaced are used, and with `kubectl get -o yaml --show-managed-fields` all that Cluster API's topology controller wrote",
     );
 }
 
@@ -294,8 +294,12 @@ fn all_running(before: &Objects) -> Arc<[Json]> {
 
 /// What is seen to run for a Cluster.
 fn observed(cluster: &Imported, objects: &Objects) -> Observed {
+    let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
+    let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
+    templates.sort_by(|one, other| other.created.cmp(&one.created));
     Observed {
         objects: objects.running_for(&cluster.object),
+        templates: templates.into_iter().map(|one| one.object.clone()).collect(),
         made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
         status: cluster.status.clone(),
         generation: cluster.generation,

@@ -44,6 +44,8 @@ pub struct Imported {
     pub status: Value,
     /// Its generation; none in a file.
     pub generation: Option<i64>,
+    /// When it was made; empty in a file.
+    pub created: String,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
     pub refused: Vec<Fault>,
 }
@@ -150,6 +152,7 @@ impl Objects {
         let made = applied::made(&value).map(cleaned);
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
+        let created = text(&value, &["metadata", "creationTimestamp"]).to_owned();
         let object = cleaned(value);
         let ours = group(text(&object, &["apiVersion"])) == CORE
             && matches!(kind.as_str(), "Cluster" | "ClusterClass");
@@ -167,7 +170,7 @@ impl Objects {
             _ => (object, applied, Vec::new()),
         };
         let file = file.to_owned();
-        self.all.push(Imported { file, object, line, applied, made, status, generation, refused });
+        self.all.push(Imported { file, object, line, applied, made, status, generation, created, refused });
         Ok(())
     }
 
@@ -271,6 +274,9 @@ impl Objects {
         let with_status = |one: &Imported| {
             let mut object = one.object.clone();
             set(&mut object, &["status"], one.status.clone());
+            if let Some(generation) = one.generation {
+                set(&mut object, &["metadata", "generation"], generation.into());
+            }
             object
         };
         self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
@@ -290,8 +296,9 @@ impl Objects {
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
         let is_used = |one: &&Imported| {
-            let is_check = text(&one.object, &["kind"]) == "MachineHealthCheck";
-            is(&one.object, "Cluster") || has_version(&one.object) || one.made.is_some() && !is_check
+            let kind = text(&one.object, &["kind"]);
+            let is_read = is(&one.object, "Cluster") || kind.ends_with("Template");
+            is_read || has_version(&one.object) || one.made.is_some() && kind != "MachineHealthCheck"
         };
         for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
             *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;

@@ -7,13 +7,16 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use super::apply::server_side_apply;
+use super::behind;
 use super::change::{self, After, Before, Change, Writing};
 use super::client_side::client_side_apply;
 use super::create;
+use super::hands;
 use super::live;
 use super::objects;
 use super::observed::{self, Observed};
 use super::rollout::Instants;
+use super::templates;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
 use crate::topology::admission::class_update;
 use crate::topology::class::Catalog;
@@ -113,41 +116,40 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let mut running = change::run(&desired);
     let mut known = observed::versions(&mut running, &before.observed);
     let content = live::adopt(&mut running, &before.observed);
+    let edited = templates::adopt(&mut running, &content, &before.observed);
     known.extend(content.iter().cloned());
     let mut counted = observed::counts(&mut running, &before.observed);
     counted.extend(content.iter().cloned());
+    let foreign = hands::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
     let Manner { written, others, writing, doubt, note } = manner(before, after);
     let mut opaque = created.opaque;
     opaque.extend(doubt);
+    opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
     let mut notes = paused(Some(&before.cluster), &cluster);
     notes.extend(note);
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
-    if let Some(late) = observed::unsettled(&before.observed) {
-        let has_all = |roles: &BTreeSet<String>| observed::all_known(&running, roles);
-        if has_all(&content) || late.upgrading && has_all(&known) {
-            notes.push(format!("{}; {TOGETHER}", late.reason));
-            if !late.upgrading && !content.contains("infrastructure-cluster") {
-                opaque.push(Opaque { role: "infrastructure-cluster".to_owned(), reason: late.reason });
-            }
-        } else {
-            opaque.push(Opaque { role: "cluster".to_owned(), reason: late.reason });
-        }
-    }
+    let (late, unsettled) = unsettled(&running, &before.observed, &content, &known);
+    notes.extend(late);
+    opaque.extend(unsettled);
     let question =
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let all = Arc::clone(&before.observed.all);
     let state = Before { catalog, written, others, all, running, settles: true };
-    let change = change::change(&state, question, settings, Instants::UNKNOWN);
+    let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
+    behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let mut verdicts = verdicts(&state.running, &counted, &opaque, &change);
     if change.accepted {
         notes.extend(unseen_clusters(&state.catalog, after));
         observed::judge_held(&mut verdicts, &held, &cluster);
+        templates::tell(&mut verdicts, &edited);
+        hands::judge(&mut verdicts, &foreign);
     }
     if settings.gates.in_place {
         in_place_updates(&mut verdicts);
     }
+    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
     Ok(Forecast {
         verdicts,
         faults: change.faults.clone(),
@@ -156,6 +158,23 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         notes,
         change: Some(change),
     })
+}
+
+/// What a live Cluster that Cluster API is not done with makes unknown: nothing where all that runs was given, which is noted.
+fn unsettled(
+    running: &Desired,
+    observed: &Observed,
+    content: &BTreeSet<String>,
+    known: &BTreeSet<String>,
+) -> (Option<String>, Option<Opaque>) {
+    let Some(late) = observed::unsettled(observed) else { return (None, None) };
+    let has_all = |roles: &BTreeSet<String>| observed::all_known(running, roles);
+    let doubt = |role: &str| Opaque { role: role.to_owned(), reason: late.reason.clone() };
+    if !(has_all(content) || late.upgrading && has_all(known)) {
+        return (None, Some(doubt("cluster")));
+    }
+    let is_read = late.upgrading || content.contains("infrastructure-cluster");
+    (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt("infrastructure-cluster")))
 }
 
 /// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.

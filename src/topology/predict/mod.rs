@@ -1,10 +1,12 @@
 //! The whole flow: what happens when classes and a Cluster are written, and when they change.
 
 pub mod apply;
+mod behind;
 pub mod change;
 pub mod client_side;
 pub mod create;
 pub mod forecast;
+mod hands;
 pub mod kubeadm;
 mod live;
 pub mod objects;
@@ -15,6 +17,7 @@ pub mod report;
 pub mod rollout;
 pub mod running;
 pub mod stuck;
+mod templates;
 pub mod verdict;
 
 use super::admission::gates::Gates;

@@ -23,6 +23,8 @@ pub struct Observed {
     pub objects: Vec<Value>,
     /// Of all that runs, what the topology controller wrote; nothing of objects without managed fields.
     pub made: Vec<Value>,
+    /// Templates that the topology controller made, the newest first.
+    pub templates: Vec<Value>,
     /// The status of the live Cluster.
     pub status: Value,
     /// The generation of the live Cluster.
@@ -82,6 +84,11 @@ pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Str
 fn is_of(object: &Value, kind: Kind, label: &str, name: &str) -> bool {
     let wanted = if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };
     text(object, &["kind"]) == wanted && text(object, &["metadata", "labels", label]) == name
+}
+
+/// The `MachineDeployment` that runs for a pool.
+pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
+    observed.objects.iter().find(|one| is_of(one, Kind::MachineDeployment, DEPLOYMENT_NAME, pool))
 }
 
 /// Pools that an annotation held back before and whose version is not known, with a reason for each.

@@ -7,6 +7,7 @@ use super::forecast::Forecast;
 use super::rollout::Basis;
 use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::Fault;
+use crate::topology::upgrade::tracker::concurrency;
 
 impl Meaning {
     /// The word used in reports.
@@ -34,7 +35,10 @@ impl Meaning {
             Self::MetadataOnly => "labels and annotations only; no machine is touched".to_owned(),
             Self::InPlace => "changes in place; no machine is replaced".to_owned(),
             Self::Scale { from, to } => format!("scale from {from} to {to}"),
-            Self::Rollout { machines, least, surge, together_with } => {
+            Self::Rollout { on_delete: true, .. } => {
+                "rollout: each machine is replaced when it is deleted, and not before".to_owned()
+            }
+            Self::Rollout { machines, least, surge, together_with, .. } => {
                 rollout((*least, *machines), *surge, together_with)
             }
             Self::Upgrade { from, to, times, on_delete } => upgrade(from, to, *times, *on_delete),
@@ -86,7 +90,13 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
     if let Some(change) =
         forecast.change.as_ref().filter(|change| change.plan.is_some() && !change.steps.is_empty())
     {
-        lines.push("steps of the upgrade, each when the one before is done:".to_owned());
+        lines.push(match change.running.as_ref().map_or(1, |state| concurrency(&state.cluster)) {
+            1 => "steps of the upgrade, each when the one before is done:".to_owned(),
+            _ => {
+                "steps of the upgrade, in this order; a pool need not wait for all pools of the step before:"
+                    .to_owned()
+            }
+        });
         let steps = super::verdict::steps(change);
         lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));
     }
@@ -114,7 +124,8 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String])
         (1, 1) => "rollout: 1 machine is replaced".to_owned(),
         (0, most) => format!("rollout: up to {most} machines are replaced"),
         (least, most) if least == most => format!("rollout: {most} machines are replaced"),
-        (least, most) => format!("rollout: {least} or {most} machines are replaced"),
+        (least, most) if least + 1 == most => format!("rollout: {least} or {most} machines are replaced"),
+        (least, most) => format!("rollout: between {least} and {most} machines are replaced"),
     };
     if let Some((more, less)) = surge {
         words = format!("{words}, {more} more and {less} less at a time");
@@ -180,7 +191,10 @@ fn verdict(verdict: &Verdict) -> Value {
             out["from"] = json!(from);
             out["to"] = json!(to);
         }
-        Meaning::Rollout { machines, least, surge, together_with } => {
+        Meaning::Rollout { machines, least, surge, together_with, on_delete } => {
+            if *on_delete {
+                out["onDelete"] = json!(true);
+            }
             out["machines"] = json!(machines);
             if least != machines {
                 out["machinesAtLeast"] = json!(least);

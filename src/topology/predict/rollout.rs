@@ -273,14 +273,15 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
     }
     if !rollout.reasons.is_empty() {
         rollout.replaced = Replaced::Yes;
-        rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
         if rollout.reasons.len() == 1 && is_due(old, new, instants) {
             let was = get(old, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1);
             let now = rollout.replicas.unwrap_or(1);
             by_instant(&mut rollout, was.min(now), instants);
         }
-        if text(new, &["spec", "rollout", "strategy", "type"]) == "OnDelete" {
+        if is_on_delete(new) {
             rollout.note = Some(ON_DELETE);
+        } else {
+            rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
         }
     }
     rollout
@@ -289,8 +290,13 @@ fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) 
 /// The note on a strategy that replaces nothing by itself.
 pub(super) const ON_DELETE: &str = "machines are replaced when they are deleted";
 
+/// Whether the machines of a deployment are replaced only when someone deletes them.
+pub(super) fn is_on_delete(deployment: &Value) -> bool {
+    text(deployment, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
+}
+
 /// Surge is rounded up, unavailable down; both zero means one unavailable.
-fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
+pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
     let update = get(deployment, &["spec", "rollout", "strategy", "rollingUpdate"])?;
     let resolve = |field: &str, up: bool| {
         let value = present(update, &[field])?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::change::{Change, Step, step};
 use super::reconcile::Pass;
 use super::report::part;
+use super::rollout::is_on_delete;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::upgrade::tracker::{Tracker, Workers, concurrency};
@@ -82,11 +83,6 @@ fn version_of<'a>(workers: &'a [Arc<Worker>], name: &str) -> &'a str {
     found.map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
 }
 
-/// Whether the machines of a deployment are replaced only when someone deletes them.
-pub(super) fn on_delete(worker: &Worker) -> bool {
-    text(&worker.object, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
-}
-
 fn version_in<'a>(step: &'a Step, subject: &str) -> Option<&'a String> {
     match subject.split_once('.') {
         None if subject == "control-plane" => Some(&step.control_plane),
@@ -121,7 +117,7 @@ pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Opt
                 |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
             steps[..end].windows(2).any(is_older)
         };
-        let pools = running.deployments.iter().filter(|one| on_delete(one) && moved(&one.name));
+        let pools = running.deployments.iter().filter(|one| is_on_delete(&one.object) && moved(&one.name));
         let roles = pools.map(|one| format!("md.{}", one.name)).filter(|role| role != subject);
         roles.map(|role| part(&role)).collect()
     };

@@ -42,6 +42,8 @@ pub enum Meaning {
         surge: Option<(i64, i64)>,
         /// What rolls at the same time.
         together_with: Vec<String>,
+        /// Only when they are deleted.
+        on_delete: bool,
     },
     /// Machines are replaced by ones of another Kubernetes version.
     Upgrade {
@@ -185,7 +187,7 @@ fn subject(role: &str) -> Option<String> {
     }
 }
 
-fn belongs(role: &str, subject: &str) -> bool {
+pub(super) fn belongs(role: &str, subject: &str) -> bool {
     role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
@@ -213,7 +215,7 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
             Some(Replaced::Yes) => machines(&mut verdict, before, change, rollout),
             Some(Replaced::Unknown) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
                 verdict.meaning = Meaning::Opaque;
-                verdict.source = CONTROL_PLANE;
+                verdict.source = if subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
             }
             Some(Replaced::Unknown) => {
                 verdict.meaning = Meaning::ProviderDependent;
@@ -344,8 +346,11 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         verdict.reasons.extend(note.map(str::to_owned));
         return;
     }
-    let others =
-        change.rollouts.iter().filter(|one| one.replaced == Replaced::Yes && one.role != verdict.subject);
+    let on_delete = rollout.is_some_and(|one| one.note == Some(ON_DELETE));
+    let is_other = |one: &&Rollout| {
+        one.replaced == Replaced::Yes && one.role != verdict.subject && one.note != Some(ON_DELETE)
+    };
+    let others = change.rollouts.iter().filter(|_| !on_delete).filter(is_other);
     verdict.source = if verdict.subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
     let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
     let was = change.replicas_before.get(&verdict.subject).copied().unwrap_or(now);
@@ -357,6 +362,7 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         least,
         surge: rollout.and_then(|one| one.surge),
         together_with: others.map(|one| one.role.clone()).collect(),
+        on_delete,
     };
     if was != now {
         verdict.reasons.push(format!("it scales from {was} to {now}, too"));

@@ -1,0 +1,199 @@
+//! Templates that are edited in place: what Cluster API made of them stays as it is until the Cluster is reconciled again, so
+//! what runs may be older than what its class asks for.
+//!
+//! Source: `core/reconcilers/topology/cluster/cluster_controller.go` (it watches Clusters, classes, machine deployments and
+//! machine pools, and no templates) and `structuredmerge/dryrun.go` there (fields that others set are not compared).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::change::{Change, Effect};
+use super::kubeadm::comparable_spec;
+use super::observed::{self, Observed};
+use super::verdict::{Meaning, Verdict, belongs};
+use crate::topology::convert::is_own;
+use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME};
+use crate::topology::desired::state::Desired;
+use crate::topology::fault::Opaque;
+use crate::topology::value::{get, group, present, same, set, text};
+
+/// A template that runs and is not what its class makes now.
+pub(super) struct Edited {
+    role: String,
+    reason: String,
+    /// Whether the next reconcile replaces it, or only may do so.
+    sure: bool,
+}
+
+/// Puts templates that run in the place of computed ones that differ from them, where not all of a part is known anyway.
+pub(super) fn adopt(running: &mut Desired, known: &BTreeSet<String>, observed: &Observed) -> Vec<Edited> {
+    let mut edited = Vec::new();
+    if let (Some(model), false) = (&mut running.machine_template, known.contains("control-plane")) {
+        let kind = text(&running.control_plane, &["kind"]);
+        let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
+        let path = [Contract::in_use(&running.control_plane).infrastructure_ref(), &["name"]].concat();
+        let name = own.map(|own| text(own, &path)).unwrap_or_default();
+        edited.extend(compared("control-plane.machine-template", model, ("", name), observed));
+    }
+    for worker in running.deployments.iter_mut().map(Arc::make_mut) {
+        let role = format!("md.{}", worker.name);
+        if known.contains(&role) {
+            continue;
+        }
+        let own = observed::deployment(observed, &worker.name);
+        let name = |path: &[&str]| {
+            let path = [&["spec", "template", "spec"], path, &["name"]].concat();
+            own.map(|own| text(own, &path)).unwrap_or_default()
+        };
+        let [bootstrap, infrastructure] = [name(&["bootstrap", "configRef"]), name(&["infrastructureRef"])];
+        for (part, model, name) in [
+            ("bootstrap", &mut worker.bootstrap, bootstrap),
+            ("infrastructure", &mut worker.infrastructure, infrastructure),
+        ] {
+            edited.extend(compared(&format!("{role}.{part}"), model, (&worker.name, name), observed));
+        }
+    }
+    edited
+}
+
+fn compared(
+    role: &str,
+    model: &mut Value,
+    (pool, name): (&str, &str),
+    observed: &Observed,
+) -> Option<Edited> {
+    // The newest comes first: it is the one that is referred to, where that is not given.
+    let there = observed.templates.iter().find(|one| {
+        ["apiVersion", "kind"].iter().all(|field| text(one, &[field]) == text(model, &[field]))
+            && text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == pool
+            && (name.is_empty() || text(one, &["metadata", "name"]) == name)
+    })?;
+    let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
+    let kept = without_empty(&part_of(&wanted, &found));
+    let which = format!(
+        "{} {}, which Cluster API made for it,",
+        text(there, &["kind"]),
+        text(there, &["metadata", "name"])
+    );
+    let sure = !same(&kept, &wanted);
+    let is_kubeadm = is_own(model);
+    if !sure && (!is_kubeadm || same(&found, &wanted)) {
+        return None;
+    }
+    let reason = if sure {
+        let spec = if is_kubeadm { get(there, &["spec"])?.clone() } else { kept };
+        set(model, &["spec"], spec);
+        format!(
+            "{which} is not what the class and its templates make now: they were changed since, and the next reconcile of the Cluster, \
+             whatever causes it, follows that"
+        )
+    } else {
+        format!(
+            "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
+             the Cluster replaces machines, and where someone else added them, they stay (all that runs, with \
+             --show-managed-fields, tells which)"
+        )
+    };
+    Some(Edited { role: role.to_owned(), reason, sure })
+}
+
+/// What is not known because of templates that run.
+pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
+    let unsure = edited.iter().filter(|one| !one.sure);
+    unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
+}
+
+/// Says what the class and its templates changed earlier.
+pub(super) fn tell(verdicts: &mut [Verdict], edited: &[Edited]) {
+    for verdict in verdicts {
+        if matches!(verdict.meaning, Meaning::Opaque | Meaning::Create | Meaning::Delete) {
+            continue;
+        }
+        let own = edited.iter().filter(|one| one.sure && belongs(&one.role, &verdict.subject));
+        verdict.reasons.extend(own.map(|one| one.reason.clone()));
+    }
+}
+
+/// What is to know of templates that the change edits in place.
+pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts: &[Verdict]) -> Vec<String> {
+    let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
+    let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
+    let mut notes = Vec::new();
+    if !change.accepted {
+        return notes;
+    }
+    for one in edited.iter().filter(is_template) {
+        let (kind, name) = (text(one, &["kind"]), text(one, &["metadata", "name"]));
+        if kind.ends_with("MachineTemplate") && !is_own(one) {
+            notes.push(format!(
+                "{kind} {name} is edited in place: nearly all providers refuse that in a webhook, and nothing of it happens then (give the \
+                 template another name)"
+            ));
+        }
+    }
+    let is_same = |one: &super::change::ObjectChange| one.role != "cluster" || one.effect == Effect::Same;
+    let only_templates = !edited.is_empty() && edited.iter().all(|one| is_template(&one));
+    let acts = verdicts.iter().any(|one| one.meaning != Meaning::NoChange);
+    if only_templates && acts && change.objects.iter().all(is_same) {
+        notes.push(
+            "only templates change, and Cluster API does not watch them: all of this happens at the next reconcile of the Cluster, \
+             whatever causes it"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Whether a class or template is changed that was there before. Of a live object, fields that a file leaves out may be filled in.
+fn is_edited(object: &Value, before: &[Value]) -> bool {
+    let is_it = |one: &&Value| {
+        let id = |object: &Value| {
+            let of = |path: &[&str]| text(object, path).to_owned();
+            (group(&of(&["apiVersion"])).to_owned(), of(&["kind"]), of(&["metadata", "name"]))
+        };
+        id(one) == id(object)
+    };
+    let Some(old) = before.iter().find(is_it) else { return false };
+    let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
+    match present(old, &["metadata", "uid"]) {
+        Some(_) => !same(&without_empty(&part_of(&is, &was)), &is),
+        None => !same(&was, &is),
+    }
+}
+
+/// Of what is there, the part that is wanted, too. A name with symbols for random characters is taken for any.
+fn part_of(wanted: &Value, there: &Value) -> Value {
+    match (wanted, there) {
+        (Value::Object(wanted), Value::Object(there)) => {
+            let kept = wanted.iter().filter_map(|(key, value)| Some((key, part_of(value, there.get(key)?))));
+            Value::Object(kept.map(|(key, value)| (key.clone(), value)).collect())
+        }
+        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
+            wanted.iter().zip(there).map(|(wanted, there)| part_of(wanted, there)).collect()
+        }
+        (Value::String(name), Value::String(_)) if name.contains("#1") || name.contains("#2") => {
+            wanted.clone()
+        }
+        _ => there.clone(),
+    }
+}
+
+/// Without empty maps and lists: the API server does not keep all of them.
+fn without_empty(value: &Value) -> Value {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().map(|(key, value)| (key.clone(), without_empty(value)));
+            Value::Object(kept.filter(|(_, value)| !is_empty(value)).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(without_empty).collect(),
+        _ => value.clone(),
+    }
+}
