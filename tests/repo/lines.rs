@@ -1,0 +1,89 @@
+//! Releases that more than one line of the history added.
+
+use std::fs;
+
+use crate::{
+    release::{commit, edit, ends},
+    released::pinned,
+    sandbox::Sandbox,
+};
+
+/// Two clones that cut the same number; the first one publishes it.
+fn raced() -> (Sandbox, Sandbox) {
+    let (first, second) = (pinned(), Sandbox::new());
+    first.git(&["init", "-q", "--bare", "-b", "main", "../origin.git"]);
+    first.git(&["remote", "add", "origin", "../origin.git"]);
+    first.git(&["push", "-q", "--tags", "-u", "origin", "main"]);
+    fs::remove_dir(&second.root).unwrap();
+    let origin = first.outside().join("origin.git");
+    first.git(&["clone", "-q", origin.to_str().unwrap(), second.root.to_str().unwrap()]);
+    for (key, value) in
+        [("user.name", "Test"), ("user.email", "test@example.org"), ("commit.gpgSign", "false")]
+    {
+        second.git(&["config", key, value]);
+    }
+    for (sandbox, replicas) in [(&first, "replicas: 3"), (&second, "replicas: 4")] {
+        edit(sandbox, "addons/net/values.yaml", "replicas: 2", replicas);
+        commit(sandbox, "an edit");
+        ends(sandbox, &["release", "--kubernetes", "1.35"], 0);
+    }
+    first.git(&["push", "-q", "--atomic", "origin", "HEAD", "test-tiny-1-35-v2"]);
+    (first, second)
+}
+
+#[test]
+fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
+    let (first, second) = raced();
+    let own = second.git(&["rev-parse", "HEAD"]);
+    second.git(&["fetch", "-q", "origin", "main"]);
+    second.try_git(&["merge", "-q", "FETCH_HEAD"]);
+    second.git(&["checkout", "-q", "--theirs", "."]);
+    commit(&second, "merged");
+    let name = "test-tiny-1-35-v2";
+    // While the own tag is here, it is what the release was cut as.
+    let told = ends(&second, &["check"], 0);
+    assert!(told.contains("release-changed") && told.contains(name), "{told}");
+    // Without a tag, nobody knows which one was published.
+    second.git(&["tag", "-d", name]);
+    let told = ends(&second, &["check"], 0);
+    assert!(told.contains("warning[release-tag]") && told.contains(&own[..12]), "{told}");
+    second.git(&["fetch", "-q", "origin", "tag", name]);
+    let told = ends(&second, &["check"], 0);
+    assert!(!told.contains("release-"), "{told}");
+    second.git(&["push", "-q", "origin", "HEAD"]);
+    first.git(&["pull", "-q"]);
+    let told = ends(&first, &["check"], 0);
+    assert!(!told.contains("release-"), "{told}");
+    // An edit after that is one.
+    let path = format!("generated/releases/{name}/NOTES.md");
+    first.write(&path, "other words\n");
+    commit(&first, "an edit of a release");
+    let told = ends(&first, &["check"], 0);
+    assert!(told.contains("release-changed") && told.contains(&path), "{told}");
+    first.git(&["tag", "-f", name, "HEAD"]);
+    let told = ends(&first, &["check"], 0);
+    assert!(told.contains("release-tag") && told.contains(name), "{told}");
+}
+
+#[test]
+fn a_name_that_another_line_used_is_not_given_again() {
+    let sandbox = pinned();
+    sandbox.git(&["checkout", "-qb", "dev"]);
+    sandbox.write("README.md", "words\n");
+    commit(&sandbox, "words");
+    sandbox.git(&["checkout", "-q", "main"]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&sandbox, "an edit");
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    sandbox.git(&["revert", "--no-edit", "HEAD"]);
+    sandbox.git(&["checkout", "-q", "dev"]);
+    sandbox.git(&["merge", "-q", "--no-edit", "main"]);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
+    commit(&sandbox, "another edit");
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    assert!(sandbox.has("generated/releases/test-tiny-1-35-v3"));
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--no-ff", "-m", "merged", "dev"]);
+    let told = ends(&sandbox, &["check"], 0);
+    assert!(!told.contains("release-"), "{told}");
+}

@@ -1,0 +1,190 @@
+//! What the lock says of releases that were taken: held against what it said then, and put back.
+
+use std::fs;
+
+use serde_json::Value as Json;
+
+use crate::{
+    release::{commit, edit, ends, fleet},
+    sandbox::Sandbox,
+    share::{NAME, address, json, pin, publisher, taken},
+};
+
+/// Whatever else is edited: the entry of the lock.
+fn edit_lock(to: &Sandbox, change: impl Fn(&str) -> String) {
+    let lock = to.read("stackloom.lock").unwrap();
+    let (before, entry) = lock.split_once("    - name:").unwrap();
+    to.write("stackloom.lock", format!("{before}    - name:{}", change(entry)));
+}
+
+#[test]
+fn where_a_release_was_taken_from_is_history() {
+    let to = taken();
+    let added = to.git(&["log", "-1", "--format=%H", "--", "stackloom.lock"]);
+    let put_back = format!("`git show {}:./stackloom.lock` has it", &added[..12]);
+    edit_lock(&to, |entry| entry.replace("git+file:///", "git+file:///elsewhere/"));
+    for committed in [false, true] {
+        if committed {
+            commit(&to, "another source");
+        }
+        let told = ends(&to, &["check"], 1);
+        assert!(told.contains("release-lock") && told.contains("and the lock says from `git+file"), "{told}");
+        assert!(told.contains("stackloom.lock:7") && told.contains(&put_back), "{told}");
+        assert!(told.contains("release-refused") && told.contains("clusters/blue/one.yaml"), "{told}");
+    }
+    to.git(&["checkout", "-q", added.trim(), "--", "stackloom.lock"]);
+    ends(&to, &["check"], 0);
+
+    // A key may be asked for later, and then stays asked for, by whoever takes the release anew.
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    edit_lock(&to, |entry| format!("{}\n      key: keys/releases.pub\n", entry.trim_end()));
+    commit(&to, "asks for a key");
+    ends(&to, &["check"], 0);
+    to.git(&["rm", "-rq", &format!("generated/releases/{NAME}")]);
+    commit(&to, "gone");
+    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(told.contains("wrong-key") && told.contains("keys/releases.pub"), "{told}");
+}
+
+#[test]
+fn what_the_lock_lost_comes_back_with_a_pull() {
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    pin(&to);
+    let lock = to.read("stackloom.lock").unwrap();
+    to.git(&["rm", "-q", "stackloom.lock"]);
+    commit(&to, "out of the lock");
+    let pull = format!("`stackloom pull {}` puts its entry back", address(&from, NAME));
+    let told = ends(&to, &["check"], 1);
+    assert!(told.contains(&pull), "{told}");
+
+    let before = to.git(&["rev-parse", "HEAD"]);
+    let told = ends(&to, &["pull", "--dry-run", &address(&from, NAME)], 0);
+    assert!(told.contains("its entry goes into stackloom.lock"), "{told}");
+    assert_eq!((to.git(&["rev-parse", "HEAD"]), to.has("stackloom.lock")), (before, false));
+    let (code, told) = json(&to, &["pull", &address(&from, NAME)]);
+    assert_eq!((code, &told["releases"][0]["relocked"]), (Some(0), &Json::Bool(true)), "{told}");
+    assert_eq!(to.read("stackloom.lock").unwrap(), lock);
+    assert_eq!(to.git(&["status", "--porcelain"]), "");
+    let message = to.git(&["log", "-1", "--format=%B"]);
+    assert!(
+        message.contains(&format!("pull: {NAME}")) && message.contains("its entry goes into"),
+        "{message}"
+    );
+    ends(&to, &["check"], 0);
+    let told = ends(&to, &["pull", &address(&from, NAME)], 0);
+    assert!(told.contains("nothing to take"), "{told}");
+
+    // One that is not as it was taken is none to vouch for again.
+    to.git(&["rm", "-q", "stackloom.lock"]);
+    for sandbox in [&from, &to] {
+        sandbox.write(&format!("generated/releases/{NAME}/NOTES.md"), "other words\n");
+        commit(sandbox, "tampered with, here and there");
+    }
+    from.git(&["tag", "-f", "-am", "moved", NAME]);
+    let told = ends(&to, &["pull", &address(&from, NAME)], 1);
+    assert!(told.contains("release-changed") && !to.has("stackloom.lock"), "{told}");
+}
+
+#[test]
+fn what_was_pruned_may_be_taken_from_elsewhere() {
+    let (from, to) = (publisher(), fleet());
+    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(&from, "an edit");
+    ends(&from, &["release", "--kubernetes", "1.35"], 0);
+    ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-35-v2")], 0);
+    ends(&to, &["release", "prune"], 0);
+    from.git(&["clone", "-q", "--bare", ".", "../mirror.git"]);
+    let mirror = address(&from, NAME).replace("/fleet#", "/mirror.git#");
+    ends(&to, &["pull", &mirror], 0);
+    pin(&to);
+    ends(&to, &["check"], 0);
+    // Both times it was taken count.
+    edit_lock(&to, |entry| {
+        assert!(entry.contains(&mirror), "{entry}");
+        entry.replace(&mirror, &address(&from, NAME))
+    });
+    ends(&to, &["check"], 0);
+    edit_lock(&to, |entry| entry.replace("git+file:///", "git+file:///elsewhere/"));
+    assert!(ends(&to, &["check"], 1).contains("release-lock"));
+}
+
+#[test]
+fn two_lines_may_take_the_same_release_from_two_places() {
+    let (from, to) = (publisher(), fleet());
+    from.git(&["clone", "-q", "--bare", ".", "../mirror.git"]);
+    let mirror = address(&from, NAME).replace("/fleet#", "/mirror.git#");
+    to.git(&["checkout", "-qb", "other"]);
+    ends(&to, &["pull", &mirror], 0);
+    to.git(&["checkout", "-q", "main"]);
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    pin(&to);
+    // Whichever entry a merge takes, on whichever side.
+    to.git(&["checkout", "-q", "other"]);
+    to.try_git(&["merge", "-q", "main"]);
+    to.git(&["checkout", "-q", "--theirs", "stackloom.lock"]);
+    commit(&to, "merged");
+    ends(&to, &["check"], 0);
+    to.git(&["checkout", "-q", "main", "--", "stackloom.lock"]);
+    to.git(&["checkout", "-q", "main"]);
+    to.git(&["merge", "-q", "--no-ff", "-m", "merged back", "other"]);
+    edit_lock(&to, |entry| {
+        assert!(entry.contains(&address(&from, NAME)), "{entry}");
+        entry.replace(&address(&from, NAME), &mirror)
+    });
+    ends(&to, &["check"], 0);
+}
+
+#[test]
+fn one_that_a_squash_brought_without_its_entry_gets_one() {
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    let lock = to.read("stackloom.lock").unwrap();
+    to.git(&["reset", "-q", "--soft", "HEAD~1"]);
+    to.git(&["rm", "-qf", "stackloom.lock"]);
+    commit(&to, "the release, without its entry");
+    ends(&to, &["check"], 0);
+    let told = ends(&to, &["pull", &address(&from, NAME)], 0);
+    assert!(told.contains("its entry goes into stackloom.lock"), "{told}");
+    assert_eq!(to.read("stackloom.lock").unwrap(), lock);
+    ends(&to, &["check"], 0);
+    // One that was cut here needs none.
+    let told = ends(&from, &["pull", &address(&from, NAME)], 0);
+    assert!(told.contains("nothing to take") && !from.has("stackloom.lock"), "{told}");
+}
+
+#[test]
+fn one_that_was_another_before_is_not_taken() {
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    let added = to.git(&["rev-parse", "HEAD"]);
+    ends(&to, &["pull", &address(&from, "test-tiny-1-36-v1")], 0);
+    to.git(&["rm", "-rq", "generated/releases", "stackloom.lock"]);
+    to.git(&["commit", "-qm", "gone"]);
+    let other = publisher();
+    edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    let told = ends(&to, &["pull", &address(&other, NAME)], 1);
+    let added = format!("the commit {} added another release", &added[..12]);
+    assert!(told.contains("release-exists") && told.contains(&added), "{told}");
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+}
+
+#[test]
+fn a_clone_without_old_files_says_that_it_cannot_hold_the_lock() {
+    let (from, to) = (publisher(), fleet());
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    pin(&to);
+    edit_lock(&to, |entry| entry.replace("git+file:///", "git+file:///elsewhere/"));
+    commit(&to, "another source");
+    to.git(&["config", "uploadpack.allowFilter", "true"]);
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", to.root.display());
+    to.git(&["clone", "-q", "--filter=blob:none", &url, clone.root.to_str().unwrap()]);
+    let told = ends(&clone, &["check"], 0);
+    assert!(told.contains("warning[release-lock]") && told.contains("partial clone lacks"), "{told}");
+    clone.git(&["fetch", "-q", "--refetch", "--no-filter"]);
+    let told = ends(&clone, &["check"], 1);
+    assert!(told.contains("error[release-lock") && !told.contains("partial clone"), "{told}");
+}
