@@ -100,7 +100,7 @@ fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
                     Place::file(folder(name)),
                     format!(
                         "two lines of the history added the release `{name}`, and not the same: here is that of the commit \
-                         {taken}, which a merge took, and the commit {other} added another one"
+                         {taken}, and the commit {other} added another one"
                     ),
                 )
                 .hint(format!(

@@ -71,11 +71,11 @@ pub enum Doubt {
         /// The commit that added it.
         added: String,
     },
-    /// There is no tag, and two lines of the history added it, not the same; a merge took this one.
+    /// There is no tag, and two lines of the history added it, not the same.
     TwoLines {
         /// The commit that added the one that is here.
         taken: String,
-        /// The commit that added the other on the branch's own line.
+        /// The commit that added the other.
         other: String,
     },
     /// Its tag or the history of the branch cannot be read, and why.

@@ -87,3 +87,24 @@ fn a_name_that_another_line_used_is_not_given_again() {
     let told = ends(&sandbox, &["check"], 0);
     assert!(!told.contains("release-"), "{told}");
 }
+
+#[test]
+fn a_line_that_added_another_release_is_told_whichever_is_taken() {
+    for (strategy, kept) in [("ours", "main"), ("theirs", "other")] {
+        let sandbox = pinned();
+        sandbox.git(&["checkout", "-qb", "other"]);
+        for (branch, replicas) in [("other", "replicas: 3"), ("main", "replicas: 4")] {
+            sandbox.git(&["checkout", "-q", branch]);
+            edit(&sandbox, "addons/net/values.yaml", "replicas: 2", replicas);
+            commit(&sandbox, "an edit");
+            ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+        }
+        sandbox.git(&["merge", "-q", "-X", strategy, "-m", "merged", "other"]);
+        let told = ends(&sandbox, &["check"], 0);
+        let added = |branch: &str| sandbox.git(&["rev-parse", "--short=12", branch]).trim().to_owned();
+        let (main, other) = (added("HEAD^1"), added("other"));
+        let (here, there) = if kept == "main" { (main, other) } else { (other, main) };
+        let words = format!("here is that of the commit {here}, and the commit {there} added another one");
+        assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
+    }
+}

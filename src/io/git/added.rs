@@ -27,9 +27,10 @@ pub(super) type Additions = BTreeMap<String, Vec<Added>>;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) added: Added,
-    /// The commit that added another release of this name on the branch's own line, where a merge took the one of
-    /// another line.
+    /// The commit that added another release of this name, on a line that knew nothing of the first.
     pub(super) other: Option<Added>,
+    /// Whether a merge took the release of another line than the branch's own.
+    pub(super) is_merged: bool,
 }
 
 impl Repository {
@@ -109,14 +110,17 @@ impl Repository {
         };
         let oldest = *firsts.last()?;
         if firsts.iter().all(|one| one.tree == oldest.tree) {
-            return Some(Origin { added: oldest, other: None });
+            return Some(Origin { added: oldest, other: None, is_merged: false });
         }
         let own = self.on_own_line(&firsts).unwrap_or(oldest);
         let merged = self.unedited(name).and_then(|commit| firsts.iter().find(|one| one.commit == commit));
         let merged = merged.filter(|merged| merged.tree != own.tree);
         Some(match merged {
-            Some(merged) => Origin { added: *merged, other: Some(own) },
-            None => Origin { added: own, other: None },
+            Some(merged) => Origin { added: *merged, other: Some(own), is_merged: true },
+            None => {
+                let other = firsts.into_iter().find(|one| one.tree != own.tree);
+                Origin { added: own, other, is_merged: false }
+            }
         })
     }
 

@@ -107,7 +107,8 @@ impl Repository {
         let commit = || tag::commit_of(self, name);
         let of_commit = |added: Added| (Record::Commit(short(added.commit)), Some(added.tree));
         let is_of = |origin: Origin, tree: Oid| {
-            [Some(origin.added), origin.other].iter().flatten().any(|added| added.tree == tree)
+            let other = origin.other.filter(|_| origin.is_merged);
+            [Some(origin.added), other].iter().flatten().any(|added| added.tree == tree)
         };
         let ((by, tree), mut doubt) = match (tagged, origin) {
             (Ok(Tagged::Tree(tree)), Some(origin)) if !is_of(origin, *tree) => {
