@@ -138,7 +138,11 @@ fn two_lines_may_take_the_same_release_from_two_places() {
 
 #[test]
 fn one_that_a_squash_brought_without_its_entry_gets_one() {
-    let (from, to) = (publisher(), fleet());
+    let (from, to) = (fleet(), fleet());
+    // In one second both would have the same first commit, and the release be cut of it.
+    from.write("README.md", "words of its own\n");
+    commit(&from, "words");
+    ends(&from, &["release"], 0);
     ends(&to, &["pull", &address(&from, NAME)], 0);
     let lock = to.read("stackloom.lock").unwrap();
     to.git(&["reset", "-q", "--soft", "HEAD~1"]);
