@@ -67,18 +67,28 @@ pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
 fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
     let force = format!("`git fetch --force origin tag {name}`");
     match &recorded.doubt {
-        Some(Doubt::Moved { tagged, added }) => {
-            notes
+        Some(Doubt::Moved { tagged, added, line }) => {
+            let note = notes
                 .error(
                     "release-tag",
                     Place::file(folder(name)),
                     format!("the tag `{name}` names the commit {tagged}, whose release is not the one that the commit {added} added"),
                 )
-                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"))
-                .hint(format!(
-                    "if it was moved there, too: `git tag --delete {name}`, put the files back, commit them, and `stackloom \
-                     release tag`"
-                ));
+                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"));
+            let anew = format!(
+                "`git tag --delete {name}`, put the files back, commit them, and `stackloom release tag`"
+            );
+            match line {
+                // Whoever deletes the right tag has the wrong release tagged next.
+                Some(line) => note
+                    .hint(format!(
+                        "the commit {line} of a merged line added it as the tag has it; where that one was published, keep the \
+                         tag, and undo the merge that dropped it (`git log --merges -- {}`)",
+                        folder(name)
+                    ))
+                    .hint(format!("only where that of {added} was published: {anew}")),
+                None => note.hint(format!("if it was moved there, too: {anew}")),
+            };
         }
         Some(Doubt::Unreadable(why)) => {
             notes

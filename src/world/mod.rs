@@ -70,6 +70,8 @@ pub enum Doubt {
         tagged: String,
         /// The commit that added it.
         added: String,
+        /// The commit of another line of the history that added it as the tag has it.
+        line: Option<String>,
     },
     /// There is no tag, and two lines of the history added it, not the same.
     TwoLines {

@@ -108,3 +108,20 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
     }
 }
+
+#[test]
+fn a_right_tag_that_a_merge_contradicts_is_told_to_stay() {
+    let (first, second) = raced();
+    let name = "test-tiny-1-35-v2";
+    let published = first.git(&["rev-parse", "--short=12", "HEAD"]);
+    second.git(&["fetch", "-q", "--no-tags", "origin", "main"]);
+    second.git(&["merge", "-q", "-X", "ours", "-m", "merged", "FETCH_HEAD"]);
+    second.git(&["push", "-q", "origin", "HEAD"]);
+    first.git(&["pull", "-q"]);
+    let told = ends(&first, &["check"], 0);
+    let words = format!("the commit {} of a merged line added it as the tag has it", published.trim());
+    assert!(told.contains("release-tag") && told.contains(&words), "{told}");
+    let own = second.git(&["rev-parse", "--short=12", "HEAD^1"]);
+    let words = format!("only where that of {} was published: `git tag --delete {name}`", own.trim());
+    assert!(told.contains("keep the tag") && told.contains(&words), "{told}");
+}

@@ -73,7 +73,6 @@ impl World for Workspace {
                 Err(fault) => note_unread(&fault, notes),
             }
             note_not_fetched(&input, notes);
-            note_locks_not_fetched(&input, notes);
         }
         Ok(input)
     }
@@ -86,43 +85,31 @@ fn note_unread(fault: &Fault, notes: &mut Notes) {
     note.hints.extend(fault.hints().iter().cloned());
 }
 
+/// Says what of the releases cannot be verified in a partial clone.
 fn note_not_fetched(input: &Input, notes: &mut Notes) {
-    let lacks = |recorded: &Recorded| recorded.doubt == Some(Doubt::NotFetched);
-    let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
-    let names: Vec<&str> = found.map(|(name, _)| name.as_str()).collect();
-    if names.is_empty() {
-        return;
+    let names = |lacks: fn(&Recorded) -> bool| {
+        let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
+        found.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let history = names(|recorded| recorded.doubt == Some(Doubt::NotFetched));
+    if !history.is_empty() {
+        let told = format!(
+            "held against HEAD and their own digests alone, because this partial clone lacks what their tags or the commits \
+             that added them have: {history}"
+        );
+        notes
+            .warning("release-tag", Place::file("generated/releases"), told)
+            .hint("`git fetch --refetch --filter=blob:none` brings it");
     }
-    notes
-        .warning(
-            "release-tag",
-            Place::file("generated/releases"),
-            format!(
-                "held against HEAD and their own digests alone, because this partial clone lacks what their tags or the \
-                 commits that added them have: {}",
-                names.join(", ")
-            ),
-        )
-        .hint("`git fetch --refetch --filter=blob:none` brings it");
-}
-
-fn note_locks_not_fetched(input: &Input, notes: &mut Notes) {
-    let lacks = |recorded: &Recorded| recorded.locks.iter().any(|(_, text)| text.is_none());
-    let found = input.recorded.iter().filter(|(_, recorded)| lacks(recorded));
-    let names: Vec<&str> = found.map(|(name, _)| name.as_str()).collect();
-    if names.is_empty() {
-        return;
+    let locks = names(|recorded| recorded.locks.iter().any(|(_, text)| text.is_none()));
+    if !locks.is_empty() {
+        let told = format!(
+            "not held against what the lock said when they were added, because this partial clone lacks it: {locks}"
+        );
+        notes
+            .warning("release-lock", Place::file(LOCK), told)
+            .hint("`git fetch --refetch --no-filter` brings it");
     }
-    notes
-        .warning(
-            "release-lock",
-            Place::file(LOCK),
-            format!(
-                "not held against what the lock said when they were added, because this partial clone lacks it: {}",
-                names.join(", ")
-            ),
-        )
-        .hint("`git fetch --refetch --no-filter` brings it");
 }
 
 /// The text of a file below the root of a fleet; none where there is none that can be read as text.

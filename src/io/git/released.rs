@@ -114,7 +114,9 @@ impl Repository {
             (Ok(Tagged::Tree(tree)), Some(origin)) if !is_of(origin, *tree) => {
                 let tagged = commit().map(short).unwrap_or_default();
                 let added = short(origin.added.commit);
-                (of_commit(origin.added), Some(Doubt::Moved { tagged, added }))
+                let line =
+                    additions.iter().find(|added| added.tree == *tree).map(|added| short(added.commit));
+                (of_commit(origin.added), Some(Doubt::Moved { tagged, added, line }))
             }
             (Ok(Tagged::Tree(tree)), _) => ((Record::Tag, Some(*tree)), None),
             (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),

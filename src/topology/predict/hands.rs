@@ -19,9 +19,21 @@ use crate::topology::value::{get, leaves, merge_patch, same, set, text};
 pub(super) struct Foreign {
     role: String,
     kind: String,
-    fields: Vec<String>,
+    fields: Vec<Field>,
     /// Whether machines are kept that would be replaced otherwise.
     holds: bool,
+}
+
+/// A field, and what is told of it.
+struct Field {
+    path: String,
+    told: String,
+}
+
+impl Field {
+    fn named(path: String) -> Self {
+        Self { told: path.clone(), path }
+    }
 }
 
 const PAUSED: &str = "cluster.x-k8s.io/paused";
@@ -46,13 +58,11 @@ pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
             ];
             let differs =
                 |path: &&str| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
-            let mut fields: Vec<String> = fields
-                .into_iter()
-                .filter(differs)
-                .map(|path| format!("{path} is {}", at(&live, path)))
-                .collect();
+            let told =
+                |path: &str| Field { path: path.to_owned(), told: format!("{path} is {}", at(&live, path)) };
+            let mut fields: Vec<Field> = fields.into_iter().filter(differs).map(told).collect();
             let held = is_paused(&live) && !is_paused(&worker.object);
-            fields.extend(held.then(|| "it is paused".to_owned()));
+            fields.extend(held.then(|| Field { path: paused(), told: "it is paused".to_owned() }));
             let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
             let role = format!("md.{}", worker.name);
             all.push(Foreign { role, kind: "MachineDeployment".to_owned(), fields, holds });
@@ -72,6 +82,10 @@ fn unused(live: &Value, path: &str) -> bool {
     path.starts_with(UPDATE) && is_on_delete(live)
 }
 
+fn paused() -> String {
+    format!("metadata.annotations.{PAUSED}")
+}
+
 fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     if text(model, &["kind"]) != "KubeadmControlPlane" {
         return None;
@@ -85,10 +99,11 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
         let config = |object| at(object, "spec.kubeadmConfigSpec");
         let mut paths = Vec::new();
         leaves(&merge_patch(&config(model), &config(&aligned)), &mut Vec::new(), &mut paths);
-        fields.extend(paths.iter().map(|path| format!("spec.kubeadmConfigSpec.{}", path.join("."))));
+        let named = |path: &Vec<String>| Field::named(format!("spec.kubeadmConfigSpec.{}", path.join(".")));
+        fields.extend(paths.iter().map(named));
     }
     let holds = is_paused(live) && !is_paused(model);
-    fields.extend(holds.then(|| format!("metadata.annotations.{PAUSED}")));
+    fields.extend(holds.then(|| Field::named(paused())));
     let kind = text(model, &["kind"]).to_owned();
     Some(Foreign { role: "control-plane".to_owned(), kind, fields, holds })
 }
@@ -103,17 +118,12 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
         ) {
             continue;
         }
-        let touched = |field: &String| {
-            let path = field.split(" is ").next().unwrap_or_default();
-            verdict
-                .fields
-                .iter()
-                .any(|changed| changed.strip_prefix(&format!("{}: ", one.role)) == Some(path))
-        };
+        let touched = |field: &Field| verdict.fields.contains(&format!("{}: {}", one.role, field.path));
+        let told: Vec<&str> = one.fields.iter().map(|field| field.told.as_str()).collect();
         let reason = format!(
             "the {} that runs has values that the Cluster does not ask for: {}",
             one.kind,
-            one.fields.join(", ")
+            told.join(", ")
         );
         if one.holds || one.fields.iter().any(touched) {
             verdict.meaning = Meaning::Opaque;
@@ -123,7 +133,7 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
             continue;
         }
         if let Meaning::Rollout { surge, .. } = &mut verdict.meaning
-            && one.fields.iter().any(|field| field.starts_with(UPDATE))
+            && one.fields.iter().any(|field| field.path.starts_with(UPDATE))
         {
             *surge = None;
         }
