@@ -67,28 +67,18 @@ pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
 fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
     let force = format!("`git fetch --force origin tag {name}`");
     match &recorded.doubt {
-        Some(Doubt::Moved { tagged, added, line }) => {
-            let note = notes
+        Some(Doubt::Moved { tagged, added }) => {
+            notes
                 .error(
                     "release-tag",
                     Place::file(folder(name)),
                     format!("the tag `{name}` names the commit {tagged}, whose release is not the one that the commit {added} added"),
                 )
-                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"));
-            let anew = format!(
-                "`git tag --delete {name}`, put the files back, commit them, and `stackloom release tag`"
-            );
-            match line {
-                // Whoever deletes the right tag has the wrong release tagged next.
-                Some(line) => note
-                    .hint(format!(
-                        "the commit {line} of a merged line added it as the tag has it; where that one was published, keep the \
-                         tag, and undo the merge that dropped it (`git log --merges -- {}`)",
-                        folder(name)
-                    ))
-                    .hint(format!("only where that of {added} was published: {anew}")),
-                None => note.hint(format!("if it was moved there, too: {anew}")),
-            };
+                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"))
+                .hint(format!(
+                    "if it was moved there, too: `git tag --delete {name}`, put the files back, commit them, and `stackloom \
+                     release tag`"
+                ));
         }
         Some(Doubt::Unreadable(why)) => {
             notes
@@ -103,27 +93,35 @@ fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
                 ))
                 .hint("`git fsck` says what else of the repository is damaged");
         }
-        Some(Doubt::TwoLines { taken, other }) => {
-            notes
-                .warning(
-                    "release-tag",
-                    Place::file(folder(name)),
-                    format!(
-                        "two lines of the history added the release `{name}`, and not the same: here is that of the commit \
-                         {taken}, and the commit {other} added another one"
-                    ),
-                )
-                .hint(format!(
-                    "its tag says which was published: `git fetch origin tag {name}`; where none was, `stackloom release tag` \
-                     makes it for the one that is here"
-                ))
-                .hint(format!(
-                    "if the other was published: `git checkout {other} -- {}`, and commit it",
-                    folder(name)
-                ));
+        Some(Doubt::TwoLines { taken, other, is_tagged }) => {
+            check_two_lines(name, taken, other, *is_tagged, notes);
         }
         Some(Doubt::NotFetched) | None => {}
     }
+}
+
+/// Says that a name was given twice, and which of the two counts.
+fn check_two_lines(name: &str, taken: &str, other: &str, is_tagged: bool, notes: &mut Notes) {
+    let which = if is_tagged { "its tag has" } else { "here is" };
+    let note = notes.warning(
+        "release-tag",
+        Place::file(folder(name)),
+        format!(
+            "two lines of the history added the release `{name}`, and not the same: {which} that of the commit {taken}, and the \
+             commit {other} added another one"
+        ),
+    );
+    if is_tagged {
+        note.hint(format!(
+            "what was published counts: if that is not as this tag has it, `git fetch --force origin tag {name}`"
+        ));
+        return;
+    }
+    note.hint(format!(
+        "its tag says which was published: `git fetch origin tag {name}`; where none was, `stackloom release tag` makes it \
+         for the one that is here"
+    ))
+    .hint(format!("if the other was published: `git checkout {other} -- {}`, and commit it", folder(name)));
 }
 
 /// Says what is not as it was recorded, file by file, and how to put it back.

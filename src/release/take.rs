@@ -11,7 +11,7 @@ use crate::{
     definition::{closest, read_lock},
     model::{Lock, LockedRelease, Subdomain},
     note::{Diagnostic, Notes, Place, Severity},
-    world::{Doubt, Drift, Input, LOCK, Record, is_head_release, numbered_releases},
+    world::{Doubt, Drift, Input, LOCK, Record, Taking, is_head_release, numbered_releases},
     yaml::{self, Source, Sources},
 };
 
@@ -119,7 +119,7 @@ fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut N
         return None;
     }
     let before = entries_before(&name, input).into_iter().filter(|_| !lock.releases.contains_key(&name));
-    let lost = before.map(|(_, locked)| locked).find(|locked| locked.digest.as_str() == digest);
+    let lost = before.map(|before| before.entry).find(|locked| locked.digest.as_str() == digest);
     let release = read(&name, &files_of(&name, input), &mut Notes::new());
     let commit = release.and_then(|release| release.history?.commit);
     Some(Taken::There { name, lost, digest, commit })
@@ -226,10 +226,8 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
     );
     if drifted {
         note.hint("its files were changed: put them back as the other messages say");
-    } else if let Some((at, _)) = before.iter().find(|(_, before)| before.digest.as_str() == digest) {
-        note.hint(format!(
-            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
-        ));
+    } else if let Some(before) = before.iter().find(|before| before.entry.digest.as_str() == digest) {
+        note.hint(before.put_back());
     } else {
         note.hint(format!("if the lock was changed: `git log -p -- {LOCK}` says by whom, and `git checkout HEAD -- {LOCK}` puts it back"));
     }
@@ -239,33 +237,50 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
     ));
 }
 
-/// Where a release was taken from, and whose signature it had, is history. A key may be added, to ask for more.
+/// Where a release was taken from, and whose signature it had, is history. A key may be added, to ask for more; one that
+/// was asked for on any line of the history stays.
 fn check_entry(name: &str, locked: &LockedRelease, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
-    let is_as_taken = |(_, before): &(&str, LockedRelease)| {
-        locked.source == before.source && (before.key.is_none() || before.key == locked.key)
-    };
-    let Some((at, newest)) = before.first().filter(|_| !before.iter().any(is_as_taken)) else { return };
-    let changed = match &newest.key {
-        _ if locked.source != newest.source => {
-            format!("was taken from `{}`, and the lock says from `{}`", newest.source, locked.source)
-        }
-        Some(key) => {
-            let now = locked.key.as_ref().map_or_else(|| "none".to_owned(), |key| format!("`{key}`"));
-            format!("was taken with a signature for the key `{key}`, and the lock names {now}")
-        }
-        None => return,
+    let keys = || before.iter().filter(|before| before.is_last && before.entry.key.is_some());
+    let (changed, of) = if let Some(newest) =
+        before.first().filter(|_| before.iter().all(|before| before.entry.source != locked.source))
+    {
+        let source = &newest.entry.source;
+        (format!("was taken from `{source}`, and the lock says from `{}`", locked.source), newest)
+    } else if let Some(keyed) = keys().next().filter(|_| keys().all(|keyed| keyed.entry.key != locked.key))
+        && let Some(key) = &keyed.entry.key
+    {
+        let now = locked.key.as_ref().map_or_else(|| "none".to_owned(), |key| format!("`{key}`"));
+        (format!("was taken with a signature for the key `{key}`, and the lock names {now}"), keyed)
+    } else {
+        return;
     };
     notes
         .error("release-lock", input.sources.place(locked.origin), format!("the release `{name}` {changed}"))
-        .hint(format!(
-            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
-        ))
+        .hint(of.put_back())
         .hint("an entry says where a release came from, and stays so when its publisher moves: `releases.sources` in stackloom.yaml says where new ones are");
 }
 
-/// What the lock said of a release when it was taken, and in which commit; the newest first.
-fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<(&'a str, LockedRelease)> {
+/// What the lock said of a release when it was taken.
+struct Before<'a> {
+    /// The commit that took it.
+    at: &'a str,
+    entry: LockedRelease,
+    /// Whether no later commit took it again.
+    is_last: bool,
+}
+
+impl Before<'_> {
+    fn put_back(&self) -> String {
+        let at = self.at;
+        format!(
+            "put its entry back: `git show {at}:./{LOCK}` has it; `git log -p -- {LOCK}` says who changed it"
+        )
+    }
+}
+
+/// What the lock said of a release, each time that it was taken; the newest first.
+fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
     let now = input.sources.at(LOCK);
     let read = |source: &Source| read_lock(source, &mut Notes::new());
     let Some(recorded) = input.recorded.get(name).filter(|_| now.is_none_or(|now| read(now).is_some()))
@@ -278,14 +293,17 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<(&'a str, LockedRelea
         let id = sources.add(LOCK, &**text);
         sources.get(id).and_then(read)?.releases.remove(name)
     };
-    let here = recorded.locks.iter().filter_map(|(at, text)| Some((at.as_str(), text.as_ref()?)));
-    here.filter(|(_, text)| text.contains(name)).filter_map(|(at, text)| Some((at, entry(text)?))).collect()
+    let told = |taking: &'a Taking| {
+        let text = taking.text.as_ref().filter(|text| text.contains(name))?;
+        Some(Before { at: &taking.at, entry: entry(text)?, is_last: taking.is_last })
+    };
+    recorded.locks.iter().filter_map(told).collect()
 }
 
 /// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.
 fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
-    let Some((at, locked)) = before.first() else { return };
+    let Some(Before { at, entry: locked, .. }) = before.first() else { return };
     let note = notes.error(
         "release-lock",
         Place::file(LOCK),

@@ -43,15 +43,23 @@ pub struct Recorded {
     /// The commit that added it, where there is no tag, and the clone goes back as far.
     pub since: Option<String>,
     /// What the lock said when the release was taken; the newest first, where it was taken more than once.
-    pub locks: Locks,
+    pub locks: Vec<Taking>,
     /// The files that are not as they were recorded, and that git was told to look away from, by the same paths.
     pub unseen: BTreeSet<String>,
     /// What keeps it from being known.
     pub doubt: Option<Doubt>,
 }
 
-/// The locks of commits, each with the commit, and its text where that is in this clone.
-pub type Locks = Vec<(String, Option<Arc<str>>)>;
+/// The lock of a commit that took a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taking {
+    /// The commit.
+    pub at: String,
+    /// Its lock, where that is in this clone.
+    pub text: Option<Arc<str>>,
+    /// Whether no later commit took the release again, knowing of this one.
+    pub is_last: bool,
+}
 
 /// How git is had to look at a file that it was told to look away from.
 pub fn look_again(path: &str) -> String {
@@ -70,15 +78,15 @@ pub enum Doubt {
         tagged: String,
         /// The commit that added it.
         added: String,
-        /// The commit of another line of the history that added it as the tag has it.
-        line: Option<String>,
     },
-    /// There is no tag, and two lines of the history added it, not the same.
+    /// Two lines of the history added it, not the same.
     TwoLines {
-        /// The commit that added the one that is here.
+        /// The commit that added the one that counts: as its tag has it, else as it is here.
         taken: String,
         /// The commit that added the other.
         other: String,
+        /// Whether it is the tag that says so.
+        is_tagged: bool,
     },
     /// Its tag or the history of the branch cannot be read, and why.
     Unreadable(String),

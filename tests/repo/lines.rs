@@ -110,18 +110,60 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
 }
 
 #[test]
-fn a_right_tag_that_a_merge_contradicts_is_told_to_stay() {
+fn the_tag_says_which_of_two_lines_counts() {
     let (first, second) = raced();
     let name = "test-tiny-1-35-v2";
+    let folder = format!("generated/releases/{name}");
     let published = first.git(&["rev-parse", "--short=12", "HEAD"]);
     second.git(&["fetch", "-q", "--no-tags", "origin", "main"]);
     second.git(&["merge", "-q", "-X", "ours", "-m", "merged", "FETCH_HEAD"]);
     second.git(&["push", "-q", "origin", "HEAD"]);
     first.git(&["pull", "-q"]);
-    let told = ends(&first, &["check"], 0);
-    let words = format!("the commit {} of a merged line added it as the tag has it", published.trim());
-    assert!(told.contains("release-tag") && told.contains(&words), "{told}");
     let own = second.git(&["rev-parse", "--short=12", "HEAD^1"]);
-    let words = format!("only where that of {} was published: `git tag --delete {name}`", own.trim());
-    assert!(told.contains("keep the tag") && told.contains(&words), "{told}");
+    let words = format!(
+        "its tag has that of the commit {}, and the commit {} added another",
+        published.trim(),
+        own.trim()
+    );
+    let told = ends(&first, &["check"], 0);
+    assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
+    let put_back = format!("git checkout {name} -- {folder}/release.yaml");
+    assert!(told.contains("release-changed") && told.contains(&put_back), "{told}");
+    // As the message says, and for good.
+    first.git(&["checkout", "-q", name, "--", &folder]);
+    commit(&first, "what was published");
+    let told = ends(&first, &["check"], 0);
+    assert!(!told.contains("release-changed") && told.contains(&words), "{told}");
+    ends(&first, &["release"], 0);
+    // Where the loser's own tag stays, its release is what is here.
+    let told = ends(&second, &["check"], 0);
+    assert!(!told.contains("release-"), "{told}");
+    // A tag that has neither is moved.
+    first.write(&format!("{folder}/NOTES.md"), "other words\n");
+    commit(&first, "an edit of a release");
+    first.git(&["tag", "-f", name, "HEAD"]);
+    let told = ends(&first, &["check"], 0);
+    assert!(told.contains("release-tag") && told.contains("whose release is not the one"), "{told}");
+}
+
+#[test]
+fn what_a_shallow_clone_does_not_reach_is_nobodys() {
+    let sandbox = pinned();
+    let name = "test-tiny-1-35-v1";
+    sandbox.git(&["checkout", "-qb", "side", "HEAD~3"]);
+    assert!(!sandbox.has(&format!("generated/releases/{name}")));
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 5");
+    commit(&sandbox, "another stack");
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged", "side"]);
+    for options in [&["--depth", "3"][..], &["--depth", "3", "--no-tags"]] {
+        let clone = Sandbox::new();
+        fs::remove_dir(&clone.root).unwrap();
+        let url = format!("file://{}", sandbox.root.display());
+        sandbox.git(&[&["clone", "-q"], options, &[&url, clone.root.to_str().unwrap()]].concat());
+        let told = ends(&clone, &["check"], 0);
+        let errors = told.contains("error[") || told.contains("warning[release-tag]");
+        assert!(!errors, "{options:?}: {told}");
+    }
 }

@@ -8,6 +8,7 @@ mod cutting;
 mod disk;
 mod hostile;
 mod identity;
+mod killed;
 mod line_ends;
 mod lines;
 mod lock;

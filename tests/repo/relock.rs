@@ -137,6 +137,32 @@ fn two_lines_may_take_the_same_release_from_two_places() {
 }
 
 #[test]
+fn a_key_that_one_line_asked_for_stays() {
+    let (from, to) = (publisher(), fleet());
+    to.git(&["checkout", "-qb", "other"]);
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    to.git(&["checkout", "-q", "main"]);
+    to.write("README.md", "words\n");
+    commit(&to, "words");
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    edit_lock(&to, |entry| format!("{}\n      key: keys/releases.pub\n", entry.trim_end()));
+    to.git(&["commit", "-qa", "--amend", "-m", "pulled with a key"]);
+    pin(&to);
+    to.git(&["merge", "-q", "-m", "merged", "-X", "ours", "other"]);
+    ends(&to, &["check"], 0);
+    edit_lock(&to, |entry| entry.replace("      key: keys/releases.pub\n", ""));
+    let told = ends(&to, &["check"], 1);
+    assert!(told.contains("with a signature for the key `keys/releases.pub`"), "{told}");
+    assert!(told.contains("and the lock names none") && told.contains("put its entry back"), "{told}");
+    // Whoever takes it anew, without it, knows of that.
+    to.git(&["checkout", "-q", "--", "stackloom.lock"]);
+    to.git(&["rm", "-rq", &format!("generated/releases/{NAME}"), "stackloom.lock"]);
+    commit(&to, "gone");
+    ends(&to, &["pull", &address(&from, NAME)], 0);
+    ends(&to, &["check"], 0);
+}
+
+#[test]
 fn one_that_a_squash_brought_without_its_entry_gets_one() {
     let (from, to) = (fleet(), fleet());
     // In one second both would have the same first commit, and the release be cut of it.

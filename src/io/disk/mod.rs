@@ -101,7 +101,7 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
             .warning("release-tag", Place::file("generated/releases"), told)
             .hint("`git fetch --refetch --filter=blob:none` brings it");
     }
-    let locks = names(|recorded| recorded.locks.iter().any(|(_, text)| text.is_none()));
+    let locks = names(|recorded| recorded.locks.iter().any(|taking| taking.text.is_none()));
     if !locks.is_empty() {
         let told = format!(
             "not held against what the lock said when they were added, because this partial clone lacks it: {locks}"

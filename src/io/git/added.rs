@@ -24,28 +24,30 @@ pub(super) struct Added {
 pub(super) type Additions = BTreeMap<String, Vec<Added>>;
 
 /// Which of the commits that added a release says what it is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) added: Added,
-    /// The commit that added another release of this name, on a line that knew nothing of the first.
-    pub(super) other: Option<Added>,
+    /// The commits that added another release of this name, on lines that knew nothing of it; that of the branch's own
+    /// line first.
+    pub(super) others: Vec<Added>,
     /// Whether a merge took the release of another line than the branch's own.
     pub(super) is_merged: bool,
 }
 
 impl Repository {
-    /// The commits of the history, merged lines included, that added releases, and whether all of it could be read. A
-    /// clone that does not go back as far has none.
+    /// The commits of the history, merged lines included, that added releases, and whether all of it could be read. Of a
+    /// release that is older than one end of a shallow clone, nobody knows which commit added it first: it has none.
     pub(super) fn additions(&self) -> (Additions, Result<(), git2::Error>) {
-        let mut found = Additions::new();
-        let walked = self.walk_back(&mut found);
+        let (mut found, mut older) = (Additions::new(), BTreeSet::new());
+        let walked = self.walk_back(&mut found, &mut older);
+        found.retain(|name, _| !older.contains(name));
         for additions in found.values_mut() {
             additions.sort_by_key(|added| (Reverse(added.when), added.commit));
         }
         (found, walked)
     }
 
-    fn walk_back(&self, found: &mut Additions) -> Result<(), git2::Error> {
+    fn walk_back(&self, found: &mut Additions, older: &mut BTreeSet<String>) -> Result<(), git2::Error> {
         let is_shallow = self.inner.is_shallow();
         let mut open: Vec<Oid> = self.tip().ok().and_then(|tip| tip.commit()).into_iter().collect();
         let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
@@ -64,10 +66,16 @@ impl Repository {
                 .iter()
                 .map(|parent| self.releases_of(parent, &mut known))
                 .collect::<Result<_, _>>()?;
-            // Where a shallow clone ends, nobody knows what was added.
             let is_end = is_shallow && parents.len() < at.parent_count().max(1);
-            if let Some(tree) = tree.filter(|tree| !is_end && !before.contains(&Some(*tree))) {
-                self.compare(&at, tree, &before, found)?;
+            match tree.filter(|tree| !before.contains(&Some(*tree))) {
+                Some(tree) if is_end => older.extend(self.new_in(tree, &before)?.into_keys()),
+                Some(tree) => {
+                    for (name, tree) in self.new_in(tree, &before)? {
+                        let added = Added { commit: at.id(), tree, when: at.time().seconds() };
+                        found.entry(name).or_default().push(added);
+                    }
+                }
+                None => {}
             }
             known.remove(&id);
             open.extend(parents.iter().map(Commit::id).filter(|id| seen.insert(*id)));
@@ -75,53 +83,46 @@ impl Repository {
         Ok(())
     }
 
-    /// Tells what a commit has and none of its parents.
-    fn compare(
-        &self,
-        at: &Commit<'_>,
-        tree: Oid,
-        before: &[Option<Oid>],
-        found: &mut Additions,
-    ) -> Result<(), git2::Error> {
+    /// The releases that the folder of all of them has in a commit and in none of its parents, each with its tree.
+    fn new_in(&self, tree: Oid, before: &[Option<Oid>]) -> Result<BTreeMap<String, Oid>, git2::Error> {
         let before: Vec<Tree<'_>> =
             before.iter().flatten().map(|id| self.inner.find_tree(*id)).collect::<Result<_, _>>()?;
+        let mut found = BTreeMap::new();
         for entry in &self.inner.find_tree(tree)? {
             let name = String::from_utf8_lossy(entry.name_bytes());
             let is_folder = entry.kind() == Some(ObjectType::Tree);
             if is_folder && !before.iter().any(|tree| folder(tree, &name).is_some()) {
-                let added = Added { commit: at.id(), tree: entry.id(), when: at.time().seconds() };
-                found.entry(name.into_owned()).or_default().push(added);
+                found.insert(name.into_owned(), entry.id());
             }
         }
-        Ok(())
+        Ok(found)
+    }
+
+    /// Whether a commit that added a release knew of another one that did.
+    pub(super) fn follows(&self, one: &Added, other: &Added) -> bool {
+        one.commit != other.commit
+            && self.inner.graph_descendant_of(one.commit, other.commit).unwrap_or(false)
     }
 
     /// Which addition says what a release is: the first; where lines that know nothing of each other added it and not
     /// the same, the one that HEAD has through merges alone, else that of the branch's own line.
     pub(super) fn origin_of(&self, name: &str, additions: &[Added]) -> Option<Origin> {
-        let follows = |one: &Added, other: &Added| {
-            one.commit != other.commit
-                && self.inner.graph_descendant_of(one.commit, other.commit).unwrap_or(false)
-        };
-        let is_first = |one: &&Added| !additions.iter().any(|other| follows(one, other));
+        let is_first = |one: &&Added| !additions.iter().any(|other| self.follows(one, other));
         let firsts: Vec<Added> = match additions {
             [one] => vec![*one],
             several => several.iter().filter(is_first).copied().collect(),
         };
         let oldest = *firsts.last()?;
         if firsts.iter().all(|one| one.tree == oldest.tree) {
-            return Some(Origin { added: oldest, other: None, is_merged: false });
+            return Some(Origin { added: oldest, others: Vec::new(), is_merged: false });
         }
         let own = self.on_own_line(&firsts).unwrap_or(oldest);
         let merged = self.unedited(name).and_then(|commit| firsts.iter().find(|one| one.commit == commit));
-        let merged = merged.filter(|merged| merged.tree != own.tree);
-        Some(match merged {
-            Some(merged) => Origin { added: *merged, other: Some(own), is_merged: true },
-            None => {
-                let other = firsts.into_iter().find(|one| one.tree != own.tree);
-                Origin { added: own, other, is_merged: false }
-            }
-        })
+        let merged = merged.filter(|merged| merged.tree != own.tree).copied();
+        let added = merged.unwrap_or(own);
+        let mut others: Vec<Added> = firsts.into_iter().filter(|one| one.tree != added.tree).collect();
+        others.sort_by_key(|one| one.commit != own.commit);
+        Some(Origin { added, others, is_merged: merged.is_some() })
     }
 
     /// The oldest of these on the branch's own line.

@@ -159,6 +159,7 @@ impl CommitSink {
         let meant = Meant {
             files: &open.meant,
             fresh: &fresh,
+            unlike: &BTreeSet::new(),
             leave: &|path| is_in_numbered_release(path) || disk.is_kept(path),
             beside: None,
         };

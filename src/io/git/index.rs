@@ -29,6 +29,8 @@ pub(super) struct Meant<'a> {
     pub(super) files: &'a BTreeMap<TreePath, Oid>,
     /// Those that were written just now, so that what the index knows of them is out of date.
     pub(super) fresh: &'a BTreeSet<TreePath>,
+    /// Those that the work tree has otherwise, or not at all: git is to find that out.
+    pub(super) unlike: &'a BTreeSet<TreePath>,
     /// What is not this run's business.
     pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
     /// A file of the fleet beside the tree, by its path, that was written too.
@@ -72,13 +74,14 @@ impl LockedIndex {
             index.remove(Path::new(&path), stage).map_err(failed)?;
         }
         for (path, id) in missing {
-            index.add(&self.entry(path.as_str(), *id, root)?).map_err(failed)?;
+            let known = if meant.unlike.contains(path) { blank() } else { looked_at(path.as_str(), root)? };
+            index.add(&self.entry(path.as_str(), *id, known)).map_err(failed)?;
         }
         if let Some((path, id)) = meant.beside {
             let whole = format!("{}{path}", self.prefix);
             // In a conflict it has up to three entries; what is committed now settles it.
             index.remove_path(Path::new(&whole)).map_err(failed)?;
-            index.add(&self.entry(path, id, root)?).map_err(failed)?;
+            index.add(&self.entry(path, id, looked_at(path, root)?)).map_err(failed)?;
         }
         index.write().map_err(failed)?;
         fs::rename(&self.copy, &self.path).map_err(|error| Fault::because("cannot replace the index", error))
@@ -129,13 +132,8 @@ impl LockedIndex {
         TreePath::parse(std::str::from_utf8(path).ok()?.strip_prefix(&self.prefix)?)
     }
 
-    fn entry(&self, path: &str, id: Oid, root: &Path) -> Result<IndexEntry, Fault> {
-        let metadata = fs::symlink_metadata(root.join(path))
-            .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
-        let mut entry = known(&metadata);
-        entry.path = format!("{}{path}", self.prefix).into_bytes();
-        entry.id = id;
-        Ok(entry)
+    fn entry(&self, path: &str, id: Oid, known: IndexEntry) -> IndexEntry {
+        IndexEntry { path: format!("{}{path}", self.prefix).into_bytes(), id, ..known }
     }
 
     /// Removes what a run that was killed has left. The lock is held, so it is nobody else's.
@@ -156,6 +154,12 @@ const SKIP_WORKTREE: u16 = IndexEntryExtendedFlag::SKIP_WORKTREE.bits();
 
 fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
+}
+
+fn looked_at(path: &str, root: &Path) -> Result<IndexEntry, Fault> {
+    let metadata = fs::symlink_metadata(root.join(path))
+        .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
+    Ok(known(&metadata))
 }
 
 /// What git wants to know of a file, so that its next look need not read it. It keeps the lower 32 bits of each.

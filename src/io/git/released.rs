@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     note::Fault,
-    world::{Doubt, Drift, Locks, Record, Recorded, numbered_releases, unix_ends},
+    world::{Doubt, Drift, Record, Recorded, Taking, numbered_releases, unix_ends},
     yaml::Sources,
 };
 
@@ -60,7 +60,7 @@ impl Repository {
         })
     }
 
-    /// The commit that added another release of this name than these files are, if the history has one.
+    /// The commit that added another release of this name than these files are, where none added this one.
     pub fn is_added_otherwise(
         &self,
         name: &str,
@@ -68,9 +68,14 @@ impl Repository {
     ) -> Result<Option<String>, Fault> {
         let (mut additions, _) = self.additions();
         let origin = additions.remove(name).and_then(|additions| self.origin_of(name, &additions));
-        let Some(Origin { added, .. }) = origin else { return Ok(None) };
-        let is_other = !self.drift(name, added.tree, &folder_with(name, files))?.is_empty();
-        Ok(is_other.then(|| short(added.commit)))
+        let Some(Origin { added, others, .. }) = origin else { return Ok(None) };
+        let files = folder_with(name, files);
+        for one in others.iter().chain([&added]) {
+            if self.drift(name, one.tree, &files)?.is_empty() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(short(added.commit)))
     }
 
     /// Holds the files of each numbered release against the commit that added it and its tag, as far as the clone has
@@ -106,19 +111,12 @@ impl Repository {
         let origin = self.origin_of(name, &additions);
         let commit = || tag::commit_of(self, name);
         let of_commit = |added: Added| (Record::Commit(short(added.commit)), Some(added.tree));
-        let is_of = |origin: Origin, tree: Oid| {
-            let other = origin.other.filter(|_| origin.is_merged);
-            [Some(origin.added), other].iter().flatten().any(|added| added.tree == tree)
-        };
-        let ((by, tree), mut doubt) = match (tagged, origin) {
-            (Ok(Tagged::Tree(tree)), Some(origin)) if !is_of(origin, *tree) => {
-                let tagged = commit().map(short).unwrap_or_default();
-                let added = short(origin.added.commit);
-                let line =
-                    additions.iter().find(|added| added.tree == *tree).map(|added| short(added.commit));
-                (of_commit(origin.added), Some(Doubt::Moved { tagged, added, line }))
-            }
-            (Ok(Tagged::Tree(tree)), _) => ((Record::Tag, Some(*tree)), None),
+        let ((by, tree), mut doubt) = match (tagged, &origin) {
+            (Ok(Tagged::Tree(tree)), Some(origin)) => match tag_doubt(origin, *tree, commit()) {
+                Some(doubt @ Doubt::Moved { .. }) => (of_commit(origin.added), Some(doubt)),
+                doubt => ((Record::Tag, Some(*tree)), doubt),
+            },
+            (Ok(Tagged::Tree(tree)), None) => ((Record::Tag, Some(*tree)), None),
             (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
             (Ok(Tagged::Missing) | Err(_), origin) => {
                 let head = known.head.get(name).copied();
@@ -129,12 +127,11 @@ impl Repository {
                 let doubt = match (tagged, &known.walked) {
                     (Err(fault), _) => Some(self.doubt(reason(fault))),
                     (_, Err(error)) => Some(self.doubt(error.message().to_owned())),
-                    _ => origin.and_then(|origin| origin.other.map(|other| (origin.added, other))).map(
-                        |(taken, other)| Doubt::TwoLines {
-                            taken: short(taken.commit),
-                            other: short(other.commit),
-                        },
-                    ),
+                    _ => origin.as_ref().and_then(|origin| {
+                        let (taken, other) =
+                            (short(origin.added.commit), short(origin.others.first()?.commit));
+                        Some(Doubt::TwoLines { taken, other, is_tagged: false })
+                    }),
                 };
                 if head.is_none() && doubt.is_none() {
                     return None;
@@ -157,15 +154,20 @@ impl Repository {
 
     /// What the lock said when a release was taken, each time: in the commits that added it, else where its tag stands
     /// or in HEAD.
-    fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut Known) -> Locks {
+    fn locks_of(&self, additions: &[Added], tagged: Option<Oid>, known: &mut Known) -> Vec<Taking> {
         let mut commits: Vec<(String, Oid)> =
             additions.iter().map(|added| (short(added.commit), added.commit)).collect();
         if commits.is_empty() {
             let tagged = tagged.map(|tagged| (short(tagged), tagged));
             commits.extend(tagged.or(known.tip.map(|tip| ("HEAD".to_owned(), tip))));
         }
+        let is_last = |commit: Oid| {
+            let added = additions.iter().find(|added| added.commit == commit);
+            added.is_none_or(|added| !additions.iter().any(|other| self.follows(other, added)))
+        };
         let mut lock = |commit| self.lock_at(commit, &mut known.locks);
-        commits.into_iter().filter_map(|(label, commit)| Some((label, lock(commit)?))).collect()
+        let found = commits.into_iter().filter_map(|(at, commit)| Some((at, commit, lock(commit)?)));
+        found.map(|(at, commit, text)| Taking { at, text, is_last: is_last(commit) }).collect()
     }
 
     /// What of a drift git was told to look away from.
@@ -222,6 +224,20 @@ fn folder_with(name: &str, files: &BTreeMap<String, String>) -> Sources {
         sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
     }
     sources
+}
+
+/// What is to be said of a tag that names this content, beside the commits that added the release.
+fn tag_doubt(origin: &Origin, tree: Oid, tagged: Option<Oid>) -> Option<Doubt> {
+    if tree == origin.added.tree {
+        return None;
+    }
+    let added = short(origin.added.commit);
+    match origin.others.iter().find(|other| other.tree == tree) {
+        // A merge took the one of another line here, and the tag has the own one, or the other way round.
+        Some(_) if origin.is_merged => None,
+        Some(line) => Some(Doubt::TwoLines { taken: short(line.commit), other: added, is_tagged: true }),
+        None => Some(Doubt::Moved { tagged: tagged.map(short).unwrap_or_default(), added }),
+    }
 }
 
 fn reason(fault: &Fault) -> String {

@@ -6,11 +6,12 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::Path,
 };
 
 use git2::{ErrorCode, ObjectType, Oid};
+
+mod recover;
 
 use super::{
     Repository, Tip,
@@ -218,12 +219,17 @@ impl ReleaseRun {
         })
     }
 
-    /// Has tags, the work tree and the index as the commit has them.
-    fn follow(&mut self, journal: &Journal) -> Result<(), Fault> {
+    fn make_tags(&mut self, journal: &Journal) -> Result<(), Fault> {
         for (name, id) in &journal.tags {
             tag::create(&self.repository, name, *id)?;
             self.tell(Step::Tagged)?;
         }
+        Ok(())
+    }
+
+    /// Has tags, the work tree and the index as the commit has them.
+    fn follow(&mut self, journal: &Journal) -> Result<(), Fault> {
+        self.make_tags(journal)?;
         let root = self.workspace.root().to_path_buf();
         let mut files = BTreeMap::new();
         for name in &journal.added {
@@ -247,9 +253,17 @@ impl ReleaseRun {
         }
         self.tell(Step::WorkTree)?;
         let fresh: BTreeSet<TreePath> = files.keys().cloned().collect();
+        let mut unlike = BTreeSet::new();
+        for (path, id) in &files {
+            let found = read_file(&root.join(path.as_str()))?.map(|bytes| hash_bytes(&bytes)).transpose()?;
+            if found != Some(*id) {
+                unlike.insert(path.clone());
+            }
+        }
         let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
         let beside = lock.map(|id| (LOCK, id));
-        self.index.update(&Meant { files: &files, fresh: &fresh, leave: &leave, beside }, &root)?;
+        self.index
+            .update(&Meant { files: &files, fresh: &fresh, unlike: &unlike, leave: &leave, beside }, &root)?;
         self.tell(Step::Index)
     }
 
@@ -309,63 +323,17 @@ impl ReleaseRun {
         Ok((blobs, ids))
     }
 
-    /// Finishes what a killed run has begun, if the branch still has its commit; else forgets it.
-    fn recover(&mut self) -> Result<(), Fault> {
-        let Some(journal) = Journal::read(&self.repository) else {
-            Journal::remove(&self.repository);
-            return Ok(());
-        };
-        if let Some(commit) = journal.commit {
-            self.release_branch_lock(commit)?;
-        }
-        if let (Some(commit), Some(head)) = (journal.commit, self.tip.commit()) {
-            let inner = &self.repository.inner;
-            let has = commit == head || inner.graph_descendant_of(head, commit).unwrap_or(false);
-            let mut same = true;
-            for name in journal.added.iter().chain(&journal.removed) {
-                same &= self.repository.folder_of(head, name)? == self.repository.folder_of(commit, name)?;
-            }
-            let tree = |id| self.repository.inner.find_commit(id).ok().map(|commit| commit.tree_id());
-            for (_, path) in [(journal.lock, LOCK), (journal.attributes, attributes().as_str())]
-                .into_iter()
-                .filter(|(written, _)| *written)
-            {
-                same &= self.blob_of(tree(head), path)? == self.blob_of(tree(commit), path)?;
-            }
-            if has && same {
-                for (name, _) in &journal.tags {
-                    tag::release_lock(&self.repository, name)?;
-                }
-                self.follow(&journal)?;
-            }
-        }
-        Journal::remove(&self.repository);
-        Ok(())
-    }
-
-    /// Takes away the lock of the branch, or of a HEAD without one, that a killed run of this program left: it holds the
-    /// very commit of the journal, or nothing yet.
-    fn release_branch_lock(&self, commit: Oid) -> Result<(), Fault> {
-        let inner = &self.repository.inner;
-        let lock = match &self.tip {
-            Tip::Branch(name, _) => inner.commondir().join(format!("{name}.lock")),
-            Tip::Detached(_) => inner.path().join("HEAD.lock"),
-        };
-        let is_ours = |text: String| text.is_empty() || text.trim_end() == commit.to_string();
-        if fs::read_to_string(&lock).is_ok_and(is_ours) {
-            fs::remove_file(&lock).map_err(|error| {
-                Fault::because(format!("cannot remove {}, which a killed run left", lock.display()), error)
-            })?;
-        }
-        Ok(())
-    }
-
     fn tell(&mut self, step: Step) -> Result<(), Fault> {
         self.on_step.as_mut().map_or(Ok(()), |tell| tell(step))
     }
 }
 
 impl Repository {
+    /// Whether a commit is another one, or comes after it.
+    fn descends(&self, one: Oid, other: Oid) -> bool {
+        one == other || self.inner.graph_descendant_of(one, other).unwrap_or(false)
+    }
+
     /// The commit that HEAD names.
     pub fn head(&self) -> Result<Option<String>, Fault> {
         Ok(self.tip()?.commit().map(|id| id.to_string()))
