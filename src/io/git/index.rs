@@ -132,8 +132,10 @@ impl LockedIndex {
         TreePath::parse(std::str::from_utf8(path).ok()?.strip_prefix(&self.prefix)?)
     }
 
-    fn entry(&self, path: &str, id: Oid, known: IndexEntry) -> IndexEntry {
-        IndexEntry { path: format!("{}{path}", self.prefix).into_bytes(), id, ..known }
+    fn entry(&self, path: &str, id: Oid, mut known: IndexEntry) -> IndexEntry {
+        known.path = format!("{}{path}", self.prefix).into_bytes();
+        known.id = id;
+        known
     }
 
     /// Removes what a run that was killed has left. The lock is held, so it is nobody else's.
