@@ -6,7 +6,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::sandbox::{Sandbox, git_in};
+use crate::sandbox::Sandbox;
 
 pub(crate) const STACK: &str = "stacks/test/tiny";
 
