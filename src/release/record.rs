@@ -113,7 +113,8 @@ fn check_two_lines(name: &str, taken: &str, other: &str, is_tagged: bool, notes:
     );
     if is_tagged {
         note.hint(format!(
-            "what was published counts: if that is not as this tag has it, `git fetch --force origin tag {name}`"
+            "what was published counts: `git fetch --force origin tag {name}` takes its tag, in place of one that was made here \
+             and never published"
         ));
         return;
     }
@@ -149,7 +150,11 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     for (path, drift) in drift.iter().filter(|(path, _)| !told(path)) {
         let unseen = recorded.unseen.contains(path);
         let path = format!("{folder}/{path}");
-        let first = unseen.then(|| look_again(&path));
+        let unsure = matches!(recorded.doubt, Some(Doubt::TwoLines { is_tagged: true, .. }));
+        let first = unseen.then(|| look_again(&path)).or_else(|| {
+            unsure
+                .then(|| format!("first see to it that the tag `{name}` here is the one that was published"))
+        });
         let (what, hint) = match drift {
             Drift::LineEnds => continue,
             Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),

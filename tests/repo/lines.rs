@@ -40,9 +40,17 @@ fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     second.git(&["checkout", "-q", "--theirs", "."]);
     commit(&second, "merged");
     let name = "test-tiny-1-35-v2";
-    // While the own tag is here, it is what the release was cut as.
+    // While the own tag is here, it is what the release was cut as: whoever obeyed that would take back what was published.
     let told = ends(&second, &["check"], 0);
-    assert!(told.contains("release-changed") && told.contains(name), "{told}");
+    assert!(told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
+    let fetch = format!("`git fetch --force origin tag {name}`");
+    assert!(told.contains(&fetch) && told.contains("first see to it that the tag"), "{told}");
+    let clone = second.git(&["rev-parse", "HEAD"]);
+    second.git(&["checkout", "-q", name, "--", &format!("generated/releases/{name}")]);
+    commit(&second, "as the own tag has it");
+    let told = ends(&second, &["check"], 0);
+    assert!(!told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
+    second.git(&["reset", "-q", "--hard", clone.trim()]);
     // Without a tag, nobody knows which one was published.
     second.git(&["tag", "-d", name]);
     let told = ends(&second, &["check"], 0);

@@ -30,8 +30,8 @@ pub(super) struct Origin {
     /// The commits that added another release of this name, on lines that knew nothing of it; that of the branch's own
     /// line first.
     pub(super) others: Vec<Added>,
-    /// Whether a merge took the release of another line than the branch's own.
-    pub(super) is_merged: bool,
+    /// The commit among them that added what HEAD has, if nothing but merges brought it here.
+    pub(super) unedited: Option<Added>,
 }
 
 impl Repository {
@@ -114,15 +114,15 @@ impl Repository {
         };
         let oldest = *firsts.last()?;
         if firsts.iter().all(|one| one.tree == oldest.tree) {
-            return Some(Origin { added: oldest, others: Vec::new(), is_merged: false });
+            return Some(Origin { added: oldest, others: Vec::new(), unedited: None });
         }
         let own = self.on_own_line(&firsts).unwrap_or(oldest);
-        let merged = self.unedited(name).and_then(|commit| firsts.iter().find(|one| one.commit == commit));
-        let merged = merged.filter(|merged| merged.tree != own.tree).copied();
-        let added = merged.unwrap_or(own);
+        let unedited = self.unedited(name);
+        let unedited = unedited.and_then(|commit| firsts.iter().find(|one| one.commit == commit)).copied();
+        let added = unedited.filter(|merged| merged.tree != own.tree).unwrap_or(own);
         let mut others: Vec<Added> = firsts.into_iter().filter(|one| one.tree != added.tree).collect();
         others.sort_by_key(|one| one.commit != own.commit);
-        Some(Origin { added, others, is_merged: merged.is_some() })
+        Some(Origin { added, others, unedited })
     }
 
     /// The oldest of these on the branch's own line.

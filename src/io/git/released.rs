@@ -226,18 +226,19 @@ fn folder_with(name: &str, files: &BTreeMap<String, String>) -> Sources {
     sources
 }
 
-/// What is to be said of a tag that names this content, beside the commits that added the release.
+/// What is to be said of a tag that names this content, beside the commits that added the release: nothing where the tag
+/// and the merges agree.
 fn tag_doubt(origin: &Origin, tree: Oid, tagged: Option<Oid>) -> Option<Doubt> {
-    if tree == origin.added.tree {
+    let firsts = || [&origin.added].into_iter().chain(&origin.others);
+    let Some(taken) = firsts().find(|one| one.tree == tree) else {
+        let added = short(origin.added.commit);
+        return Some(Doubt::Moved { tagged: tagged.map(short).unwrap_or_default(), added });
+    };
+    if origin.unedited.is_some_and(|unedited| unedited.tree == tree) {
         return None;
     }
-    let added = short(origin.added.commit);
-    match origin.others.iter().find(|other| other.tree == tree) {
-        // A merge took the one of another line here, and the tag has the own one, or the other way round.
-        Some(_) if origin.is_merged => None,
-        Some(line) => Some(Doubt::TwoLines { taken: short(line.commit), other: added, is_tagged: true }),
-        None => Some(Doubt::Moved { tagged: tagged.map(short).unwrap_or_default(), added }),
-    }
+    let other = firsts().find(|one| one.tree != tree)?;
+    Some(Doubt::TwoLines { taken: short(taken.commit), other: short(other.commit), is_tagged: true })
 }
 
 fn reason(fault: &Fault) -> String {
