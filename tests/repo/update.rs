@@ -338,9 +338,10 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
     let addons = unpacked(&out.join("test-tiny-1-35-cluster-addon-v1.tgz"));
     assert!(addons["net/Chart.yaml"].contains("version: 1.1.0"));
     let values = &addons["net/overwrite.yaml"];
-    assert!(values.starts_with("values: |\n  cluster: {{ .Cluster.metadata.name | quote }}\n"), "{values}");
+    assert!(values.starts_with("values: |\n  cluster: \"{{ .Cluster.metadata.name }}\"\n"), "{values}");
     assert!(values.contains("{{ \"{{\" }} .kept }}"), "{values}");
-    assert!(addons["notes/templates/000.yaml"].contains("{{ .Values.clusterName | quote }}"));
+    let notes = &addons["notes/templates/000.yaml"];
+    assert!(notes.contains("cluster: \"{{ .Values.clusterName }}\""), "{notes}");
     let stages = fs::read_to_string(out.join("clusteraddon.yaml")).unwrap();
     assert!(stages.find("name: net").unwrap() < stages.find("name: notes").unwrap(), "{stages}");
     assert!(fs::read_to_string(out.join("metadata.yaml")).unwrap().contains("clusterStack: v1"));

@@ -6,18 +6,19 @@ use crate::{
     definition::StackTemplate,
     note::Notes,
     template::Context,
-    yaml::{Mapping, Node, emit},
+    yaml::{Mapping, Node, emit, quote},
 };
 
 /// A path of our templates, the word that stands for it, and where the operator and a chart of manifests have it.
 type Known = (&'static str, &'static str, &'static str, &'static str);
 
-/// What the operator knows of a cluster.
+/// What the operator knows of a cluster. The words hold a character that the emitter writes in double quotes alone, so
+/// whatever scalar one stands in stays a text, and the same text, when a name takes its place.
 pub(super) const KNOWN: [Known; 2] = [
-    ("cluster.name", "StackloomClusterNameStandIn", ".Cluster.metadata.name", ".Values.clusterName"),
+    ("cluster.name", "\u{e000}cluster.name\u{e000}", ".Cluster.metadata.name", ".Values.clusterName"),
     (
         "cluster.namespace",
-        "StackloomClusterNamespaceStandIn",
+        "\u{e000}cluster.namespace\u{e000}",
         ".Cluster.metadata.namespace",
         ".Values.clusterNamespace",
     ),
@@ -29,9 +30,8 @@ pub(super) fn of_chart(release: &Release, one: &ReleaseAddon, notes: &mut Notes)
         Some(values) => rendered(release, one, values, notes)?,
         None => Vec::new(),
     };
-    let mut text = String::new();
-    emit(&documents.into_iter().next().unwrap_or_else(|| Mapping::new().into()), &mut text);
-    Some(overwrite(&filled(&text, |known| known.2)))
+    let values = documents.into_iter().next().unwrap_or_else(|| Mapping::new().into());
+    Some(overwrite(&filled(&values, |known| known.2)))
 }
 
 /// `overwrite.yaml` of a chart of manifests.
@@ -46,9 +46,7 @@ pub(super) fn manifests(release: &Release, one: &ReleaseAddon, notes: &mut Notes
     let mut texts = Vec::new();
     for template in &one.manifests {
         for object in rendered(release, one, template, notes)? {
-            let mut text = String::new();
-            emit(&object, &mut text);
-            texts.push(filled(&text, |known| known.3));
+            texts.push(filled(&object, |known| known.3));
         }
     }
     Some(texts)
@@ -66,20 +64,19 @@ fn overwrite(text: &str) -> String {
     format!("values: |\n{}", lines.collect::<String>())
 }
 
-/// The text with what the operator or a chart puts in.
-fn filled(text: &str, place: impl Fn(&Known) -> &'static str) -> String {
-    let mut text = literal(text);
+/// A document with what the operator or a chart puts in.
+fn filled(document: &Node, place: impl Fn(&Known) -> &'static str) -> String {
+    let mut text = String::new();
+    emit(document, &mut text);
+    let mut text = literal(&text);
     for known in &KNOWN {
         let (_, word, ..) = known;
-        let at = place(known);
-        // Alone it must stay a text, whatever the name looks like.
-        let lines = text.lines().map(|line| match line.strip_suffix(word) {
-            Some(before) if before.ends_with(": ") || before.ends_with("- ") => {
-                format!("{before}{{{{ {at} | quote }}}}\n")
-            }
-            _ => format!("{}\n", line.replace(word, &format!("{{{{ {at} }}}}"))),
-        });
-        text = lines.collect();
+        let mut written = String::new();
+        quote(word, &mut written);
+        let action = format!("{{{{ {} }}}}", place(known));
+        // A brace before it would be read as part of it.
+        text = text.replace(&format!("{{{written}"), &format!("{{{{ \"{{\" }}}}{action}"));
+        text = text.replace(&written, &action);
     }
     text
 }
@@ -109,4 +106,43 @@ fn context(release: &Release, one: &ReleaseAddon) -> Context {
     }
     context.set("cluster", cluster);
     context
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        let text = text.replace("NAME", KNOWN[0].1).replace("SPACE", KNOWN[1].1);
+        let mut document = Mapping::new();
+        document.set("x", text.as_str());
+        filled(&document.into(), |known| known.2).trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_text_with_a_name_in_it_is_quoted_as_a_whole_and_the_name_never() {
+        for (text, written) in [
+            ("NAME", r#"x: "{{ .Cluster.metadata.name }}""#),
+            ("cluster - NAME", r#"x: "cluster - {{ .Cluster.metadata.name }}""#),
+            ("NAME.5", r#"x: "{{ .Cluster.metadata.name }}.5""#),
+            ("SPACE/NAME", r#"x: "{{ .Cluster.metadata.namespace }}/{{ .Cluster.metadata.name }}""#),
+            (
+                "name: NAME\nlist:\n  - NAME\n",
+                concat!(
+                    r#"x: "name: {{ .Cluster.metadata.name }}\nlist:\n  - "#,
+                    r#"{{ .Cluster.metadata.name }}\n""#,
+                ),
+            ),
+            (r#"say "NAME" \"#, r#"x: "say \"{{ .Cluster.metadata.name }}\" \\""#),
+        ] {
+            assert_eq!(told(text), written, "{text}");
+        }
+    }
+
+    #[test]
+    fn braces_beside_a_name_are_no_part_of_what_is_evaluated() {
+        assert_eq!(told("{NAME}"), r#"x: "{{ "{" }}{{ .Cluster.metadata.name }}}""#);
+        assert_eq!(told("{{{NAME"), r#"x: "{{ "{{" }}{{ "{" }}{{ .Cluster.metadata.name }}""#);
+        assert_eq!(told("{{ x }}"), r#"x: '{{ "{{" }} x }}'"#);
+    }
 }
