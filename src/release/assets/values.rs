@@ -6,7 +6,7 @@ use crate::{
     definition::StackTemplate,
     note::Notes,
     template::Context,
-    yaml::{Mapping, Node, emit, quote},
+    yaml::{Mapping, Node, Value, emit, quote},
 };
 
 /// A path of our templates, the word that stands for it, and where the operator and a chart of manifests have it.
@@ -23,6 +23,10 @@ pub(super) const KNOWN: [Known; 2] = [
         ".Values.clusterNamespace",
     ),
 ];
+
+/// Ends what would be a block that keeps its empty lines, so that it is quoted, too: who cuts a document out of a file,
+/// as helm and the operator do, cuts the empty lines off at its end.
+const END: &str = "\u{e000}end\u{e000}";
 
 /// `overwrite.yaml` of an addon's chart: its values, under the one key that the operator takes as text.
 pub(super) fn of_chart(release: &Release, one: &ReleaseAddon, notes: &mut Notes) -> Option<String> {
@@ -66,19 +70,41 @@ fn overwrite(text: &str) -> String {
 
 /// A document with what the operator or a chart puts in.
 fn filled(document: &Node, place: impl Fn(&Known) -> &'static str) -> String {
-    let mut text = String::new();
-    emit(document, &mut text);
-    let mut text = literal(&text);
-    for known in &KNOWN {
-        let (_, word, ..) = known;
+    let as_written = |word: &str| {
         let mut written = String::new();
         quote(word, &mut written);
+        written
+    };
+    let mut text = String::new();
+    emit(&ended(document), &mut text);
+    let mut text = literal(&text).replace(&as_written(END), "");
+    for known in &KNOWN {
+        let (_, word, ..) = known;
+        let written = as_written(word);
         let action = format!("{{{{ {} }}}}", place(known));
         // A brace before it would be read as part of it.
         text = text.replace(&format!("{{{written}"), &format!("{{{{ \"{{\" }}}}{action}"));
         text = text.replace(&written, &action);
     }
     text
+}
+
+/// The document with [`END`] behind every text that needs it.
+fn ended(node: &Node) -> Node {
+    let origin = node.origin;
+    let ended = match &node.value {
+        Value::String(text) if text.ends_with("\n\n") => Node::from(format!("{text}{END}")),
+        Value::Sequence(items) => Node::from(items.iter().map(ended).collect::<Vec<_>>()),
+        Value::Mapping(mapping) => {
+            let mut copy = Mapping::new();
+            for entry in mapping.iter() {
+                copy.insert(entry.key.clone(), ended(&entry.value));
+            }
+            Node::from(copy)
+        }
+        _ => return node.clone(),
+    };
+    ended.with_origin(origin)
 }
 
 fn rendered(
@@ -137,6 +163,12 @@ mod tests {
         ] {
             assert_eq!(told(text), written, "{text}");
         }
+    }
+
+    #[test]
+    fn empty_lines_at_the_end_of_a_text_are_not_those_of_the_file() {
+        assert_eq!(told("end\n\n\n"), r#"x: "end\n\n\n""#);
+        assert_eq!(told("end\n"), "x: |\n  end");
     }
 
     #[test]
