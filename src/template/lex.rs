@@ -97,7 +97,7 @@ fn sign_end(expression: &str, at: usize) -> usize {
 }
 
 /// How many bytes of `text`, which begins behind `${{`, stand before the `}}` that closes it on the same line.
-pub(super) fn expression_end(text: &str) -> Option<usize> {
+pub(crate) fn expression_end(text: &str) -> Option<usize> {
     let line = text.split('\n').next().unwrap_or_default();
     let bytes = line.as_bytes();
     let (mut at, mut depth) = (0, 0_usize);

@@ -34,6 +34,7 @@ use std::fmt;
 
 pub use context::Context;
 pub use language::LANGUAGE;
+pub(crate) use lex::expression_end;
 pub use record::{Given, Line, Read, Recorder, Trace};
 pub use text::Text;
 pub use tree::Tree;

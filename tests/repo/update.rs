@@ -280,8 +280,9 @@ fn charts_of_a_registry_are_locked_by_their_manifests() {
 }
 
 /// A fleet whose stack says nothing that the cluster stack operator cannot be told.
-fn plain_fleet(repository: &str) -> Sandbox {
+pub(crate) fn plain_fleet(repository: &str) -> Sandbox {
     let sandbox = fleet_of(repository);
+    edit(&sandbox, "addons/notes/manifests/notes.yaml", "namespace: default", "namespace: kube-system");
     for folder in ["namespace", "cluster"] {
         fs::remove_dir_all(sandbox.root.join("stacks/test/tiny").join(folder)).unwrap();
     }
@@ -302,7 +303,7 @@ fn plain_fleet(repository: &str) -> Sandbox {
 }
 
 /// The files of an archive, as text.
-fn unpacked(path: &Path) -> BTreeMap<String, String> {
+pub(crate) fn unpacked(path: &Path) -> BTreeMap<String, String> {
     let file = fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
     let entries = archive.entries().unwrap().map(|entry| {

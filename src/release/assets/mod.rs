@@ -112,6 +112,13 @@ fn addon_chart(
     Some(())
 }
 
+/// The folders of an addon, in the order in which they are applied: its chart's, and that of its manifests.
+fn folders(one: &ReleaseAddon) -> Vec<String> {
+    let chart = one.addon.chart.is_some().then(|| one.addon.name.to_string());
+    let manifests = (!one.manifests.is_empty()).then(|| manifests_folder(one));
+    chart.into_iter().chain(manifests).collect()
+}
+
 /// The manifests of an addon that has a chart are a chart of their own.
 fn manifests_folder(one: &ReleaseAddon) -> String {
     let name = &one.addon.name;
@@ -129,15 +136,7 @@ fn chart_yaml(name: &str, version: &str) -> String {
 
 /// `clusteraddon.yaml`: what is applied, and in which order.
 fn stages(release: &Release) -> String {
-    let mut names = Vec::new();
-    for one in installed(release) {
-        if one.addon.chart.is_some() {
-            names.push(one.addon.name.to_string());
-        }
-        if !one.manifests.is_empty() {
-            names.push(manifests_folder(one));
-        }
-    }
+    let names: Vec<String> = installed(release).into_iter().flat_map(folders).collect();
     let stage = |name: &String| {
         let mut stage = Mapping::new();
         stage.set("name", name.as_str());

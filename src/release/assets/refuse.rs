@@ -1,15 +1,52 @@
 //! What the cluster stack operator cannot be told.
 
-use super::{super::Release, values::KNOWN};
+use std::collections::BTreeMap;
+
+use super::{
+    super::{Release, ReleaseAddon},
+    values::{self, KNOWN},
+};
 use crate::{
     definition::StackTemplate,
     note::{Notes, Place},
-    template::Tree,
-    yaml::{Emit, Item, Scalar, View},
+    template::{Tree, expression_end},
+    yaml::{Emit, Item, Node, Scalar, View},
 };
 
-/// The namespace that the operator applies all charts in.
+/// The namespace that the operator applies everything in.
 const NAMESPACE: &str = "kube-system";
+
+/// The kinds of Kubernetes that lie in namespaces, by their groups.
+const NAMESPACED: [(&str, &[&str]); 12] = [
+    (
+        "",
+        &[
+            "ConfigMap",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ],
+    ),
+    ("apps", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("autoscaling", &["HorizontalPodAutoscaler"]),
+    ("batch", &["CronJob", "Job"]),
+    ("coordination.k8s.io", &["Lease", "LeaseCandidate"]),
+    ("discovery.k8s.io", &["EndpointSlice"]),
+    ("events.k8s.io", &["Event"]),
+    ("networking.k8s.io", &["Ingress", "NetworkPolicy"]),
+    ("policy", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io", &["Role", "RoleBinding"]),
+    ("resource.k8s.io", &["ResourceClaim", "ResourceClaimTemplate"]),
+    ("storage.k8s.io", &["CSIStorageCapacity"]),
+];
 
 pub(super) fn check(release: &Release, notes: &mut Notes) {
     if !is_known_version(&release.version) || !is_known_version(&release.components.cluster_addon) {
@@ -30,33 +67,82 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
             notes,
         );
     }
+    let mut owners: BTreeMap<String, &str> = BTreeMap::new();
     for one in release.addons.iter().filter(|one| one.addon.enabled) {
-        let name = &one.addon.name;
-        if !one.addon.values_from.is_empty() {
-            let message = format!("the addon `{name}` takes values from Secrets or ConfigMaps");
-            refuse(release, None, &message, "it takes values from the release alone", notes);
-        }
-        let namespace = &one.addon.release_namespace;
-        if one.addon.chart.is_some() && namespace.as_str() != NAMESPACE {
-            let message = format!("the addon `{name}` goes to the namespace `{namespace}`");
-            refuse(release, None, &message, &format!("it installs charts in `{NAMESPACE}` alone"), notes);
-        }
-        for template in one.values.iter().chain(&one.manifests) {
-            for document in template.template.documents() {
-                let mut said = Vec::new();
-                expressions(document, &mut said);
-                if let Some(what) = said.iter().find(|text| !is_sayable(text)) {
-                    refuse(
-                        release,
-                        Some(template),
-                        &format!("it does not know what `{what}` says of a cluster"),
-                        "of a cluster, it can be told `cluster.name` and `cluster.namespace`, as they are",
-                        notes,
-                    );
-                }
+        let name = one.addon.name.as_str();
+        for folder in super::folders(one) {
+            if let Some(other) = owners.insert(folder.clone(), name) {
+                let message = format!("the addons `{other}` and `{name}` both come to the folder `{folder}`");
+                let hint = "the manifests of an addon that has a chart are a chart of their own, in the folder \
+                            `<addon>-manifests`: give one of the two another name";
+                refuse(release, None, &message, hint, notes);
             }
         }
+        addon(release, one, notes);
     }
+}
+
+fn addon(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
+    let name = &one.addon.name;
+    if !one.addon.values_from.is_empty() {
+        let message = format!("the addon `{name}` takes values from Secrets or ConfigMaps");
+        refuse(release, None, &message, "it takes values from the release alone", notes);
+    }
+    let namespace = &one.addon.release_namespace;
+    if one.addon.chart.is_some() && namespace.as_str() != NAMESPACE {
+        let message = format!("the addon `{name}` goes to the namespace `{namespace}`");
+        refuse(release, None, &message, &format!("it installs charts in `{NAMESPACE}` alone"), notes);
+    }
+    let before = notes.errors();
+    for template in one.values.iter().chain(&one.manifests) {
+        let mut said = Vec::new();
+        template.template.documents().iter().for_each(|document| expressions(document, &mut said));
+        if let Some(what) = said.iter().find(|text| !is_sayable(text)) {
+            let message = format!("it does not know what `{what}` says of a cluster");
+            let hint = "of a cluster, it can be told `cluster.name` and `cluster.namespace`, as they are";
+            refuse(release, Some(template), &message, hint, notes);
+        }
+        if let Some(what) = said.iter().find(|text| !is_of_the_addons(text)) {
+            let message = format!(
+                "`{what}` may say something else in the next release, whose addons can be the same `{}`",
+                release.components.cluster_addon
+            );
+            let hint = "it takes addons of one version for the same ones, and applies them once: of a release, their \
+                        templates may say `stack`, `addon` and `kubernetes.minor`";
+            refuse(release, Some(template), &message, hint, notes);
+        }
+    }
+    if notes.errors() == before {
+        objects(release, one, notes);
+    }
+}
+
+/// It sends whatever it applies to one namespace, and an API server refuses an object that says another.
+fn objects(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
+    for (template, object) in values::objects(release, one, notes).unwrap_or_default() {
+        let text = |path: &[&str]| object.at(path).and_then(Node::as_str);
+        let goes = match text(&["metadata", "namespace"]) {
+            Some(NAMESPACE) => continue,
+            Some(other) => format!("goes to the namespace `{}`", values::said(other)),
+            None if is_namespaced(&object) => "says no namespace".to_owned(),
+            None => continue,
+        };
+        let word = |path: &[&str]| values::said(text(path).unwrap_or_default());
+        let message = format!("{} `{}` {goes}", word(&["kind"]), word(&["metadata", "name"]));
+        let hint = format!(
+            "it applies everything in `{NAMESPACE}`: say that namespace, or leave the addon `{}` out of what all \
+             clusters have, with `enabled: false` in its addon.yaml",
+            one.addon.name
+        );
+        refuse(release, Some(template), &message, &hint, notes);
+    }
+}
+
+/// Whether an object of Kubernetes' own kinds lies in a namespace. Of other kinds only their clusters know.
+fn is_namespaced(object: &Node) -> bool {
+    let text = |key: &str| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let group = text("apiVersion").split_once('/').map_or("", |(group, _)| group);
+    NAMESPACED.iter().any(|(known, kinds)| group == *known && kinds.contains(&text("kind")))
 }
 
 fn refuse(release: &Release, template: Option<&StackTemplate>, message: &str, hint: &str, notes: &mut Notes) {
@@ -117,8 +203,11 @@ fn expressions(tree: &Tree, said: &mut Vec<String>) {
 }
 
 fn in_text(text: &str, said: &mut Vec<String>) {
-    for part in text.split("${{").skip(1) {
-        said.push(part.split("}}").next().unwrap_or_default().trim().to_owned());
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("${{") {
+        let (expression, after) = behind.split_at(expression_end(behind).unwrap_or(behind.len()));
+        said.push(expression.trim().to_owned());
+        rest = after;
     }
     let statements = text.lines().filter_map(|line| line.trim_start().strip_prefix("#% "));
     said.extend(statements.map(str::to_owned));
@@ -127,9 +216,54 @@ fn in_text(text: &str, said: &mut Vec<String>) {
 /// What speaks of no cluster, or says no more than one of the names that the operator knows.
 fn is_sayable(text: &str) -> bool {
     const OF_CLUSTERS: [&str; 3] = ["cluster", "namespace", "fleet"];
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let known = KNOWN.iter().any(|(path, ..)| text == *path);
-    known || !text.split(|c| !is_word(c)).any(|word| OF_CLUSTERS.contains(&word))
+    known || !names(text).iter().any(|path| OF_CLUSTERS.contains(&first(path)))
+}
+
+/// What is the same in every release that has these addons: their version tells nothing else apart.
+fn is_of_the_addons(text: &str) -> bool {
+    const OF_RELEASES: [&str; 3] = ["release", "images", "kubernetes"];
+    !names(text).iter().any(|path| OF_RELEASES.contains(&first(path)) && *path != "kubernetes.minor")
+}
+
+fn first(path: &str) -> &str {
+    path.split('.').next().unwrap_or_default()
+}
+
+/// The names in an expression or statement, each with the fields that are taken of it; what stands in quotes is text.
+fn names(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '"' | '\'' => string_length(rest),
+            c if is_part(c) => rest.find(|c| !is_part(c)).unwrap_or(rest.len()),
+            c => c.len_utf8(),
+        };
+        let (word, behind) = rest.split_at(length);
+        if is_part(c) {
+            names.push(word);
+        }
+        rest = behind;
+    }
+    names
+}
+
+/// The bytes of the string that a text begins with.
+fn string_length(text: &str) -> usize {
+    let mut escaped = false;
+    let quote = text.chars().next();
+    for (at, c) in text.char_indices().skip(1) {
+        if escaped {
+            escaped = false;
+        } else if c == '\\' {
+            escaped = true;
+        } else if Some(c) == quote {
+            return at + 1;
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -148,11 +282,41 @@ mod tests {
 
     #[test]
     fn of_a_cluster_only_its_names_can_be_said() {
-        for good in ["cluster.name", "cluster.namespace", "kubernetes.version", "if images[0].name == 'x'"] {
+        for good in ["cluster.name", "cluster.namespace", "kubernetes.minor", "if addon.name == 'my cluster'"]
+        {
             assert!(is_sayable(good), "{good}");
         }
-        for bad in ["cluster.name | upper", "if cluster.name == 'x'", "cluster.variables.x", "fleet.name"] {
+        for bad in [
+            "cluster.name | upper",
+            "if cluster.name == 'x'",
+            "cluster.variables.x",
+            "fleet.name",
+            "'\\'' ~ cluster.name",
+        ] {
             assert!(!is_sayable(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn of_a_release_only_what_its_addons_share_can_be_said() {
+        for good in ["stack.name", "addon.version", "kubernetes.minor", "'release.name'", "addon.release"] {
+            assert!(is_of_the_addons(good), "{good}");
+        }
+        for bad in [
+            "release.name",
+            "if images[0].name == 'x'",
+            "kubernetes.version",
+            "kubernetes",
+            "-release.version",
+        ] {
+            assert!(!is_of_the_addons(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_expression_ends_behind_the_braces_in_its_strings() {
+        let mut said = Vec::new();
+        in_text("a ${{ '}}' ~ (cluster.name | upper) }} b ${{ addon.name }}", &mut said);
+        assert_eq!(said, ["'}}' ~ (cluster.name | upper)", "addon.name"]);
     }
 }

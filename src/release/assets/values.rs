@@ -47,13 +47,28 @@ pub(super) fn of_manifests() -> String {
 
 /// The manifests of an addon, each for a file of its own.
 pub(super) fn manifests(release: &Release, one: &ReleaseAddon, notes: &mut Notes) -> Option<Vec<String>> {
-    let mut texts = Vec::new();
+    let objects = objects(release, one, notes)?;
+    Some(objects.iter().map(|(_, object)| filled(object, |known| known.3)).collect())
+}
+
+/// The objects of an addon's manifests, with stand-ins in them, each with the template that it is of.
+pub(super) fn objects<'a>(
+    release: &Release,
+    one: &'a ReleaseAddon,
+    notes: &mut Notes,
+) -> Option<Vec<(&'a StackTemplate, Node)>> {
+    let mut objects = Vec::new();
     for template in &one.manifests {
-        for object in rendered(release, one, template, notes)? {
-            texts.push(filled(&object, |known| known.3));
-        }
+        let of_template = rendered(release, one, template, notes)?;
+        objects.extend(of_template.into_iter().map(|object| (template, object)));
     }
-    Some(texts)
+    Some(objects)
+}
+
+/// A text with stand-ins in it, as its template says it.
+pub(super) fn said(text: &str) -> String {
+    let back = |text: String, (path, word, ..): &Known| text.replace(word, &format!("${{{{ {path} }}}}"));
+    KNOWN.iter().fold(text.to_owned(), back)
 }
 
 /// A text in which no Go template finds anything to do.
