@@ -59,6 +59,11 @@ fn kind_of(object: &Value) -> Option<&'static Kind> {
     kinds.get(text(object, &["kind"])).filter(|kind| kind.group == group(api_version))
 }
 
+/// Whether its kind is one whose schema is known: of others, nothing is refused.
+pub fn is_known(object: &Value) -> bool {
+    kind_of(object).is_some()
+}
+
 /// An object with the defaults that the schema of its kind has.
 pub fn defaulted(object: &Value) -> Value {
     let mut object = object.clone();

@@ -42,24 +42,31 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let before = before.defined_by(&after);
     let all = all_running(&before);
     let (mut answers, mut judged) = (Vec::new(), BTreeSet::new());
-    for cluster in now.clusters() {
-        let (namespace, name) = identity(&cluster.object);
+    for managed in now.clusters() {
+        let (namespace, name) = identity(&managed.object);
         let label = format!("{namespace}/{name}");
         if !judged.insert(label.clone()) {
             continue;
         }
-        let written = after.cluster(namespace, name).is_some();
-        let Some(side) = side(cluster, &now, notes).map(|side| Side { written, ..side }) else { continue };
+        // Only one of what is written and what runs may have a class.
+        let (written, there) = (after.any_cluster(namespace, name), before.any_cluster(namespace, name));
+        let cluster = written.unwrap_or(managed);
+        let Some(side) = side(cluster, managed, &now, notes) else { continue };
+        let side = Side { written: written.is_some(), ..side };
         let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
         let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
-        let (compared, forecast) = match &running {
-            Some((_, running)) => {
-                let words = if running.applied.is_live() { "the live Cluster" } else { "the files before" };
+        let compared = there.map(|there| {
+            let words = if there.applied.is_live() { "the live Cluster" } else { "the files before" };
+            format!("compared with {words}")
+        });
+        let (compared, forecast) = match (&running, there) {
+            (Some((_, running)), _) => {
                 let applied = running.applied.clone().or_said(applier.as_ref(), &running.cluster);
                 let running = Side { applied, ..running.clone() };
-                (Some(format!("compared with {words}")), forecast::of_change(&running, &side, &settings))
+                (compared, forecast::of_change(&running, &side, &settings))
             }
-            None => {
+            (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, &settings))),
+            (None, None) => {
                 let mut forecast = forecast::of_new(&side, &settings);
                 let compared = !args.before.is_empty();
                 created(&mut forecast, compared);
@@ -80,7 +87,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             }
         }
     }
-    alone(&now, answers.is_empty(), notes);
+    alone(&now, &judged, answers.is_empty(), notes);
     unused(&after, &before, &now, &settings, notes);
     Ok(answers)
 }
@@ -214,9 +221,12 @@ fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects
 }
 
 /// Says which Clusters have no class, and where nothing has one.
-fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
+fn alone(objects: &Objects, judged: &BTreeSet<String>, no_cluster: bool, notes: &mut Notes) {
     for cluster in objects.unmanaged() {
-        let name = identity(&cluster.object).1;
+        let (namespace, name) = identity(&cluster.object);
+        if judged.contains(&format!("{namespace}/{name}")) {
+            continue;
+        }
         let message = format!("the Cluster {name} has no `spec.topology`: no class makes its objects");
         notes.warning("topology", Place::file(&*cluster.file), message);
     }
@@ -282,10 +292,10 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
     Ok(objects)
 }
 
-/// A Cluster with its class; a missing class is told.
-fn side(cluster: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
-    let Some(class) = objects.class_of(&cluster.object) else {
-        no_class(cluster, objects, notes);
+/// A Cluster with the class that it has, or had; a missing class is told.
+fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
+    let Some(class) = objects.class_of(&managed.object) else {
+        no_class(managed, objects, notes);
         return None;
     };
     untold(&class, cluster, "the class names what is not among the files", notes);

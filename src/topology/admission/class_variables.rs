@@ -8,6 +8,7 @@ use super::structural;
 use crate::topology::cel::{self, RuleFault};
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, text};
+use crate::topology::variables::field_path;
 use crate::topology::variables::rules::Rules;
 use crate::topology::variables::schema::{MAX_DEPTH, Schema};
 use crate::topology::variables::unknown::unknown_fields;
@@ -153,7 +154,7 @@ impl Walk {
         if !rules.is_empty() {
             for (at, rule) in rules.iter().enumerate() {
                 let field = format!("{path}.x-kubernetes-validations[{at}]");
-                rule_text(rule, &field, &mut found.schema);
+                rule_text(rule, schema, &field, &mut found.schema);
             }
             if let (true, Some(context)) = (found.schema.is_empty(), context) {
                 self.compile(rules, path, context, uncorrelatable, &mut found);
@@ -259,7 +260,7 @@ fn samples<'a>(schema: &'a Value, path: &str) -> Vec<(&'a Value, String)> {
     samples
 }
 
-fn rule_text(rule: &Value, field: &str, errors: &mut Vec<FieldError>) {
+fn rule_text(rule: &Value, schema: &Value, field: &str, errors: &mut Vec<FieldError>) {
     let [expression, message, message_expression, field_path] =
         ["rule", "message", "messageExpression", "fieldPath"].map(|name| text(rule, &[name]));
     let broken = |text: &str| text.contains(['\n', '\r']);
@@ -289,6 +290,10 @@ fn rule_text(rule: &Value, field: &str, errors: &mut Vec<FieldError>) {
     }
     if broken(field_path) {
         let detail = "fieldPath must not contain line breaks";
+        errors.push(FieldError::invalid(place("fieldPath"), detail));
+    }
+    if let (false, Err(error)) = (field_path.is_empty(), field_path::normalized(field_path, schema)) {
+        let detail = format!("fieldPath must be a valid path: {error}");
         errors.push(FieldError::invalid(place("fieldPath"), detail));
     }
 }

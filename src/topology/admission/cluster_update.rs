@@ -14,11 +14,29 @@ use crate::topology::desired::state::Desired;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::topology::upgrade::version::Version;
-use crate::topology::value::{get, list, map, text};
+use crate::topology::value::{get, list, map, present, text};
 
 const VERSION: &str = "spec.topology.version";
 const CLASS: &str = "spec.topology.class";
 const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+/// Lets a Cluster that no class manages get one.
+pub const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
+
+/// Refused where a class managed a Cluster, and none would any more.
+pub fn released(new: &Value) -> Option<FieldError> {
+    let detail = "cannot be removed from an existing Cluster";
+    present(new, &["spec", "topology"]).is_none().then(|| FieldError::forbidden("spec.topology", detail))
+}
+
+/// Refused where no class managed a Cluster that is there.
+pub fn adopted(new: &Value) -> Option<FieldError> {
+    let detail = "classRef cannot be set on an existing Cluster";
+    (!has_annotation(new, UNSAFE_CLASS)).then(|| FieldError::forbidden(CLASS, detail))
+}
+
+fn has_annotation(cluster: &Value, name: &str) -> bool {
+    map(cluster, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(name))
+}
 
 /// Checks an update of a Cluster against what runs.
 pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) -> Vec<FieldError> {
@@ -27,13 +45,10 @@ pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) 
         return vec![FieldError::new(ErrorType::Internal, CLASS, detail)];
     };
     if get(old, &["spec", "topology"]).is_none() {
-        let detail = "classRef cannot be set on an existing Cluster";
-        return vec![FieldError::forbidden(CLASS, detail)];
+        return adopted(new).into_iter().collect();
     }
     let mut errors = Vec::new();
-    let unchecked =
-        map(new, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(UNSAFE_VERSION));
-    if !unchecked {
+    if !has_annotation(new, UNSAFE_VERSION) {
         errors.extend(validate_version(new, old, running, class));
     }
     if class_key(old) != class_key(new) {

@@ -74,8 +74,11 @@ impl Visitor {
     fn list(&mut self, list: &ListExpr, mixed: bool) -> Result<Looked, String> {
         let mut cost = 10_u64;
         let mut inner: Option<Typed> = None;
-        for element in &list.elements {
-            let looked = self.visit(element)?;
+        for (at, element) in list.elements.iter().enumerate() {
+            let mut looked = self.visit(element)?;
+            if let (true, Type::Optional(value)) = (list.optional_indices.contains(&at), &looked.typed.kind) {
+                looked.typed = (**value).clone();
+            }
             cost = cost.saturating_add(looked.cost);
             inner = Some(if mixed { Typed::anything() } else { same(inner, looked.typed)? });
         }
@@ -185,11 +188,11 @@ impl Visitor {
             }
             ("_[_]" | "_[?_]", [container, key]) => {
                 let found = indexed(name, &container.typed, &key.typed)?;
-                (if name == "_[_]" { found } else { Typed::anything() }, 1)
+                (if name == "_[_]" { found } else { Typed::optional(found) }, 1)
             }
             ("_?._", [owner, _]) => {
-                literal(call, 1).map(|name| field(&owner.typed, name)).transpose()?;
-                (Typed::anything(), 1)
+                let found = literal(call, 1).map(|name| field(&owner.typed, name)).transpose()?;
+                (Typed::optional(found.unwrap_or_else(Typed::anything)), 1)
             }
             _ if name.starts_with('_') || name.starts_with(['!', '-', '@']) => operator(name, &arguments)?,
             _ => {
@@ -258,6 +261,7 @@ fn indexed(name: &str, container: &Typed, key: &Typed) -> Result<Typed, String> 
         Type::Dyn => true,
         Type::List(_) => matches!(key.kind, Type::Int | Type::Dyn),
         Type::Map(_) => matches!(key.kind, Type::Text | Type::Dyn),
+        Type::Optional(value) => return indexed(name, value, key).map(Typed::optional),
         _ => false,
     };
     if fits { Ok(element(container)) } else { Err(no_overload(name)) }
@@ -272,7 +276,7 @@ fn checked_function(
     let types: Vec<&Typed> = arguments.iter().map(|argument| &argument.typed).collect();
     let result = overloads::result(name, target.map(|target| &target.typed), &types)?;
     let (typed, cost) = function(name, target, arguments);
-    Ok((if typed.kind == Type::Dyn { result } else { typed }, cost))
+    Ok((if typed == Typed::anything() { result } else { typed }, cost))
 }
 
 /// Patterns, durations and times that are written out have to be right.
@@ -311,6 +315,7 @@ fn field(owner: &Typed, name: &str) -> Result<Typed, String> {
         Type::Object(fields) => fields.get(name).cloned().ok_or_else(|| format!("undefined field '{name}'")),
         Type::Map(values) => Ok((**values).clone()),
         Type::Dyn => Ok(Typed::anything()),
+        Type::Optional(value) => field(value, name).map(Typed::optional),
         _ => Err(format!("type does not support field selection of '{name}'")),
     }
 }

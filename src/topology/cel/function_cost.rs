@@ -66,14 +66,33 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
             let list = Type::List(Box::new(words(Size::up_to(0))));
             (Typed::sized(list, Size::up_to(size.max)), scaled(size.max, 1, 5))
         }
+        "replace" => (Typed::anything(), scaled(size.max, 1, 5)),
         "isSorted" => (flag, elements_cost(&subject, made)),
         "sum" | "min" | "max" => (element(&subject), elements_cost(&subject, made)),
         "indexOf" | "lastIndexOf" => (Typed::scalar(Type::Int), elements_cost(&subject, made)),
         "isIP" | "isCIDR" | "isQuantity" | "isURL" | "isSemver" => (flag, tenth(size.max)),
         "ip" | "cidr" | "quantity" | "url" | "semver" => (Typed::anything(), tenth(size.max)),
         "join" => join(target, arguments),
+        "sets.contains" | "sets.intersects" => (flag, sets_cost(size.max, argument(1))),
+        "sets.equivalent" => (flag, sets_cost(size.max, argument(1).saturating_mul(2))),
+        "value" | "orValue" => match subject.kind {
+            Type::Optional(value) => (*value, 1),
+            _ => (Typed::anything(), 1),
+        },
+        "or" => (subject, 1),
+        "optional.none" => {
+            let absent = Type::Optional(Box::new(Typed::anything()));
+            (Typed::sized(absent, Size::UNKNOWN), 1)
+        }
+        "optional.of" | "optional.ofNonZeroValue" => (Typed::optional(subject), 1),
+        "first" | "last" if matches!(subject.kind, Type::List(_)) => (Typed::optional(element(&subject)), 1),
         _ => (Typed::anything(), 1),
     }
+}
+
+/// Each element of one list is compared with each of the other: `ext/sets.go` of cel-go, `estimateSetsCost`.
+fn sets_cost(one: u64, other: u64) -> u64 {
+    one.saturating_mul(other).saturating_add(1)
 }
 
 fn elements_cost(subject: &Typed, made: bool) -> u64 {

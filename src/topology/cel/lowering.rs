@@ -122,7 +122,17 @@ fn call_form(it: &mut CallExpr) -> Option<Expr> {
         ("dyn", 1) if global => "@dyn".clone_into(&mut it.func_name),
         ("string", 1) if global => "@string".clone_into(&mut it.func_name),
         ("quantity", 1) if global => wrap(&mut it.args[0], "@bounded"),
-        ("semver", 1 | 2) if global => wrap(&mut it.args[0], "@unbuilt"),
+        ("semver" | "isSemver", 1 | 2) if global => {
+            if it.args.len() == 2 {
+                let arguments = std::mem::take(&mut it.args);
+                it.args = vec![ided(call("@normalized", arguments))];
+            }
+            if name == "semver" {
+                wrap(&mut it.args[0], "@unbuilt");
+            }
+        }
+        ("cidr" | "isCIDR", 1) if global => wrap(&mut it.args[0], "@network"),
+        ("containsCIDR", 1) if !global => wrap(&mut it.args[0], "@network"),
         ("format", 1) if !global => "@format".clone_into(&mut it.func_name),
         ("isInteger" | "asInteger", 0) => {
             let bounded = called(it.target.as_deref()?, "quantity")?.first()?;

@@ -37,6 +37,13 @@ pub(super) fn register(context: &mut Context<'_>) {
     });
     context.add_function("@bounded", bounded);
     context.add_function("@unbuilt", |text: Arc<String>| without_build(&text).to_owned());
+    context.add_function(
+        "@normalized",
+        |text: Arc<String>, wanted: bool| {
+            if wanted { normalized(&text) } else { text.to_string() }
+        },
+    );
+    context.add_function("@network", |value: Value| Outcome::Ok(network(value)));
     context.add_function("@getHost", |text: Arc<String>, host: Value| {
         let known = bracketed(&text).map(|(host, port)| string(format!("{host}{}", port_suffix(port))));
         Outcome::Ok(known.unwrap_or(host))
@@ -157,6 +164,37 @@ fn without_build(text: &str) -> &str {
         !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
     };
     if build.split('.').all(word) { version } else { text }
+}
+
+/// A version as Kubernetes reads it where it is asked to normalize: without `v` and leading zeros, and with three numbers.
+///
+/// Source: `pkg/cel/library/semverlib.go` of k8s.io/apiserver, `normalizeAndParse`.
+fn normalized(text: &str) -> String {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let mut parts: Vec<String> = text.splitn(3, '.').map(str::to_owned).collect();
+    for part in parts.iter_mut().filter(|part| part.len() > 1) {
+        let rest = part.trim_start_matches('0');
+        let is_number = rest.starts_with(|first: char| first.is_ascii_digit());
+        *part = if is_number { rest.to_owned() } else { format!("0{rest}") };
+    }
+    // A short version with more behind its last number is none.
+    if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
+        return text.to_owned();
+    }
+    parts.resize(parts.len().max(3), "0".to_owned());
+    parts.join(".")
+}
+
+/// A text that is no network for Kubernetes, as one that is none for `kube-cel` either; all else as it is.
+///
+/// Source: `ParsePrefix` of Go's `net/netip`.
+fn network(value: Value) -> Value {
+    let Value::String(text) = &value else { return value };
+    let is_network = text.rsplit_once('/').is_some_and(|(address, bits)| {
+        let is_plain = bits.len() == 1 || bits.starts_with(|first: char| ('1'..='9').contains(&first));
+        is_plain && address.parse::<std::net::IpAddr>().is_ok()
+    });
+    if is_network { value } else { string("") }
 }
 
 /// Host in its brackets, and port, of a URL whose host is an address of version 6.

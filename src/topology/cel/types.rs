@@ -73,6 +73,8 @@ pub enum Type {
     Null,
     /// A type of its own: time, address, quantity …
     Named(&'static str),
+    /// A value that may be absent.
+    Optional(Box<Typed>),
 }
 
 impl Type {
@@ -87,6 +89,7 @@ impl Type {
             Self::Bytes => "bytes",
             Self::Map(_) => "map",
             Self::Named(name) => name,
+            Self::Optional(_) => "optional",
             Self::Dyn | Self::List(_) | Self::Object(_) | Self::Null => return None,
         })
     }
@@ -97,10 +100,12 @@ impl Type {
             // Objects and types of their own may be null.
             (Self::Dyn, _)
             | (_, Self::Dyn)
-            | (Self::Null, Self::Object(_) | Self::Named(_))
-            | (Self::Object(_) | Self::Named(_), Self::Null)
+            | (Self::Null, Self::Object(_) | Self::Named(_) | Self::Optional(_))
+            | (Self::Object(_) | Self::Named(_) | Self::Optional(_), Self::Null)
             | (Self::Object(_), Self::Object(_)) => false,
-            (Self::List(a), Self::List(b)) | (Self::Map(a), Self::Map(b)) => a.kind.clashes(&b.kind),
+            (Self::List(a), Self::List(b))
+            | (Self::Map(a), Self::Map(b))
+            | (Self::Optional(a), Self::Optional(b)) => a.kind.clashes(&b.kind),
             (Self::Named(a), Self::Named(b)) => a != b,
             (a, b) => std::mem::discriminant(a) != std::mem::discriminant(b),
         }
@@ -132,6 +137,40 @@ impl Typed {
     /// Anything, of unknown size; nothing is said of it.
     pub fn anything() -> Self {
         Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
+    }
+
+    /// A value that may be absent; upstream knows no size of it, unless it has none.
+    pub fn optional(value: Self) -> Self {
+        if matches!(value.kind, Type::Optional(_)) {
+            return value;
+        }
+        let value = value.unmeasured();
+        Self { size: value.size, min_bytes: 1, kind: Type::Optional(Box::new(value)) }
+    }
+
+    /// The same type, of whose size upstream knows nothing. Of what has no size, and of what is not known here, it stays.
+    ///
+    /// Elements and fields count as nothing: upstream looks their size up at a path that it lost.
+    #[must_use]
+    pub fn unmeasured(&self) -> Self {
+        self.resized(Size::UNKNOWN)
+    }
+
+    fn resized(&self, size: Size) -> Self {
+        let inner = |one: &Self| Box::new(one.resized(Size::up_to(0)));
+        let kind = match &self.kind {
+            Type::Bool | Type::Int | Type::Uint | Type::Double | Type::Named("duration" | "timestamp") => {
+                return self.clone();
+            }
+            Type::Dyn if self.size.max == 0 => return self.clone(),
+            Type::List(items) => Type::List(inner(items)),
+            Type::Map(values) => Type::Map(inner(values)),
+            Type::Object(fields) => {
+                Type::Object(fields.iter().map(|(name, one)| (name.clone(), *inner(one))).collect())
+            }
+            other => other.clone(),
+        };
+        Self { kind, size, min_bytes: self.min_bytes }
     }
 
     /// The type that a schema gives.

@@ -235,6 +235,12 @@ impl Objects {
         self.clusters().into_iter().find(|one| identity(&one.object) == (namespace, name))
     }
 
+    /// The same, where no class may manage it.
+    pub fn any_cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
+        let mut all = self.clusters().into_iter().chain(self.unmanaged());
+        all.find(|one| identity(&one.object) == (namespace, name))
+    }
+
     /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
     pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
         let (namespace, name) = asked_class(cluster);

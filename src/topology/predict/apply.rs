@@ -64,26 +64,35 @@ fn key(item: &Value, keys: &[&str]) -> Vec<Value> {
     keys.iter().map(|key| item.get(*key).cloned().unwrap_or_default()).collect()
 }
 
-/// Items that both have stand where the applied list has them; the others keep their place.
+/// Items that both have stand where the applied list has them; the others keep their place before the next shared one.
+///
+/// Source: `typed/merge.go`, `visitListItems`.
 fn merge_list(old: &[Value], new: &[Value], keys: &[&str], schema: Option<&Value>) -> Value {
     let inner = schema.and_then(|schema| schema.get("items"));
     let find =
         |items: &[Value], item: &Value| items.iter().find(|one| key(one, keys) == key(item, keys)).cloned();
+    let is = |one: &Value, other: &Value| key(one, keys) == key(other, keys);
     let mut merged: Vec<Value> = Vec::new();
+    let mut shared = new.iter().filter(|item| find(old, item).is_some()).peekable();
     let (mut left, mut right) = (old.iter().peekable(), new.iter().peekable());
     loop {
         if let Some(item) = left.peek() {
-            let done = find(&merged, item).is_some();
             let only_left = find(new, item).is_none();
-            if done || only_left {
-                if only_left {
-                    merged.push((*item).clone());
-                }
+            let is_next = right.peek().is_some_and(|next| is(next, item));
+            let awaited = shared.peek().is_none_or(|next| is(next, item));
+            let stepped_over = !is_next && right.peek().is_some() && !awaited;
+            if only_left {
+                merged.push((*item).clone());
+            }
+            if only_left || stepped_over || find(&merged, item).is_some() {
                 left.next();
                 continue;
             }
         }
         let Some(item) = right.next() else { break };
+        if shared.peek().is_some_and(|next| is(next, item)) {
+            shared.next();
+        }
         merged.push(match find(old, item) {
             Some(before) => merge(&before, item, inner),
             None => item.clone(),

@@ -229,11 +229,7 @@ fn admit(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let mut new = match writing {
-        Writing::Apply => server_side_apply(live, &before.written, &before.others, cluster),
-        Writing::Merge => client_side_apply(live, &before.written, cluster),
-        Writing::Replace => replaced(live, cluster),
-    };
+    let mut new = stored(live, (&before.written, &before.others), cluster, writing);
     let object = format!("Cluster/{}", text(&new, &["metadata", "name"]));
     let class = catalog.class_of(&new);
     let known = class.map(|class| catalog.definitions(class));
@@ -253,6 +249,15 @@ fn admit(
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
     Ok((new, judged.opaque.into_iter().map(of_the_cluster).collect()))
+}
+
+/// What is stored of a Cluster that is written over a live one; `parts` are what was applied before and what others set.
+pub(super) fn stored(live: &Value, parts: (&Value, &Value), cluster: &Value, writing: Writing) -> Value {
+    match writing {
+        Writing::Apply => server_side_apply(live, parts.0, parts.1, cluster),
+        Writing::Merge => client_side_apply(live, parts.0, cluster),
+        Writing::Replace => replaced(live, cluster),
+    }
 }
 
 /// References carry symbolic names, which no schema takes.

@@ -18,10 +18,10 @@ use super::observed::{self, Observed};
 use super::rollout::Instants;
 use super::templates;
 use super::verdict::{Meaning, Verdict, is_paused, verdicts};
-use crate::topology::admission::class_update;
+use crate::topology::admission::{class_update, cluster_update};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
-use crate::topology::fault::{Fault, Opaque, Stage};
+use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
 use crate::topology::value::{get, merge_patch, remove, set, text};
 
@@ -91,12 +91,58 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     forecast
 }
 
+/// What becomes of a Cluster that runs, that no class manages, and that gets one.
+pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Forecast {
+    let created = of_new(after, settings);
+    let is_admission = |one: &Fault| matches!(one.stage, Stage::Template | Stage::Class | Stage::Cluster);
+    let mut faults: Vec<Fault> = created.faults.into_iter().filter(is_admission).collect();
+    let by_webhook = |one: &Fault| one.stage == Stage::Cluster && one.by == By::WebhookValidate;
+    // An apply leaves the annotation where someone else set it.
+    let errors = cluster_update::adopted(&after.cluster).and(cluster_update::adopted(before));
+    if faults.iter().all(by_webhook) {
+        let name = format!("Cluster/{}", text(&after.cluster, &["metadata", "name"]));
+        faults.extend(Fault::of(Stage::Cluster, By::WebhookValidate, &name, errors.into_iter().collect()));
+    }
+    if !faults.is_empty() {
+        return rejected(faults, created.notes);
+    }
+    let mut opaque = created.opaque;
+    let reason = "no class manages the Cluster yet: the annotation lets it have one, and how what runs differs from what the class \
+                  makes is not known here";
+    opaque.push(Opaque { role: "cluster".to_owned(), reason: reason.to_owned() });
+    let verdicts = vec![whole(Meaning::Opaque, &opaque)];
+    Forecast { verdicts, opaque, notes: created.notes, ..Forecast::default() }
+}
+
+/// Refused where what is written takes the Cluster from its class: what is stored then has no topology.
+fn released(before: &Side, after: &Side) -> Option<Forecast> {
+    if !after.written || get(&after.cluster, &["spec", "topology"]).is_some() {
+        return None;
+    }
+    let Manner { written, others, writing, note, .. } = manner(before, after);
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    let error =
+        cluster_update::released(&change::stored(&before.cluster, (&written, &others), &cluster, writing))?;
+    let name = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
+    let faults = Fault::of(Stage::Cluster, By::WebhookValidate, &name, vec![error]);
+    Some(rejected(faults, note.into_iter().collect()))
+}
+
+fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+    let change = Change { faults: faults.clone(), ..Change::default() };
+    let verdicts = verdicts(&Desired::default(), &BTreeSet::new(), &[], &change);
+    Forecast { faults, verdicts, notes, ..Forecast::default() }
+}
+
 /// What becomes of a Cluster that runs.
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
     if let Some(forecast) = by_applier(before, after, settings) {
         return forecast;
+    }
+    if let Some(forecast) = released(before, after) {
+        return Ok(forecast);
     }
     let mut unknown = missing(after, "which was not given");
     unknown.extend(missing(before, "which was not given for the state before"));

@@ -17,6 +17,7 @@ use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker, positions};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::names::{Draw, simple};
+use crate::topology::schemas::is_known;
 use crate::topology::upgrade::tracker::Workers;
 use crate::topology::value::{get, group, same, set, text};
 
@@ -31,15 +32,24 @@ pub struct Pass {
     gates: Gates,
 }
 
-/// Workers that a pass left as they were, with what was desired of them: what runs and what is desired, by role. Where both are the
-/// same again, nothing is to be done again.
+/// What earlier passes found, and need not be looked at again.
 #[derive(Debug, Default)]
-pub struct Settled(BTreeMap<String, (Arc<Worker>, Arc<Worker>)>);
+pub struct Settled {
+    /// Workers that a pass left as they were, with what was desired of them: what runs and what is desired, by role. Where both
+    /// are the same again, nothing is to be done again.
+    workers: BTreeMap<String, (Arc<Worker>, Arc<Worker>)>,
+    /// The template that was taken last: pools of one class mostly have the same.
+    taken: Value,
+}
 
 impl Settled {
     fn is_so(&self, role: &str, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
-        let settled = self.0.get(role);
+        let settled = self.workers.get(role);
         settled.is_some_and(|(one, other)| Arc::ptr_eq(one, current) && Arc::ptr_eq(other, next))
+    }
+
+    fn is_taken(&self, template: &Value) -> bool {
+        ["apiVersion", "kind", "spec"].iter().all(|field| self.taken.get(field) == template.get(field))
     }
 }
 
@@ -53,7 +63,7 @@ pub fn reconcile(
 ) -> Pass {
     let mut pass = Pass { gates, ..Pass::default() };
     let done = infrastructure(running, &generated.desired, &mut pass)
-        && control_plane(running, generated, draw, &mut pass)
+        && control_plane(running, generated, settled, draw, &mut pass)
         && cluster(running, &generated.desired)
         && workers(running, generated, settled, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
@@ -81,7 +91,13 @@ fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     false
 }
 
-fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass: &mut Pass) -> bool {
+fn control_plane(
+    running: &mut Desired,
+    generated: &Generated,
+    settled: &mut Settled,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
     let Generated { desired, tracker, .. } = generated;
     running.health_check.clone_from(&desired.health_check);
     // What waits for its next version changes together with it.
@@ -91,9 +107,11 @@ fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass:
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     let mut control_plane = desired.control_plane.clone();
     let mut next = desired.machine_template.clone();
+    let before = running.machine_template.clone();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
         let name = simple(&format!("{cluster}-"), draw);
-        if template(current, next, &name) {
+        let Some(rotated) = template(current, next, &name, settled, pass) else { return false };
+        if rotated {
             pass.rotated.insert("control-plane.machine-template".to_owned());
             let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
@@ -101,7 +119,11 @@ fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass:
             set(&mut control_plane, &path, json!(name));
         }
     }
-    write(&mut running.control_plane, &control_plane, pass)
+    let done = write(&mut running.control_plane, &control_plane, pass);
+    if !done && pass.rotated.remove("control-plane.machine-template") {
+        running.machine_template = before;
+    }
+    done
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -115,14 +137,32 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
     true
 }
 
-/// Brings a template to what is desired; says whether it was rotated. A change of metadata is
-/// made in place, and takes along a spec that differs only in what webhooks default.
-fn template(current: &mut Value, desired: &mut Value, name: &str) -> bool {
+/// Brings a template to what is desired; says whether it was rotated, or nothing where it is refused: it is written as a dry run
+/// before the two are compared. A change of metadata is made in place, and takes along a spec that differs only in what
+/// webhooks default.
+///
+/// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
+fn template(
+    current: &mut Value,
+    desired: &mut Value,
+    name: &str,
+    settled: &mut Settled,
+    pass: &mut Pass,
+) -> Option<bool> {
+    if is_known(desired) && !settled.is_taken(desired) {
+        let next = with_defaults(desired, Some(current));
+        let faults = objects::refused_update(desired, &next, current, pass.gates);
+        if !faults.is_empty() {
+            pass.faults.extend(faults);
+            return None;
+        }
+        settled.taken.clone_from(desired);
+    }
     let spec = |template: &Value| kubeadm::comparable_spec(template);
     if !same(&spec(current), &spec(desired)) {
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();
-        return true;
+        return Some(true);
     }
     let metadata = |template: &Value, field: &str| get(template, &["metadata", field]).cloned();
     let changed =
@@ -131,7 +171,7 @@ fn template(current: &mut Value, desired: &mut Value, name: &str) -> bool {
     if changed || version {
         *current = desired.clone();
     }
-    false
+    Some(false)
 }
 
 fn workers(
@@ -170,8 +210,9 @@ impl Side<'_> {
             positions(running).into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
         for next in desired {
             if !places.contains_key(&next.name) && !self.tracker.pending_create.contains(&next.name) {
-                let faults = objects::refused_create(&next.object, pass.gates);
-                if !faults.is_empty() {
+                let parts = [&next.infrastructure, &next.bootstrap, &next.object];
+                let refused = |object: &Value| objects::refused_create(object, pass.gates);
+                if let Some(faults) = parts.into_iter().map(refused).find(|faults| !faults.is_empty()) {
                     pass.faults.extend(faults);
                     return false;
                 }
@@ -190,11 +231,14 @@ impl Side<'_> {
                 continue;
             }
             let mut updated = Worker::clone(current);
-            let done = self.update(&mut updated, &mut Worker::clone(next), cluster, draw, pass);
+            let done = self.update(&mut updated, &mut Worker::clone(next), cluster, settled, draw, pass);
+            if !done {
+                clean_up(&mut updated, current, &role, pass);
+            }
             if updated != **current {
                 *current = Arc::new(updated);
             } else if done {
-                settled.0.insert(role, (Arc::clone(current), Arc::clone(next)));
+                settled.workers.insert(role, (Arc::clone(current), Arc::clone(next)));
             }
             if !done {
                 return false;
@@ -210,6 +254,7 @@ impl Side<'_> {
         current: &mut Worker,
         next: &mut Worker,
         cluster: &str,
+        settled: &mut Settled,
         draw: Draw,
         pass: &mut Pass,
     ) -> bool {
@@ -236,7 +281,8 @@ impl Side<'_> {
                 });
                 return false;
             }
-            if template(old, new, &name) {
+            let Some(rotated) = template(old, new, &name, settled, pass) else { return false };
+            if rotated {
                 pass.rotated.insert(role(part));
                 let mut path = vec!["spec", "template", "spec"];
                 path.extend(reference);
@@ -244,6 +290,19 @@ impl Side<'_> {
             }
         }
         write_worker(current, next, pass)
+    }
+}
+
+/// New templates of a worker that is not changed in the end are deleted.
+fn clean_up(updated: &mut Worker, before: &Worker, role: &str, pass: &mut Pass) {
+    let parts = [
+        ("infrastructure", &mut updated.infrastructure, &before.infrastructure),
+        ("bootstrap", &mut updated.bootstrap, &before.bootstrap),
+    ];
+    for (part, now, was) in parts {
+        if pass.rotated.remove(&format!("{role}.{part}")) {
+            now.clone_from(was);
+        }
     }
 }
 

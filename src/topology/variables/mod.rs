@@ -2,6 +2,7 @@
 
 pub mod cel_value;
 pub mod defaulting;
+pub mod field_path;
 pub mod formats;
 pub mod rules;
 pub mod schema;

@@ -12,6 +12,7 @@ use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value as CelValue};
 use serde_json::Value;
 
 use super::cel_value::Shape;
+use super::field_path;
 use super::schema::MAX_DEPTH;
 use crate::topology::cel::{self, Lowered, lower, take_not_known, with_functions};
 use crate::topology::fault::{ErrorType, FieldError};
@@ -39,6 +40,7 @@ struct Rule {
     message: String,
     message_expression: Option<Lowered>,
     reason: ErrorType,
+    /// As it is printed; empty for the value itself.
     field_path: String,
 }
 
@@ -251,7 +253,7 @@ impl Rule {
                 "FieldValueDuplicate" => ErrorType::Duplicate,
                 _ => ErrorType::Invalid,
             },
-            field_path: text(rule, &["fieldPath"]).to_owned(),
+            field_path: field_path::normalized(text(rule, &["fieldPath"]), schema).unwrap_or_default(),
             source: source.to_owned(),
         }
     }
@@ -264,7 +266,6 @@ impl Rule {
         if self.uses_old && !has_old {
             return;
         }
-        let place = format!("{field}{}", self.field_path);
         let expression = match &self.expression {
             Ok(expression) => expression,
             Err(error) => {
@@ -276,11 +277,11 @@ impl Rule {
         match CelValue::resolve(&expression.expression, context) {
             Ok(CelValue::Bool(true)) => {}
             Ok(CelValue::Bool(false)) => {
-                all.errors.push(FieldError::new(self.reason, place, self.words(context)));
+                all.errors.push(FieldError::new(self.reason, self.place(field), self.words(context)));
             }
             Ok(_) => {
                 let detail = format!("rule `{}` gives no boolean", self.source);
-                all.errors.push(FieldError::invalid(place, detail));
+                all.errors.push(FieldError::invalid(self.place(field), detail));
             }
             Err(ExecutionError::UndeclaredReference(name)) => {
                 let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
@@ -293,9 +294,17 @@ impl Rule {
                 }
                 None => {
                     let detail = format!("rule `{}` failed: {error}", self.source);
-                    all.errors.push(FieldError::invalid(place, detail));
+                    all.errors.push(FieldError::invalid(field, detail));
                 }
             },
+        }
+    }
+
+    /// What a broken rule names.
+    fn place(&self, field: &str) -> String {
+        match self.field_path.as_str() {
+            "" => field.to_owned(),
+            inner => format!("{field}.{inner}"),
         }
     }
 
