@@ -1,13 +1,16 @@
 //! One pass of the topology controller over what runs: templates that change are rotated,
 //! objects are changed in place, what is gone from the topology is deleted.
 //!
-//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`.
+//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: what is written is applied
+//! server-side, and a template is rotated where such an apply would change its specification.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::apply::server_side_apply;
 use super::kubeadm;
 use super::objects;
 use super::running::{with_defaults, with_filled};
@@ -29,6 +32,8 @@ pub struct Pass {
     pub faults: Vec<Fault>,
     /// Feature gates of the management cluster.
     gates: Gates,
+    /// What others set of objects that run, by role.
+    others: BTreeMap<String, Value>,
 }
 
 /// Workers that a pass left as they were, with what was desired of them: what runs and what is desired, by role. Where both are the
@@ -43,30 +48,40 @@ impl Settled {
     }
 }
 
-/// Brings what runs to what is desired, in the controller's order; stops at a refusal.
+/// Brings what runs to what is desired, in the controller's order; stops at a refusal. What others set of it stays.
 pub fn reconcile(
     running: &mut Desired,
     generated: &Generated,
     settled: &mut Settled,
+    others: &mut BTreeMap<String, Value>,
     draw: Draw,
     gates: Gates,
 ) -> Pass {
-    let mut pass = Pass { gates, ..Pass::default() };
+    let mut pass = Pass { gates, others: take(others), ..Pass::default() };
     let done = infrastructure(running, &generated.desired, &mut pass)
         && control_plane(running, generated, draw, &mut pass)
         && cluster(running, &generated.desired)
         && workers(running, generated, settled, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
+    *others = take(&mut pass.others);
     pass
 }
 
 fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
-    write(&mut running.infrastructure, &desired.infrastructure, pass)
+    write("infrastructure-cluster", &mut running.infrastructure, &desired.infrastructure, pass)
+}
+
+/// What becomes of an object where its controller applies another.
+pub(super) fn applied(running: &Value, desired: &Value, others: Option<&Value>) -> Value {
+    match others.filter(|others| others.is_object()) {
+        Some(others) => server_side_apply(running, running, others, desired),
+        None => desired.clone(),
+    }
 }
 
 /// Writes one object in place.
-fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let mut next = with_defaults(desired, Some(running));
+fn write(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    let mut next = with_defaults(&applied(running, desired, pass.others.get(role)), Some(running));
     for path in [&["status"][..], &["metadata", "ownerReferences"]] {
         if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {
             set(&mut next, path, kept);
@@ -93,15 +108,14 @@ fn control_plane(running: &mut Desired, generated: &Generated, draw: Draw, pass:
     let mut next = desired.machine_template.clone();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
         let name = simple(&format!("{cluster}-"), draw);
-        if template(current, next, &name) {
-            pass.rotated.insert("control-plane.machine-template".to_owned());
+        if template("control-plane.machine-template", current, next, &name, pass) {
             let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
             set(&mut control_plane, &path, json!(name));
         }
     }
-    write(&mut running.control_plane, &control_plane, pass)
+    write("control-plane", &mut running.control_plane, &control_plane, pass)
 }
 
 /// The controller writes labels, annotations and references of the Cluster; its topology stays
@@ -117,19 +131,23 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
 
 /// Brings a template to what is desired; says whether it was rotated. A change of metadata is
 /// made in place, and takes along a spec that differs only in what webhooks default.
-fn template(current: &mut Value, desired: &mut Value, name: &str) -> bool {
+fn template(role: &str, current: &mut Value, desired: &mut Value, name: &str, pass: &mut Pass) -> bool {
     let spec = |template: &Value| kubeadm::comparable_spec(template);
-    if !same(&spec(current), &spec(desired)) {
+    let next = applied(current, desired, pass.others.get(role));
+    if !same(&spec(current), &spec(&next)) {
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();
+        pass.rotated.insert(role.to_owned());
+        // Nobody else set anything of the new one.
+        pass.others.remove(role);
         return true;
     }
     let metadata = |template: &Value, field: &str| get(template, &["metadata", field]).cloned();
     let changed =
-        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(desired, field));
+        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(&next, field));
     let version = text(current, &["apiVersion"]) != text(desired, &["apiVersion"]);
     if changed || version {
-        *current = desired.clone();
+        *current = next;
     }
     false
 }
@@ -213,13 +231,18 @@ impl Side<'_> {
         draw: Draw,
         pass: &mut Pass,
     ) -> bool {
+        let own = format!("{}.{}", self.kind, next.name);
+        let role = |part: &str| format!("{own}.{part}");
         if !self.rotates {
-            return reference(&mut current.infrastructure, &next.infrastructure, pass)
-                && reference(&mut current.bootstrap, &next.bootstrap, pass)
-                && write_worker(current, next, pass);
+            return reference(
+                &role("infrastructure"),
+                &mut current.infrastructure,
+                &next.infrastructure,
+                pass,
+            ) && reference(&role("bootstrap"), &mut current.bootstrap, &next.bootstrap, pass)
+                && write_worker(&own, current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
-        let role = |part: &str| format!("{}.{}.{part}", self.kind, next.name);
         let parts = [
             ("infrastructure", &["infrastructureRef", "name"][..]),
             ("bootstrap", &["bootstrap", "configRef", "name"]),
@@ -236,14 +259,13 @@ impl Side<'_> {
                 });
                 return false;
             }
-            if template(old, new, &name) {
-                pass.rotated.insert(role(part));
+            if template(&role(part), old, new, &name, pass) {
                 let mut path = vec!["spec", "template", "spec"];
                 path.extend(reference);
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        write_worker(current, next, pass)
+        write_worker(&own, current, next, pass)
     }
 }
 
@@ -253,9 +275,9 @@ pub fn created(worker: &Worker) -> Worker {
     Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
 }
 
-fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+fn write_worker(role: &str, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
     let merged = with_filled(&next.object, &current.object, &current.applied);
-    if !write(&mut current.object, &merged, pass) {
+    if !write(role, &mut current.object, &merged, pass) {
         return false;
     }
     current.applied.clone_from(&next.object);
@@ -265,9 +287,9 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
-fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn reference(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     if group_kind(running) == group_kind(desired) {
-        return write(running, desired, pass);
+        return write(role, running, desired, pass);
     }
     pass.faults.push(incompatible("MachinePool", running, desired));
     false
