@@ -331,7 +331,7 @@ pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalo
     let (input, model, releases) = understand(world, notes)?;
     releases.warn_unused(&BTreeSet::new(), notes);
     let definitions = definition::parse(&input, &mut Notes::new());
-    Ok(release::catalogue(&definitions, &model, &releases))
+    Ok(release::catalogue(&definitions, &model, &releases, &input.sources))
 }
 
 /// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another

@@ -117,6 +117,8 @@ fn kept(catalogue: &Catalogue, repository: &Repository) -> Result<BTreeMap<Strin
             Some(format!("used by {cluster}"))
         } else if one.newest {
             Some("the newest of its minor and channel".to_owned())
+        } else if one.named {
+            Some("named in clusters/".to_owned())
         } else if let Some(place) = mentioned.get(name) {
             Some(format!("named in {place}"))
         } else if committed.contains(name) {

@@ -120,16 +120,20 @@ struct Pull<'a> {
 
 impl<'a> Pull<'a> {
     /// A release that is here and not in the lock gets the entry that it had; one that never had any gets one, unless it
-    /// was cut here.
+    /// was cut here. One that asks for no key asks for the one that it was verified with now.
     fn new(one: &'a Fetched, taken: &'a Taken, repository: &Repository, lock: &Lock) -> Result<Self, Fault> {
         let before = lock.releases.get(taken.name());
         let entry = match taken {
             Taken::New { digest, .. } => Some(entry(one, digest, before)?),
             Taken::There { lost: Some(lost), .. } => Some(lost.clone()),
+            Taken::There { .. } if let Some(before) = before => {
+                let key = one.signature.keys.first().filter(|_| before.key.is_none());
+                let key = key.filter(|_| before.source == one.arrival.source);
+                key.map(|key| LockedRelease { key: Some(key.clone()), ..before.clone() })
+            }
             Taken::There { digest, commit, .. } => {
                 let foreign = commit.as_ref().is_some_and(|commit| !repository.has_commit(commit));
-                let missing = foreign && before.is_none();
-                missing.then(|| entry(one, digest, None)).transpose()?
+                foreign.then(|| entry(one, digest, None)).transpose()?
             }
         };
         Ok(Self { one, taken, entry })
@@ -385,9 +389,11 @@ fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) 
             Taken::There { name, .. } => {
                 printer.result(&format!("{name} is here already, with the same content"));
                 if let Some(locked) = entry {
+                    let signed = locked.key.as_ref().map(|key| format!(", signed with {key}"));
                     printer.result(&format!(
-                        "  its entry goes into {LOCK}: it was taken from {}",
-                        locked.source
+                        "  its entry goes into {LOCK}: it was taken from {}{}",
+                        locked.source,
+                        signed.unwrap_or_default()
                     ));
                     relocked = true;
                 }

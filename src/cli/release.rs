@@ -147,6 +147,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
         && !cuts.is_empty()
     {
         refuse_uncommitted(&cuts, run.repository(), &mut notes)?;
+        warn_shallow(run.repository(), &mut notes);
     }
     let assets = prepare_assets(args, &considered, &mut notes)?;
     if notes.errors() > 0 {
@@ -177,6 +178,19 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     document["assets"] = assets.iter().map(|(folder, _)| folder.as_str()).collect();
     printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
+}
+
+fn warn_shallow(repository: &Repository, notes: &mut Notes) {
+    if repository.is_shallow() {
+        notes
+            .warning(
+                "shallow-clone",
+                None,
+                "this clone is shallow: names that were given and taken back, or given on lines that it does not have, are not \
+                 seen, and may be given twice",
+            )
+            .hint("`git fetch --unshallow --tags` before a release");
+    }
 }
 
 /// What the assets are to be, before anything is released: what is refused or cannot be had, is not released either.

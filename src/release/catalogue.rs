@@ -11,6 +11,8 @@ use crate::{
     model::{
         Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef, ReleaseSource,
     },
+    world::stands_in,
+    yaml::Sources,
 };
 
 /// A release, for people who choose one.
@@ -26,6 +28,8 @@ pub struct Listed {
     pub end_of_life: Option<String>,
     /// The clusters that use it, as `<management cluster>/<namespace>/<cluster>`.
     pub clusters: Vec<String>,
+    /// Whether its name stands in a definition of a cluster, comments included.
+    pub named: bool,
     /// Whether it is the newest of its stack, minor and channel; of one word, in the channel `custom`.
     pub newest: bool,
     /// Where it was taken from; none for one that was cut here.
@@ -48,7 +52,12 @@ pub struct Catalogue {
 }
 
 /// Lists the numbered releases, and the head releases that clusters use.
-pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) -> Catalogue {
+pub fn catalogue(
+    definitions: &Definitions,
+    model: &Model,
+    releases: &Releases,
+    sources: &Sources,
+) -> Catalogue {
     let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for cluster in &model.clusters {
         for name in used(cluster, releases) {
@@ -68,6 +77,7 @@ pub fn catalogue(definitions: &Definitions, model: &Model, releases: &Releases) 
                 end_of_life,
                 stack_is_here: definitions.stacks.contains_key(&release.stack.to_string()),
                 clusters: users.get(&release.name).into_iter().flatten().cloned().collect(),
+                named: sources.below("clusters").any(|source| stands_in(&release.name, &source.text)),
                 newest: releases.is_newest(release),
                 source: model.lock.releases.get(&release.name).map(|locked| locked.source.clone()),
                 release: release.clone(),

@@ -4,6 +4,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
+    mem::discriminant,
 };
 
 use super::{Release, freeze::identity, template_node::documents, write};
@@ -61,7 +62,11 @@ impl fmt::Display for Difference {
         match (&self.before, &self.after) {
             (Some(before), Some(after)) => match (lines_of(before), lines_of(after)) {
                 (Some(before), Some(after)) => by_line(&before, &after, f),
-                _ => write!(f, ": {} → {}", shown(before), shown(after)),
+                _ if discriminant(&before.value) == discriminant(&after.value) => {
+                    write!(f, ": {}", from_to(&text(before), &text(after)))
+                }
+                // Else a text that became the number that it reads like would seem to be what it was.
+                _ => write!(f, ": {}", from_to(&to_json(before).to_string(), &to_json(after).to_string())),
             },
             (None, Some(_)) if self.field.is_empty() => f.write_str(" is new"),
             (Some(_), None) if self.field.is_empty() => f.write_str(" is gone"),
@@ -75,15 +80,34 @@ impl fmt::Display for Difference {
 /// How much of a value is shown.
 const SHOWN: usize = 100;
 
+/// How much that did not change is shown before what did, where not all of a value is.
+const BEFORE: usize = 20;
+
 fn shown(node: &Node) -> String {
-    let text = match &node.value {
+    from(0, &text(node))
+}
+
+fn text(node: &Node) -> String {
+    match &node.value {
         Value::String(text) if plain(text) => text.to_string(),
         _ => to_json(node).to_string(),
-    };
-    if text.chars().count() <= SHOWN {
-        return text;
     }
-    text.chars().take(SHOWN).chain(['…']).collect()
+}
+
+/// As much of a text as is shown, from one of its characters on.
+fn from(start: usize, text: &str) -> String {
+    let mut left = text.chars().skip(start);
+    let shown: String = left.by_ref().take(SHOWN).collect();
+    let (before, after) = (if start > 0 { "…" } else { "" }, if left.next().is_some() { "…" } else { "" });
+    format!("{before}{shown}{after}")
+}
+
+/// Two texts, so that what differs is seen.
+fn from_to(before: &str, after: &str) -> String {
+    let same = before.chars().zip(after.chars()).take_while(|(a, b)| a == b).count();
+    let is_long = before.chars().count().max(after.chars().count()) > SHOWN;
+    let start = if is_long { same.saturating_sub(BEFORE) } else { 0 };
+    format!("{} → {}", from(start, before), from(start, after))
 }
 
 fn plain(text: &str) -> bool {
@@ -103,9 +127,9 @@ fn by_line(before: &[&str], after: &[&str], f: &mut fmt::Formatter<'_>) -> fmt::
     let same_end =
         before[same..].iter().rev().zip(after[same..].iter().rev()).take_while(|(a, b)| a == b).count();
     let line = |lines: &[&str], end: usize| {
-        if rest(lines) > end { shown(&Node::from(lines[same].trim())) } else { "nothing".to_owned() }
+        if rest(lines) > end { text(&Node::from(lines[same].trim())) } else { "nothing".to_owned() }
     };
-    write!(f, ", line {}: {} → {}", same + 1, line(before, same_end), line(after, same_end))?;
+    write!(f, ", line {}: {}", same + 1, from_to(&line(before, same_end), &line(after, same_end)))?;
     match (rest(before).max(rest(after)) - same_end).saturating_sub(1) {
         0 => Ok(()),
         1 => f.write_str(", and one more line"),
@@ -317,6 +341,28 @@ mod tests {
                 "Class: spec.gone is gone, was [1]",
                 "Class: spec.new is new: true",
             ]
+        );
+    }
+
+    #[test]
+    fn what_differs_far_behind_is_seen() {
+        let long = |end: &str| format!("{}{end}", "x".repeat(200));
+        let before = serde_json::json!({ "a": long("one"), "b": format!("first\n{}\n", long("one")) });
+        let after = serde_json::json!({ "a": long("two"), "b": format!("first\n{}\n", long("two")) });
+        let around = format!("…{0}one → …{0}two", "x".repeat(20));
+        assert_eq!(
+            told(&before, &after),
+            [format!("Class: a: {around}"), format!("Class: b, line 2: {around}")]
+        );
+    }
+
+    #[test]
+    fn another_type_is_seen() {
+        let before = serde_json::json!({ "a": "2", "b": true, "c": "x" });
+        let after = serde_json::json!({ "a": 2, "b": "true", "c": ["x"] });
+        assert_eq!(
+            told(&before, &after),
+            [r#"Class: a: "2" → 2"#, r#"Class: b: true → "true""#, r#"Class: c: "x" → ["x"]"#]
         );
     }
 

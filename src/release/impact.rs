@@ -121,22 +121,18 @@ pub fn impact(old: &Release, new: &Release, differences: &[Difference]) -> Impac
     impact
 }
 
-/// What changes of addons: what is installed, or else only what may be chosen.
+/// What changes of what is installed. What may be chosen from now on (a version, a range, an upgrade of an addon) changes
+/// nothing of a cluster that moves.
 fn addons(differences: &[Difference], impact: &mut Impact) {
     let of_addons = || differences.iter().filter(|one| one.component == Component::ClusterAddon);
     let whose = |one: &Difference| {
         let whose = one.object.split(':').next().unwrap_or_default();
         whose.strip_prefix("addon ").unwrap_or(whose).to_owned()
     };
-    let name = |whose: &str| whose.rsplit(' ').next().unwrap_or_default().to_owned();
     let is_installed =
         |one: &&Difference| !one.field.starts_with("versions") && !one.field.starts_with("upgrade");
-    let installed: BTreeSet<String> = of_addons().filter(is_installed).map(|one| name(&whose(one))).collect();
-    for one in of_addons() {
-        let (whose, is_installed) = (whose(one), is_installed(&one));
-        if is_installed || !installed.contains(&name(&whose)) {
-            impact.add(if is_installed { Effect::AddonsChanged } else { Effect::InPlace }, whose);
-        }
+    for one in of_addons().filter(is_installed) {
+        impact.add(Effect::AddonsChanged, whose(one));
     }
 }
 
@@ -145,8 +141,6 @@ fn beside(differences: &[Difference], impact: &mut Impact) {
     for one in differences.iter().filter(|one| one.component == Component::ClusterClass) {
         if let Some((folder @ ("namespace" | "cluster"), object)) = one.object.split_once(": ") {
             impact.add(Effect::Unknown, format!("objects of `{folder}/` change: {object}"));
-        } else if one.object.starts_with("compatibility rule ") {
-            impact.add(Effect::InPlace, one.object.clone());
         } else if one.object == "template language" {
             impact.add(Effect::Unknown, "templates are read in another way");
         }

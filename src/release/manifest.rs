@@ -92,8 +92,9 @@ pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
             "it is no artifact of Flux' kind: the media type of its configuration is `{found}`"
         ));
     }
-    let [layer] = manifest["layers"].as_array().map(Vec::as_slice).unwrap_or_default() else {
-        return Err("it is no release: a release has one layer".to_owned());
+    let layers = manifest["layers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let [layer] = layers else {
+        return Err(format!("a release has one layer, and it has {}", layers.len()));
     };
     let found = text(layer, "/mediaType");
     if found != LAYER_TYPE {

@@ -67,18 +67,25 @@ pub(super) fn check_damaged(name: &str, input: &Input, notes: &mut Notes) {
 fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
     let force = format!("`git fetch --force origin tag {name}`");
     match &recorded.doubt {
-        Some(Doubt::Moved { tagged, added }) => {
-            notes
+        Some(Doubt::Moved { tagged, added, is_here }) => {
+            let note = notes
                 .error(
                     "release-tag",
                     Place::file(folder(name)),
                     format!("the tag `{name}` names the commit {tagged}, whose release is not the one that the commit {added} added"),
                 )
-                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"))
-                .hint(format!(
-                    "if it was moved there, too: `git tag --delete {name}`, put the files back, commit them, and `stackloom \
-                     release tag`"
+                .hint(format!("if the tag was moved here, take it back from where it was published: {force}"));
+            if !is_here {
+                note.hint(format!(
+                    "if another branch published this name first: `git merge {tagged}`, `git checkout {name} -- {}` where the two \
+                     collide, commit, and release again: what is here gets the next name",
+                    folder(name)
                 ));
+            }
+            note.hint(format!(
+                "only if the tag was moved where it was published: `git tag --delete {name}`, put the files back, commit them, \
+                 and `stackloom release tag`"
+            ));
         }
         Some(Doubt::Unreadable(why)) => {
             notes
@@ -157,6 +164,9 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
         });
         let (what, hint) = match drift {
             Drift::LineEnds => continue,
+            Drift::Mode => {
+                ("has another mode: it is not", format!("`git checkout {reference} -- {path}` puts it back"))
+            }
             Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),
             Drift::Missing => {
                 ("is missing: it is not", format!("`git checkout {reference} -- {path}` puts it back"))

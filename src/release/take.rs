@@ -118,8 +118,9 @@ fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut N
     if !sound {
         return None;
     }
-    let before = entries_before(&name, input).into_iter().filter(|_| !lock.releases.contains_key(&name));
-    let lost = before.map(|before| before.entry).find(|locked| locked.digest.as_str() == digest);
+    let mut before = entries_before(&name, input);
+    before.retain(|before| before.entry.digest.as_str() == digest && !lock.releases.contains_key(&name));
+    let lost = to_keep(&before).map(|before| before.entry.clone());
     let release = read(&name, &files_of(&name, input), &mut Notes::new());
     let commit = release.and_then(|release| release.history?.commit);
     Some(Taken::There { name, lost, digest, commit })
@@ -241,7 +242,7 @@ pub(super) fn check_lock(name: &str, input: &Input, lock: &Lock, notes: &mut Not
 /// was asked for on any line of the history stays.
 fn check_entry(name: &str, locked: &LockedRelease, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
-    let keys = || before.iter().filter(|before| before.is_last && before.entry.key.is_some());
+    let keys = || before.iter().filter(|before| before.is_keyed());
     let (changed, of) = if let Some(newest) =
         before.first().filter(|_| before.iter().all(|before| before.entry.source != locked.source))
     {
@@ -270,7 +271,17 @@ struct Before<'a> {
     is_last: bool,
 }
 
+/// The entry that a release has to have.
+fn to_keep<'a, 'b>(before: &'b [Before<'a>]) -> Option<&'b Before<'a>> {
+    before.iter().find(|before| before.is_keyed()).or(before.first())
+}
+
 impl Before<'_> {
+    /// Whether it asks for a key that is asked for ever since.
+    fn is_keyed(&self) -> bool {
+        self.is_last && self.entry.key.is_some()
+    }
+
     fn put_back(&self) -> String {
         let at = self.at;
         format!(
@@ -303,7 +314,7 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
 /// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.
 fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
-    let Some(Before { at, entry: locked, .. }) = before.first() else { return };
+    let Some(Before { at, entry: locked, .. }) = to_keep(&before) else { return };
     let note = notes.error(
         "release-lock",
         Place::file(LOCK),

@@ -61,6 +61,16 @@ pub struct Taking {
     pub is_last: bool,
 }
 
+/// Whether the name of a release stands in a text, and not as the beginning of a longer one.
+pub fn stands_in(name: &str, text: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(|c| c.is_ascii_alphanumeric())
+            && !after.is_some_and(|c| c.is_ascii_alphanumeric())
+    })
+}
+
 /// How git is had to look at a file that it was told to look away from.
 pub fn look_again(path: &str) -> String {
     format!(
@@ -78,6 +88,8 @@ pub enum Doubt {
         tagged: String,
         /// The commit that added it.
         added: String,
+        /// Whether the tag's commit is one of the branch, so that nothing but the tag can be wrong.
+        is_here: bool,
     },
     /// Two lines of the history added it, not the same.
     TwoLines {
@@ -112,6 +124,8 @@ pub enum Drift {
     Changed,
     /// It has other line ends, and else the same content.
     LineEnds,
+    /// It may be run, or no longer be run, and has the same content.
+    Mode,
     /// It was not there.
     Added,
     /// It is gone.

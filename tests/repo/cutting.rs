@@ -107,4 +107,11 @@ fn an_addon_that_changes_is_told_once_and_a_push_from_no_branch_names_one() {
     assert!(recorded.contains("addonsChanged:") && !recorded.contains("inPlace:"), "{recorded}");
     let push = "git push --atomic origin HEAD:refs/heads/<branch> test-tiny-1-35-v2";
     assert!(told.contains(push), "{told}");
+    // What may be chosen from now on changes nothing of a cluster that moves.
+    edit(&sandbox, "addons/net/addon.yaml", ">=1.33 <1.37", ">=1.32 <1.37");
+    commit(&sandbox, "a wider range");
+    let told = ends(&sandbox, &ONE_MINOR, 0);
+    assert!(told.contains("nothing but names changes") && told.contains(">=1.32 <1.37"), "{told}");
+    let recorded = sandbox.read("generated/releases/test-tiny-1-35-v3/release.yaml").unwrap();
+    assert!(!recorded.contains("inPlace:"), "{recorded}");
 }

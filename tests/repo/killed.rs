@@ -163,6 +163,20 @@ fn what_a_killed_release_began_is_finished_from_another_branch() {
     assert_eq!(named, sandbox.git(&["rev-parse", "main"]));
 }
 
+/// The lock of the branch that it was on is its own, wherever HEAD is by now.
+#[test]
+fn what_a_killed_release_locked_is_set_free_from_another_branch() {
+    let sandbox = fleet();
+    sandbox.git(&["branch", "other"]);
+    killed(&sandbox);
+    let commit = sandbox.git(&["rev-parse", "main"]);
+    sandbox.git(&["update-ref", "refs/heads/main", "main~1"]);
+    sandbox.git(&["checkout", "-qf", "other"]);
+    sandbox.write(".git/refs/heads/main.lock", commit);
+    ends(&sandbox, &["generate", "--commit"], 0);
+    assert!(!sandbox.has(".git/refs/heads/main.lock") && tags(&sandbox).is_empty());
+}
+
 #[test]
 fn a_tag_that_was_made_since_stays() {
     let sandbox = fleet();

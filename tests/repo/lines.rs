@@ -114,6 +114,21 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         let (here, there) = if kept == "main" { (main, other) } else { (other, main) };
         let words = format!("here is that of the commit {here}, and the commit {there} added another one");
         assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
+        // As the message says, if the other was published.
+        let folder = "generated/releases/test-tiny-1-35-v2";
+        let take = format!("git checkout {there} -- {folder}");
+        assert!(told.contains(&take), "{told}");
+        sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
+        commit(&sandbox, "the other one");
+        let told = ends(&sandbox, &["check"], 0);
+        let words = format!("here is that of the commit {there}, and the commit {here} added another one");
+        assert!(told.contains(&words) && !told.contains("release-changed"), "{strategy}: {told}");
+        ends(&sandbox, &["release", "tag"], 0);
+        let told = ends(&sandbox, &["check"], 0);
+        assert!(told.contains("its tag has that of the commit") && !told.contains("error"), "{told}");
+        sandbox.git(&["checkout", "-q", &here, "--", folder]);
+        let told = ends(&sandbox, &["check"], 0);
+        assert!(told.contains("release-changed"), "{told}");
     }
 }
 
@@ -174,4 +189,36 @@ fn what_a_shallow_clone_does_not_reach_is_nobodys() {
         let errors = told.contains("error[") || told.contains("warning[release-tag]");
         assert!(!errors, "{options:?}: {told}");
     }
+}
+
+/// As pull requests do it: both cut the same name, and one is merged by a squash and tagged.
+#[test]
+fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
+    let sandbox = pinned();
+    let name = "test-tiny-1-35-v2";
+    for (branch, replicas) in [("one", "replicas: 3"), ("two", "replicas: 4")] {
+        sandbox.git(&["checkout", "-q", "-b", branch, "main"]);
+        edit(&sandbox, "addons/net/values.yaml", "replicas: 2", replicas);
+        commit(&sandbox, "an edit");
+        ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    }
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["merge", "-q", "--squash", "one"]);
+    sandbox.git(&["commit", "-qm", "squashed"]);
+    ends(&sandbox, &["release", "tag"], 0);
+    let published = sandbox.git(&["rev-parse", "main"]);
+    sandbox.git(&["checkout", "-q", "two"]);
+    let told = ends(&sandbox, &["check"], 0);
+    let merge = format!("git merge {}", &published[..12]);
+    let take = format!("git checkout {name} -- generated/releases/{name}");
+    let go_on = format!("`{merge}`, `{take}` where the two collide, commit, and release again");
+    assert!(told.contains("release-tag") && told.contains(&go_on), "{told}");
+    sandbox.try_git(&merge.split(' ').skip(1).collect::<Vec<_>>());
+    sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
+    sandbox.git(&["checkout", "-q", "--ours", "--", "stacks"]);
+    commit(&sandbox, "merged");
+    let told = ends(&sandbox, &["check"], 0);
+    assert!(!told.contains("release-"), "{told}");
+    let told = ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    assert!(told.contains("test-tiny-1-35-v3"), "{told}");
 }

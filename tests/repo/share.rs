@@ -26,10 +26,7 @@ pub(crate) fn address(from: &Sandbox, tag: &str) -> String {
 /// Has the cluster `blue/one` be made from the release.
 pub(crate) fn pin(sandbox: &Sandbox) {
     let text = sandbox.read("clusters/blue/one.yaml").unwrap();
-    sandbox.write(
-        "clusters/blue/one.yaml",
-        format!("{text}  stack: null\n  kubernetes: null\n  release: {NAME}\n"),
-    );
+    sandbox.write("clusters/blue/one.yaml", format!("{text}  release: {NAME}\n"));
     commit(sandbox, "one uses v1");
     ends(sandbox, &["generate", "--commit"], 0);
 }

@@ -254,13 +254,13 @@ impl One<'_> {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
         for key in ["stack", "kubernetes"] {
-            if let Some(other) = self.spec(key) {
+            if let Some(other) = self.spec(key).filter(|other| !self.lies_below(other, node)) {
                 let note = notes.error(
                     "release",
                     self.definition_place(node),
                     format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"),
                 );
-                note.hint(format!("remove it; where a folder's defaults set it, write `{key}: null` here"));
+                note.hint("remove it, or say `release: head`");
                 if let Some(place) = self.place(other) {
                     note.related("it is set here", place);
                 }
@@ -279,6 +279,16 @@ impl One<'_> {
                 None
             }
         }
+    }
+
+    /// Whether the defaults of a folder further out said this: what they say of the head gives way to a release.
+    fn lies_below(&self, node: &Node, other: &Node) -> bool {
+        let depth = |node: &Node| {
+            let own = node.origin.file == self.layer.source.id;
+            let path = self.place(node).map(|place| place.file);
+            if own { usize::MAX } else { path.map_or(0, |path| path.matches('/').count()) }
+        };
+        depth(node) < depth(other)
     }
 
     fn head(&self, release: &Node, notes: &mut Notes) -> Option<ReleaseRef> {

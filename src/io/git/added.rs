@@ -100,12 +100,11 @@ impl Repository {
 
     /// Whether a commit that added a release knew of another one that did.
     pub(super) fn follows(&self, one: &Added, other: &Added) -> bool {
-        one.commit != other.commit
-            && self.inner.graph_descendant_of(one.commit, other.commit).unwrap_or(false)
+        one.commit != other.commit && self.descends(one.commit, other.commit)
     }
 
     /// Which addition says what a release is: the first; where lines that know nothing of each other added it and not
-    /// the same, the one that HEAD has through merges alone, else that of the branch's own line.
+    /// the same, the one that is in HEAD, else that of the branch's own line.
     pub(super) fn origin_of(&self, name: &str, additions: &[Added]) -> Option<Origin> {
         let is_first = |one: &&Added| !additions.iter().any(|other| self.follows(one, other));
         let firsts: Vec<Added> = match additions {
@@ -117,11 +116,13 @@ impl Repository {
             return Some(Origin { added: oldest, others: Vec::new(), unedited: None });
         }
         let own = self.on_own_line(&firsts).unwrap_or(oldest);
-        let unedited = self.unedited(name);
-        let unedited = unedited.and_then(|commit| firsts.iter().find(|one| one.commit == commit)).copied();
-        let added = unedited.filter(|merged| merged.tree != own.tree).unwrap_or(own);
-        let mut others: Vec<Added> = firsts.into_iter().filter(|one| one.tree != added.tree).collect();
+        let tip = self.tip().ok().and_then(|tip| tip.commit());
+        let head = tip.and_then(|tip| self.folder_of(tip, name).ok()?);
+        let added = firsts.iter().find(|one| Some(one.tree) == head).copied().unwrap_or(own);
+        let mut others: Vec<Added> = firsts.iter().filter(|one| one.tree != added.tree).copied().collect();
         others.sort_by_key(|one| one.commit != own.commit);
+        let unedited = self.unedited(name);
+        let unedited = unedited.and_then(|commit| firsts.into_iter().find(|one| one.commit == commit));
         Some(Origin { added, others, unedited })
     }
 

@@ -56,12 +56,10 @@ impl fmt::Debug for CommitSink {
 impl CommitSink {
     /// Commits to the repository that the fleet lies in.
     pub fn open(workspace: &Workspace) -> Result<Self, Fault> {
-        Ok(Self {
-            workspace: workspace.clone(),
-            repository: Repository::discover(workspace)?,
-            disk: DiskSink::new(workspace),
-            open: None,
-        })
+        let repository = Repository::discover(workspace)?;
+        // What it brought may be what the definitions ask for, so this comes before they are read.
+        ReleaseRun::finish(workspace, &repository)?;
+        Ok(Self { workspace: workspace.clone(), repository, disk: DiskSink::new(workspace), open: None })
     }
 
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.

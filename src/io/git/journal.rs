@@ -13,6 +13,8 @@ use crate::note::Fault;
 pub(super) struct Journal {
     /// The commit that the branch is going to name.
     pub(super) commit: Option<Oid>,
+    /// The branch that is going to name it; none for a HEAD without one.
+    pub(super) branch: Option<String>,
     /// Releases that the commit adds.
     pub(super) added: Vec<String>,
     /// Releases that it removes.
@@ -45,6 +47,7 @@ impl Journal {
             let words: Vec<_> = line.split(' ').collect();
             match *words.as_slice() {
                 ["commit", id] => journal.commit = Some(Oid::from_str(id).ok()?),
+                ["branch", name] => journal.branch = Some(name.to_owned()),
                 ["add", name] => journal.added.push(name.to_owned()),
                 ["remove", name] => journal.removed.push(name.to_owned()),
                 ["lock"] => journal.lock = true,
@@ -60,6 +63,7 @@ impl Journal {
     pub(super) fn write(&self, repository: &Repository) -> Result<(), Fault> {
         let mut text = String::new();
         text.extend(self.commit.iter().map(|id| format!("commit {id}\n")));
+        text.extend(self.branch.iter().map(|name| format!("branch {name}\n")));
         text.extend(self.added.iter().map(|name| format!("add {name}\n")));
         text.extend(self.removed.iter().map(|name| format!("remove {name}\n")));
         text.extend(self.tags.iter().map(|(name, id)| format!("tag {name} {id}\n")));

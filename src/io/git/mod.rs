@@ -150,6 +150,11 @@ impl Repository {
         }
     }
 
+    /// Whether the history ends where this clone does.
+    pub fn is_shallow(&self) -> bool {
+        self.inner.is_shallow()
+    }
+
     /// Whether objects may be missing here that git would fetch when it wants them. libgit2 does not.
     fn is_partial(&self) -> bool {
         let config = self.inner.config().and_then(|mut config| config.snapshot());

@@ -11,7 +11,7 @@ use git2::{ObjectType, Oid};
 use super::{
     Repository,
     added::{Added, Additions, Origin},
-    release::blobs_of,
+    release::files_in,
     tag::{self, Tagged},
     trees::RELEASES,
     usage::instant,
@@ -112,10 +112,12 @@ impl Repository {
         let commit = || tag::commit_of(self, name);
         let of_commit = |added: Added| (Record::Commit(short(added.commit)), Some(added.tree));
         let ((by, tree), mut doubt) = match (tagged, &origin) {
-            (Ok(Tagged::Tree(tree)), Some(origin)) => match tag_doubt(origin, *tree, commit()) {
-                Some(doubt @ Doubt::Moved { .. }) => (of_commit(origin.added), Some(doubt)),
-                doubt => ((Record::Tag, Some(*tree)), doubt),
-            },
+            (Ok(Tagged::Tree(tree)), Some(origin)) => {
+                match self.tag_doubt(origin, *tree, commit(), known.tip) {
+                    Some(doubt @ Doubt::Moved { .. }) => (of_commit(origin.added), Some(doubt)),
+                    doubt => ((Record::Tag, Some(*tree)), doubt),
+                }
+            }
             (Ok(Tagged::Tree(tree)), None) => ((Record::Tag, Some(*tree)), None),
             (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
             (Ok(Tagged::Missing) | Err(_), origin) => {
@@ -139,8 +141,14 @@ impl Repository {
                 (by, doubt)
             }
         };
+        let head = known.head.get(name).copied();
         let drift = tree.map(|tree| {
-            self.drift(name, tree, sources).unwrap_or_else(|fault| {
+            let found = self.drift(name, tree, sources).and_then(|drift| match head {
+                // What is committed besides content.
+                Some(head) if drift.is_empty() && head != tree => self.other_modes(head, tree),
+                _ => Ok(drift),
+            });
+            found.unwrap_or_else(|fault| {
                 doubt = Some(self.doubt(reason(&fault)));
                 BTreeMap::new()
             })
@@ -150,6 +158,22 @@ impl Repository {
         let since = origin.map(|origin| short(origin.added.commit)).filter(|_| !is_tag);
         let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
         Some(Recorded { by, drift, since, locks, unseen, doubt })
+    }
+
+    /// What is to be said of a tag that names this content, beside the commits that added the release: nothing where the
+    /// tag and the merges agree.
+    fn tag_doubt(&self, origin: &Origin, tree: Oid, tagged: Option<Oid>, tip: Option<Oid>) -> Option<Doubt> {
+        let firsts = || [&origin.added].into_iter().chain(&origin.others);
+        let Some(taken) = firsts().find(|one| one.tree == tree) else {
+            let is_here = tagged.zip(tip).is_some_and(|(tagged, tip)| self.descends(tip, tagged));
+            let (tagged, added) = (tagged.map(short).unwrap_or_default(), short(origin.added.commit));
+            return Some(Doubt::Moved { tagged, added, is_here });
+        };
+        if origin.unedited.is_some_and(|unedited| unedited.tree == tree) {
+            return None;
+        }
+        let other = firsts().find(|one| one.tree != tree)?;
+        Some(Doubt::TwoLines { taken: short(taken.commit), other: short(other.commit), is_tagged: true })
     }
 
     /// What the lock said when a release was taken, each time: in the commits that added it, else where its tag stands
@@ -193,13 +217,13 @@ impl Repository {
                 .hint("in a partial clone its trees may be missing: `git fetch --refetch --filter=blob:none`")
         };
         let tree = self.inner.find_tree(tree).map_err(failed)?;
-        let mut recorded = blobs_of(&self.inner, &tree, "").map_err(failed)?;
+        let mut recorded = files_in(&self.inner, &tree, "").map_err(failed)?;
         let folder = format!("generated/releases/{name}");
         let mut drift = BTreeMap::new();
         for source in sources.below(&folder) {
             let path = source.path[folder.len() + 1..].to_owned();
             let id = Oid::hash_object(ObjectType::Blob, source.text.as_bytes()).map_err(failed)?;
-            match recorded.remove(&path) {
+            match recorded.remove(&path).map(|(known, _)| known) {
                 Some(known) if known == id => {}
                 Some(known) if with_unix_ends(&source.text)? == Some(known) => {
                     drift.insert(path, Drift::LineEnds);
@@ -215,6 +239,20 @@ impl Repository {
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
     }
+
+    /// The files that two trees have alike, but for whether they may be run.
+    fn other_modes(&self, one: Oid, other: Oid) -> Result<BTreeMap<String, Drift>, Fault> {
+        let files = |tree| {
+            let tree = self.inner.find_tree(tree)?;
+            files_in(&self.inner, &tree, "")
+        };
+        let both = files(one).and_then(|one| Ok((one, files(other)?)));
+        let (one, other) = both.map_err(|error| Fault::because("cannot read a release", error))?;
+        let differs = |(path, (id, mode)): &(String, (Oid, i32))| {
+            other.get(path).is_some_and(|(same, other)| same == id && other != mode)
+        };
+        Ok(one.into_iter().filter(differs).map(|(path, _)| (path, Drift::Mode)).collect())
+    }
 }
 
 /// The folder of a release as these files make it.
@@ -224,21 +262,6 @@ fn folder_with(name: &str, files: &BTreeMap<String, String>) -> Sources {
         sources.add(&format!("{RELEASES}/{name}/{path}"), text.as_str());
     }
     sources
-}
-
-/// What is to be said of a tag that names this content, beside the commits that added the release: nothing where the tag
-/// and the merges agree.
-fn tag_doubt(origin: &Origin, tree: Oid, tagged: Option<Oid>) -> Option<Doubt> {
-    let firsts = || [&origin.added].into_iter().chain(&origin.others);
-    let Some(taken) = firsts().find(|one| one.tree == tree) else {
-        let added = short(origin.added.commit);
-        return Some(Doubt::Moved { tagged: tagged.map(short).unwrap_or_default(), added });
-    };
-    if origin.unedited.is_some_and(|unedited| unedited.tree == tree) {
-        return None;
-    }
-    let other = firsts().find(|one| one.tree != tree)?;
-    Some(Doubt::TwoLines { taken: short(taken.commit), other: short(other.commit), is_tagged: true })
 }
 
 fn reason(fault: &Fault) -> String {

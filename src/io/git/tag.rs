@@ -46,15 +46,16 @@ pub(super) fn object(repository: &Repository, name: &str, commit: Oid, message: 
 /// Has a tag name an object; one that is there already stays, and is a fault if it names another.
 pub(super) fn create(repository: &Repository, name: &str, id: Oid) -> Result<(), Fault> {
     let reference = format!("refs/tags/{name}");
-    match repository.inner.reference(&reference, id, false, "") {
+    // That there is none is looked at under the lock: one that comes meanwhile stays.
+    match repository.inner.reference_matching(&reference, id, false, Oid::ZERO_SHA1, "") {
         Ok(_) => Ok(()),
-        Err(error) if error.code() == ErrorCode::Exists => {
+        Err(error) if matches!(error.code(), ErrorCode::Exists | ErrorCode::Modified) => {
             let found = repository.inner.find_reference(&reference).ok().and_then(|found| found.target());
             if found == Some(id) {
                 return Ok(());
             }
             Err(Fault::new(format!("there is a tag `{name}` already, and it names something else"))
-                .hint(format!("look at it: `git show {name}`")))
+                .hint(format!("look at it: `git show {name}`; `stackloom check` says what to do about it")))
         }
         Err(error) if error.code() == ErrorCode::Locked => Err(Fault::because(
             format!("cannot make the tag `{name}`"),

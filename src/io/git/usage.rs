@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use git2::{ErrorCode, ObjectType, Oid, Sort};
 
 use super::Repository;
-use crate::note::Fault;
+use crate::{note::Fault, world::stands_in};
 
 /// Since when nothing committed names a release.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,16 +62,6 @@ impl Mentions<'_> {
         }
         Ok(found)
     }
-}
-
-/// Whether a name stands in a text, and not as the beginning of a longer number.
-fn stands_in(name: &str, text: &str) -> bool {
-    text.match_indices(name).any(|(at, _)| {
-        let before = text[..at].chars().next_back();
-        let after = text[at + name.len()..].chars().next();
-        !before.is_some_and(|c| c.is_ascii_alphanumeric())
-            && !after.is_some_and(|c| c.is_ascii_alphanumeric())
-    })
 }
 
 impl Repository {
@@ -163,7 +153,8 @@ impl Repository {
             }
             newer = Some(commit);
         }
-        if let Some(oldest) = newer {
+        // Where a shallow clone ends, nobody knows what was used before.
+        if let Some(oldest) = newer.filter(|_| !self.is_shallow()) {
             for name in open {
                 found.insert(name, self.day_of(oldest).map_err(failed)?);
             }

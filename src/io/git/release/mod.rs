@@ -148,7 +148,11 @@ impl ReleaseRun {
         self.tell(Step::Objects)?;
         let names = added.iter().map(|one| one.name.clone()).collect();
         let removed = removed.to_vec();
-        let journal = Journal { commit: Some(id), added: names, removed, tags, lock, attributes };
+        let branch = match &self.tip {
+            Tip::Branch(name, _) => Some(name.clone()),
+            Tip::Detached(_) => None,
+        };
+        let journal = Journal { commit: Some(id), branch, added: names, removed, tags, lock, attributes };
         journal.write(&self.repository)?;
         self.tell(Step::Staged)?;
         let subject = message.lines().next().unwrap_or_default();
@@ -316,7 +320,7 @@ impl ReleaseRun {
             return Ok((blobs, ids));
         };
         let tree = inner.find_tree(tree).map_err(failed)?;
-        for (path, id) in blobs_of(inner, &tree, "").map_err(failed)? {
+        for (path, (id, _)) in files_in(inner, &tree, "").map_err(failed)? {
             blobs.insert(path.clone(), inner.find_blob(id).map_err(failed)?.content().to_vec());
             ids.insert(file(name, &path), id);
         }
@@ -330,7 +334,7 @@ impl ReleaseRun {
 
 impl Repository {
     /// Whether a commit is another one, or comes after it.
-    fn descends(&self, one: Oid, other: Oid) -> bool {
+    pub(super) fn descends(&self, one: Oid, other: Oid) -> bool {
         one == other || self.inner.graph_descendant_of(one, other).unwrap_or(false)
     }
 
@@ -419,20 +423,20 @@ fn file(name: &str, path: &str) -> TreePath {
     path.split('/').fold(folder(name), |folder, part| folder.join(part))
 }
 
-/// Every file of a tree.
-pub(super) fn blobs_of(
+/// Every file of a tree, with its mode.
+pub(super) fn files_in(
     repository: &git2::Repository,
     tree: &git2::Tree<'_>,
     prefix: &str,
-) -> Result<BTreeMap<String, Oid>, git2::Error> {
+) -> Result<BTreeMap<String, (Oid, i32)>, git2::Error> {
     let mut found = BTreeMap::new();
     for entry in tree {
         let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
         if entry.kind() == Some(ObjectType::Tree) {
             let inner = repository.find_tree(entry.id())?;
-            found.extend(blobs_of(repository, &inner, &format!("{path}/"))?);
+            found.extend(files_in(repository, &inner, &format!("{path}/"))?);
         } else {
-            found.insert(path, entry.id());
+            found.insert(path, (entry.id(), entry.filemode()));
         }
     }
     Ok(found)

@@ -6,7 +6,7 @@ use git2::{BranchType, Oid};
 
 use super::{ReleaseRun, attributes};
 use crate::{
-    io::git::{Tip, journal::Journal, tag},
+    io::git::{journal::Journal, tag},
     note::Fault,
     world::LOCK,
 };
@@ -17,7 +17,7 @@ impl ReleaseRun {
     pub(super) fn recover(&mut self) -> Result<(), Fault> {
         let mut journal = Journal::read(&self.repository).unwrap_or_default();
         if let Some(commit) = journal.commit {
-            self.release_branch_lock(commit)?;
+            self.release_branch_lock(commit, journal.branch.as_deref())?;
             if self.is_on_a_branch(commit)? {
                 for (name, _) in &journal.tags {
                     tag::release_lock(&self.repository, name)?;
@@ -62,11 +62,11 @@ impl ReleaseRun {
 
     /// Takes away the lock of the branch, or of a HEAD without one, that a killed run of this program left: it holds the
     /// very commit of the journal, or nothing yet.
-    fn release_branch_lock(&self, commit: Oid) -> Result<(), Fault> {
+    fn release_branch_lock(&self, commit: Oid, branch: Option<&str>) -> Result<(), Fault> {
         let inner = &self.repository.inner;
-        let lock = match &self.tip {
-            Tip::Branch(name, _) => inner.commondir().join(format!("{name}.lock")),
-            Tip::Detached(_) => inner.path().join("HEAD.lock"),
+        let lock = match branch {
+            Some(name) => inner.commondir().join(format!("{name}.lock")),
+            None => inner.path().join("HEAD.lock"),
         };
         let is_ours = |text: String| text.is_empty() || text.trim_end() == commit.to_string();
         if fs::read_to_string(&lock).is_ok_and(is_ours) {
