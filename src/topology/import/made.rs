@@ -95,7 +95,7 @@ fn without_items(fields: &Value) -> Option<Value> {
     (!inner.is_empty()).then_some(Value::Object(inner))
 }
 
-fn has_fields(set: &&Value) -> bool {
+fn has_fields(set: &Value) -> bool {
     set.as_object().is_some_and(|fields| !fields.is_empty())
 }
 
@@ -138,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    fn entry(manager: &str, operation: &str, fields: Value) -> Value {
+    fn entry(manager: &str, operation: &str, fields: &Value) -> Value {
         json!({ "manager": manager, "operation": operation, "apiVersion": "x.io/v1", "fieldsV1": fields })
     }
 
@@ -147,8 +147,8 @@ mod tests {
         let object = json!({
             "apiVersion": "x.io/v1", "kind": "XCluster",
             "metadata": { "name": "one", "uid": "1", "labels": { "ours": "", "theirs": "" }, "managedFields": [
-                entry("capi-topology", "Apply", json!({ "f:metadata": { "f:labels": { "f:ours": {} } }, "f:spec": {} })),
-                entry("x", "Update", json!({ "f:metadata": { "f:labels": { "f:theirs": {} }, "f:finalizers": {} }, "f:spec": { "f:endpoint": {} } })),
+                entry("capi-topology", "Apply", &json!({ "f:metadata": { "f:labels": { "f:ours": {} } }, "f:spec": {} })),
+                entry("x", "Update", &json!({ "f:metadata": { "f:labels": { "f:theirs": {} }, "f:finalizers": {} }, "f:spec": { "f:endpoint": {} } })),
             ] },
             "spec": { "endpoint": "10.0.0.1", "filledIn": true },
         });

@@ -129,10 +129,8 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     opaque.extend(doubt);
     opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
-    let mut notes = paused(Some(&before.cluster), &cluster);
-    if all_known(&running, &content) {
-        notes.retain(|one| one != WAS_PAUSED);
-    }
+    let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
+    let mut notes = paused(unseen, &cluster);
     notes.extend(given.into_iter().chain(note));
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
     let (late, unsettled) = unsettled(&running, &before.observed, &content, &known);
