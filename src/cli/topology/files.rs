@@ -17,13 +17,13 @@ use crate::{
         },
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, Applier, ClassFiles, Imported, Objects, asked_class, identity},
+        import::{Applied, Applier, Claim, ClassFiles, Imported, Objects, applier, asked_class, identity},
         predict::{
             Settings, create,
             forecast::{self, Side},
             observed::Observed,
         },
-        value::text,
+        value::{get, text},
     },
 };
 
@@ -31,11 +31,12 @@ use crate::{
 pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
     let settings = settings(args, notes)?;
     let mut after = objects_of(&args.from, Objects::default(), notes)?;
-    let applier = args.applied_by.as_deref().map(Applier::named);
+    let applier = applier(args, notes)?;
     let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
     ignored(&before, notes);
+    first_apply(args, &before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
     let before = before.defined_by(&after);
@@ -79,7 +80,8 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             }
         }
     }
-    alone(&now, answers.is_empty(), &settings, notes);
+    alone(&now, answers.is_empty(), notes);
+    unused(&after, &before, &now, &settings, notes);
     Ok(answers)
 }
 
@@ -112,6 +114,44 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
             };
             Err(Failure::from(notes.halted()))
         }
+    }
+}
+
+/// Who applies, where that was said.
+fn applier(args: &Args, notes: &mut Notes) -> Result<Option<Applier>, Failure> {
+    let Some(word) = args.applied_by.as_deref() else { return Ok(None) };
+    let named = Applier::named(word);
+    if named.is_none() {
+        notes.error("applied-by", None, format!("`{word}` is no name of a field manager")).hint(format!(
+            "write {}, or a manager's name as `managedFields` has it",
+            applier::WORDS.join(", ")
+        ));
+    }
+    notes.halt(())?;
+    Ok(named)
+}
+
+/// A manager that applied nothing of what runs takes nothing away: that may be so, or its name be another one.
+fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
+    let Some(word) = args.applied_by.as_deref() else { return };
+    for cluster in before.clusters() {
+        let Applied::Known(claims) = &cluster.applied else { continue };
+        let is_first = |claim: &Claim| {
+            matches!(claim.by, Applier::ServerSide(_)) && get(&claim.part, &["spec"]).is_none()
+        };
+        if !claims.iter().all(is_first) {
+            continue;
+        }
+        let (namespace, name) = identity(&cluster.object);
+        let note = notes.warning(
+            "topology",
+            Place { line: cluster.line, ..Place::file(&*cluster.file) },
+            format!("`{word}` applied nothing of the live Cluster {namespace}/{name}: it would be its first time, and nothing goes"),
+        );
+        match closest(&word.to_lowercase(), applier::WORDS.into_iter()).filter(|one| *one != word) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint("`metadata.managedFields` of the live Cluster names who did"),
+        };
     }
 }
 
@@ -173,30 +213,51 @@ fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects
     Place { line: named.line, ..Place::file(&*named.file) }
 }
 
-/// Classes that no Cluster uses are looked at for themselves.
-fn alone(objects: &Objects, no_cluster: bool, settings: &Settings, notes: &mut Notes) {
+/// Says which Clusters have no class, and where nothing has one.
+fn alone(objects: &Objects, no_cluster: bool, notes: &mut Notes) {
     for cluster in objects.unmanaged() {
         let name = identity(&cluster.object).1;
         let message = format!("the Cluster {name} has no `spec.topology`: no class makes its objects");
         notes.warning("topology", Place::file(&*cluster.file), message);
     }
-    if !no_cluster || notes.errors() > 0 {
-        return;
-    }
-    for class in objects.classes() {
-        let files = objects.files_of(&class.object);
-        let faults =
-            create::apply_classes(&files.objects, &Catalog::default().with_gates(settings.gates), &[]);
-        let partial = !files.missing.is_empty();
-        for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
-            tell(fault, Some(place(fault, &files, class, objects)), notes);
-        }
-    }
-    if objects.classes().next().is_none() {
+    if no_cluster && notes.errors() == 0 && objects.classes().next().is_none() {
         notes
             .error("topology", None, "there is no Cluster with a class among the files")
             .hint("give a Cluster with `spec.topology`, its ClusterClass and the templates that it names");
     }
+}
+
+/// Classes that are written, themselves or their templates, and that no Cluster of the files uses, are judged for
+/// themselves: as new ones, or as what becomes of those that were there.
+fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings, notes: &mut Notes) {
+    let clusters = || now.clusters().into_iter().chain(before.clusters());
+    let mut judged: Vec<Json> =
+        clusters().filter_map(|one| now.class_of(&one.object)?.objects.into_iter().next()).collect();
+    for class in now.classes() {
+        if judged.iter().any(|one| is_same_class(one, &class.object)) {
+            continue;
+        }
+        judged.push(class.object.clone());
+        let files = now.files_of(&class.object);
+        if !files.objects.iter().any(|object| after.source(object).is_some()) {
+            continue;
+        }
+        let there = before.classes().find(|one| is_same_class(&one.object, &class.object));
+        let there = there.map(|one| before.files_of(&one.object).objects).unwrap_or_default();
+        let catalog = Catalog::new(there).with_gates(settings.gates);
+        let partial = !files.missing.is_empty();
+        let faults = create::apply_classes(&files.objects, &catalog, &[]);
+        for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
+            tell(fault, Some(place(fault, &files, class, now)), notes);
+        }
+    }
+}
+
+/// Whether two are one class: a file may leave its namespace open.
+fn is_same_class(one: &Json, other: &Json) -> bool {
+    let of = |class, field| text(class, &["metadata", field]);
+    let (here, there) = (of(one, "namespace"), of(other, "namespace"));
+    of(one, "name") == of(other, "name") && (here == there || here.is_empty() || there.is_empty())
 }
 
 fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Result<Objects, Failure> {

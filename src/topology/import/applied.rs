@@ -353,7 +353,8 @@ mod tests {
         let part = json!({ "spec": {} });
         let claim = alone(&Applier::client_side(), part.clone());
         assert_eq!(Applied::of(&object, None), Applied::Known(vec![claim]));
-        let flux = Claim { said: true, ..alone(&Applier::named("flux"), part) };
+        let flux = Applier::named("flux").unwrap();
+        let flux = Claim { said: true, ..alone(&flux, part) };
         assert_eq!(Applied::of(&object, Some(&flux.by)), Applied::Known(vec![flux.clone()]));
         object["metadata"] = json!({ "name": "one" });
         assert_eq!(Applied::of(&object, None), Applied::File);

@@ -14,6 +14,12 @@ pub enum Applier {
     ServerSide(String),
 }
 
+/// Source: Kubernetes, `apimachinery/pkg/apis/meta/v1/validation/validation.go`, `FieldManagerMaxLength`.
+const MANAGER_LIMIT: usize = 128;
+
+/// The words for those that are known.
+pub const WORDS: [&str; 5] = ["flux", "kubectl", "kubectl-server-side", "argocd", "argocd-server-side"];
+
 const FLUX: &str = "kustomize-controller";
 const ARGO: &str = "argocd-controller";
 
@@ -23,16 +29,19 @@ impl Applier {
     ///
     /// Source: `kustomize-controller`, `main.go` (its name); `argo-cd`, `common/common.go`, `ArgoCDSSAManager`, and
     /// `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions` (kubectl's own code, client-side or server-side).
-    pub fn named(word: &str) -> Self {
+    ///
+    /// None where it is no name that a field manager can have.
+    pub fn named(word: &str) -> Option<Self> {
         let server_side = |manager: &str| Self::ServerSide(manager.to_owned());
-        match word {
+        let is_name = !word.is_empty() && word.len() <= MANAGER_LIMIT && !word.contains(char::is_whitespace);
+        is_name.then(|| match word.to_lowercase().as_str() {
             "flux" => server_side(FLUX),
             "kubectl" => Self::client_side(),
             "kubectl-server-side" => server_side("kubectl"),
             "argocd" => Self::ClientSide("Argo CD".to_owned()),
             "argocd-server-side" => server_side(ARGO),
-            manager => server_side(manager),
-        }
+            _ => server_side(word),
+        })
     }
 
     /// `kubectl apply` without more.

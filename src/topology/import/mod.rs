@@ -5,7 +5,7 @@
 //! are written, since a class refers to them by version.
 
 mod applied;
-mod applier;
+pub mod applier;
 mod documents;
 mod made;
 mod open;
