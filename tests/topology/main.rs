@@ -306,7 +306,15 @@ fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> B
         merge(object, &patch["patch"]);
     }
     let written = case.document("input/cluster.yaml").unwrap();
-    Before { catalog, written, others: Value::Null, all: Arc::default(), running, settles: false }
+    Before {
+        catalog,
+        written,
+        others: Value::Null,
+        all: Arc::default(),
+        running,
+        set_by_others: BTreeMap::new(),
+        settles: false,
+    }
 }
 
 fn merge(object: &mut Value, patch: &Value) {

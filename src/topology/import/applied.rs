@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::applier::Applier;
+use super::made::TOPOLOGY;
 use super::renamed::renamed;
 use crate::topology::convert;
 use crate::topology::schemas::source_schema;
-use crate::topology::value::{get, list, present, set, text, version};
+use crate::topology::value::{get, list, present, text, version};
 
 pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -180,7 +181,7 @@ fn staying(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
 }
 
 /// A field of a schema stays with anything in it; an item of a list and an entry of a map only as such.
-fn kept(value: &Value, sets: &[&Value], schema: Option<&Value>, free: bool) -> Value {
+pub(super) fn kept(value: &Value, sets: &[&Value], schema: Option<&Value>, free: bool) -> Value {
     if sets.iter().any(|set| is_leaf(set)) {
         return value.clone();
     }
@@ -212,49 +213,8 @@ fn kept(value: &Value, sets: &[&Value], schema: Option<&Value>, free: bool) -> V
     }
 }
 
-fn is_leaf(set: &Value) -> bool {
+pub(super) fn is_leaf(set: &Value) -> bool {
     set.as_object().is_some_and(Map::is_empty)
-}
-
-/// What the topology controller applied of an object that runs: the desired object as it was when it was last written. None
-/// where managed fields do not tell that in the version that the object has, or where the object is being deleted.
-///
-/// Source: `core/reconcilers/topology/cluster/structuredmerge` (the manager's name; it applies, and never updates).
-pub(super) fn made(object: &Value) -> Option<Value> {
-    if present(object, &["metadata", "deletionTimestamp"]).is_some() {
-        return None;
-    }
-    let is_own = |one: &&Value| text(one, &["manager"]) == TOPOLOGY && text(one, &["operation"]) == "Apply";
-    let (own, others): (Vec<&Value>, Vec<&Value>) =
-        list(object, &["metadata", "managedFields"]).iter().partition(is_own);
-    let is_same = |one: &&Value| text(one, &["apiVersion"]) == text(object, &["apiVersion"]);
-    if own.is_empty() || !own.iter().all(is_same) {
-        return None;
-    }
-    let own: Vec<&Value> = own.into_iter().filter_map(|one| one.get("fieldsV1")).collect();
-    let others: Vec<&Value> = others.into_iter().filter_map(|one| one.get("fieldsV1")).collect();
-    let mut made = identified(object, owned(object, &own));
-    without_others(&mut made, &own, &others);
-    for field in ["name", "namespace"] {
-        set(&mut made, &["metadata", field], get(object, &["metadata", field]).cloned().unwrap_or_default());
-    }
-    Some(made)
-}
-
-const TOPOLOGY: &str = "capi-topology";
-
-/// An object that was applied empty is owned as a whole, as one that is one value is; in the first alone others can have fields.
-fn without_others(value: &mut Value, own: &[&Value], others: &[&Value]) {
-    for (name, inner) in value.as_object_mut().into_iter().flatten() {
-        let key = format!("f:{name}");
-        let own: Vec<&Value> = own.iter().filter_map(|set| set.get(&key)).collect();
-        let others: Vec<&Value> = others.iter().filter_map(|set| set.get(&key)).collect();
-        let has_fields = |set: &&Value| set.as_object().is_some_and(|fields| !fields.is_empty());
-        if inner.is_object() && !own.iter().all(has_fields) && others.iter().any(has_fields) {
-            *inner = Value::Object(Map::new());
-        }
-        without_others(inner, &own, &others);
-    }
 }
 
 /// Versions whose fields are known; where an entry tells none, it is that of the object.
@@ -287,7 +247,7 @@ fn in_stored(own: &str, entries: &[(&str, &Value)]) -> Option<Vec<Value>> {
 }
 
 /// Type and name belong to every apply, and to no manager.
-fn identified(object: &Value, mut fields: Value) -> Value {
+pub(super) fn identified(object: &Value, mut fields: Value) -> Value {
     if let Some(fields) = fields.as_object_mut() {
         for name in ["apiVersion", "kind"] {
             fields.insert(name.to_owned(), object.get(name).cloned().unwrap_or_default());
@@ -297,7 +257,7 @@ fn identified(object: &Value, mut fields: Value) -> Value {
 }
 
 /// The part of a value that sets of fields name.
-fn owned(value: &Value, sets: &[&Value]) -> Value {
+pub(super) fn owned(value: &Value, sets: &[&Value]) -> Value {
     let inner = |key: &str| -> Vec<&Value> { sets.iter().filter_map(|set| set.get(key)).collect() };
     let leaf = sets.iter().any(|set| is_leaf(set));
     match value {
@@ -398,30 +358,5 @@ mod tests {
         assert_eq!(Applied::of(&object, Some(&flux.by)), Applied::Known(vec![flux.clone()]));
         object["metadata"] = json!({ "name": "one" });
         assert_eq!(Applied::of(&object, None), Applied::File);
-    }
-
-    #[test]
-    fn of_what_runs_only_the_controllers_own_fields_count() {
-        let entry = |manager: &str, operation: &str, fields: Value| json!({ "manager": manager, "operation": operation, "apiVersion": "x.io/v1", "fieldsV1": fields });
-        let object = json!({
-            "apiVersion": "x.io/v1", "kind": "XCluster",
-            "metadata": { "name": "one", "uid": "1", "labels": { "ours": "", "theirs": "" }, "managedFields": [
-                entry("capi-topology", "Apply", json!({ "f:metadata": { "f:labels": { "f:ours": {} } }, "f:spec": {} })),
-                entry("x", "Update", json!({ "f:metadata": { "f:labels": { "f:theirs": {} } }, "f:spec": { "f:endpoint": {} } })),
-            ] },
-            "spec": { "endpoint": "10.0.0.1" },
-        });
-        let expected = json!({
-            "apiVersion": "x.io/v1", "kind": "XCluster",
-            "metadata": { "name": "one", "namespace": null, "labels": { "ours": "" } },
-            "spec": {},
-        });
-        assert_eq!(made(&object), Some(expected));
-        let mut other = object.clone();
-        other["apiVersion"] = json!("x.io/v2");
-        assert_eq!(made(&other), None);
-        other = object.clone();
-        other["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
-        assert_eq!(made(&other), None);
     }
 }

@@ -7,6 +7,7 @@
 mod applied;
 pub mod applier;
 mod documents;
+mod made;
 mod open;
 mod renamed;
 
@@ -25,6 +26,7 @@ use super::value::{get, group, keep_numbers, list, present, remove, set, text, v
 
 pub use applied::{Applied, Claim};
 pub use applier::Applier;
+pub use made::Made;
 pub use open::Open;
 
 /// An object, and which file it came from.
@@ -38,8 +40,8 @@ pub struct Imported {
     pub line: usize,
     /// What is known of who wrote it.
     pub applied: Applied,
-    /// What the topology controller applied of it, where managed fields tell that.
-    pub made: Option<Value>,
+    /// Who set what of it, where the topology controller made it and managed fields tell that.
+    pub made: Option<Made>,
     /// Its status; empty where it has none.
     pub status: Value,
     /// Its generation; none in a file.
@@ -149,7 +151,7 @@ impl Objects {
             return Ok(());
         }
         let applied = Applied::of(&value, self.applier.as_ref());
-        let made = applied::made(&value).map(cleaned);
+        let made = Made::of(&value).map(|made| made.map(cleaned));
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
         let created = text(&value, &["metadata", "creationTimestamp"]).to_owned();
@@ -304,7 +306,7 @@ impl Objects {
         let is_used = |one: &&Imported| {
             let kind = text(&one.object, &["kind"]);
             let is_read = is(&one.object, "Cluster") || kind.ends_with("Template");
-            is_read || has_version(&one.object) || one.made.is_some() && kind != "MachineHealthCheck"
+            is_read || has_version(&one.object) || one.made.is_some()
         };
         for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
             *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;

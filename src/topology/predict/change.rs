@@ -54,6 +54,8 @@ pub struct Before {
     pub all: Arc<[Value]>,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
+    /// What others set of objects that run, by role: the controller does not take it away.
+    pub set_by_others: BTreeMap<String, Value>,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
     pub settles: bool,
 }
@@ -197,7 +199,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     if before.settles {
         finish_rollouts(&mut running);
     }
-    let mut result = converge(running, &catalog, settings);
+    let mut result = converge(running, before.set_by_others.clone(), &catalog, settings);
     opaque.retain(|one| !result.opaque.contains(one));
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
@@ -284,7 +286,12 @@ fn replaced(live: &Value, cluster: &Value) -> Value {
 }
 
 /// Reconciles until nothing changes any more, every rollout being finished at once.
-fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Change {
+fn converge(
+    mut running: Desired,
+    mut others: BTreeMap<String, Value>,
+    catalog: &Catalog,
+    settings: &Settings,
+) -> Change {
     let mut result = Change { accepted: true, ..Change::default() };
     let blueprint = match blueprint(&running.cluster, catalog) {
         Ok(blueprint) => blueprint,
@@ -309,7 +316,7 @@ fn converge(mut running: Desired, catalog: &Catalog, settings: &Settings) -> Cha
             result.plan = Some(generated.tracker.plan.clone());
         }
         let start = running.clone();
-        let pass = reconcile(&mut running, generated, &mut settled, Draw(2), settings.gates);
+        let pass = reconcile(&mut running, generated, &mut settled, &mut others, Draw(2), settings.gates);
         let versions = |state: &Desired| step(state, &Pass::default());
         if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
             result.steps.push(step(&running, &pass));

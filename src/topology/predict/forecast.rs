@@ -7,23 +7,25 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use super::apply::server_side_apply;
+use super::before::{Ground, ground, missing};
 use super::behind;
 use super::change::{self, After, Before, Change, Writing};
 use super::client_side::client_side_apply;
 use super::create;
 use super::hands;
-use super::live;
+use super::live::{self, Adopted};
 use super::objects;
 use super::observed::{self, Observed};
+use super::provider;
 use super::rollout::Instants;
 use super::templates;
-use super::verdict::{Meaning, Verdict, is_paused, verdicts};
+use super::verdict::{Meaning, Verdict, is_paused, settle_together, verdicts};
 use crate::topology::admission::{class_update, cluster_update};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
-use crate::topology::value::{get, merge_patch, remove, set, text};
+use crate::topology::value::{get, list, merge_patch, present, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
 #[derive(Debug, Clone)]
@@ -138,6 +140,9 @@ fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+    if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
+        return Ok(of_deleted());
+    }
     if let Some(forecast) = by_applier(before, after, settings) {
         return forecast;
     }
@@ -145,36 +150,34 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         return Ok(forecast);
     }
     let mut unknown = missing(after, "which was not given");
-    unknown.extend(missing(before, "which was not given for the state before"));
-    if !unknown.is_empty() {
-        let mut forecast = of_new(after, settings);
-        if forecast.faults.is_empty() {
-            forecast.verdicts = vec![whole(Meaning::Opaque, &unknown)];
-        }
-        forecast.opaque = unknown;
-        return Ok(forecast);
-    }
     let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
-    let created = create::create(before.cluster.clone(), &catalog, settings);
-    let Some(desired) = created.desired.filter(|_| created.faults.is_empty()) else {
-        return Err(created.faults);
+    let (desired, mut opaque, given) = match ground(before, &catalog, settings) {
+        Ground::Fault(faults) if unknown.is_empty() => return Err(faults),
+        Ground::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
+        Ground::Given(desired, why) if unknown.is_empty() => (desired, Vec::new(), Some(why)),
+        Ground::Unknown(reasons) => {
+            unknown.extend(reasons);
+            return Ok(of_unknown(before, after, unknown, settings));
+        }
+        _ => return Ok(of_unknown(before, after, unknown, settings)),
     };
     let mut running = change::run(&desired);
     let mut known = observed::versions(&mut running, &before.observed);
-    let content = live::adopt(&mut running, &before.observed);
-    let edited = templates::adopt(&mut running, &content, &before.observed);
+    let mut adopted = live::adopt(&mut running, &before.observed);
+    let edited = templates::adopt(&mut running, &mut adopted, &before.observed);
+    let Adopted { known: content, others: set_by_others } = adopted;
     known.extend(content.iter().cloned());
     let mut counted = observed::counts(&mut running, &before.observed);
     counted.extend(content.iter().cloned());
     let foreign = hands::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
     let Manner { written, others, writing, doubt, note } = manner(before, after);
-    let mut opaque = created.opaque;
     opaque.extend(doubt);
     opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
-    let mut notes = paused(Some(&before.cluster), &cluster);
-    notes.extend(note);
+    let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
+    let mut notes = paused(unseen, &cluster);
+    notes.extend(given.into_iter().chain(note));
     notes.extend(observed::lagging(&held, &before.cluster, &cluster));
     let (late, unsettled) = unsettled(&running, &before.observed, &content, &known);
     notes.extend(late);
@@ -182,15 +185,20 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let question =
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let all = Arc::clone(&before.observed.all);
-    let state = Before { catalog, written, others, all, running, settles: true };
+    let state = Before { catalog, written, others, all, running, set_by_others, settles: true };
     let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let mut verdicts = verdicts(&state.running, &counted, &opaque, &change);
     if change.accepted {
+        rests_on_applier(&mut verdicts, before, after);
         notes.extend(unseen_clusters(&state.catalog, after));
         observed::judge_held(&mut verdicts, &held, &cluster);
         templates::tell(&mut verdicts, &edited);
         hands::judge(&mut verdicts, &foreign);
+        let end = change.running.as_ref().unwrap_or(&state.running);
+        hands::judge_paused(&mut verdicts, end);
+        settle_together(&mut verdicts, end);
+        provider::settle(&mut verdicts, &mut change);
     }
     if settings.gates.in_place {
         in_place_updates(&mut verdicts);
@@ -204,6 +212,39 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         notes,
         change: Some(change),
     })
+}
+
+/// What becomes of a live Cluster that is being deleted, whatever is written.
+///
+/// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile`.
+fn of_deleted() -> Forecast {
+    let reason =
+        "the live Cluster is being deleted: all its machines go, and nothing of what is written changes that";
+    let verdict = Verdict { reasons: vec![reason.to_owned()], ..whole(Meaning::Delete, &[]) };
+    Forecast { verdicts: vec![verdict], ..Forecast::default() }
+}
+
+/// Where it is not known what runs: only the class and the Cluster are judged.
+fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Settings) -> Forecast {
+    let is_whole = before.class.missing.is_empty() && after.class.missing.is_empty();
+    let cluster = match &before.applied {
+        Applied::Known(claims) if is_whole && after.written => {
+            claims.first().map(|claim| outcome(claim, before, after))
+        }
+        _ => None,
+    };
+    let side = Side { cluster: cluster.unwrap_or_else(|| after.cluster.clone()), ..after.clone() };
+    let mut forecast = of_new(&side, settings);
+    if forecast.faults.is_empty() {
+        forecast.verdicts = vec![whole(Meaning::Opaque, &unknown)];
+    }
+    forecast.opaque = unknown;
+    forecast
+}
+
+/// Whether all that the topology asks for is known as it runs.
+fn all_known(running: &Desired, content: &BTreeSet<String>) -> bool {
+    content.contains("infrastructure-cluster") && observed::all_known(running, content)
 }
 
 /// What a live Cluster that Cluster API is not done with makes unknown: nothing where all that runs was given, which is noted.
@@ -262,16 +303,6 @@ fn whole(meaning: Meaning, unknown: &[Opaque]) -> Verdict {
         reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
         source: super::verdict::RECONCILE,
     }
-}
-
-fn missing(side: &Side, how: &str) -> Vec<Opaque> {
-    let who = match side.class.objects.first() {
-        Some(class) => format!("the class {}", text(class, &["metadata", "name"])),
-        None => "the Cluster".to_owned(),
-    };
-    let reason = |name: &String| format!("{who} names {name}, {how}");
-    let unknown = |reason| Opaque { role: "cluster".to_owned(), reason };
-    side.class.missing.iter().map(reason).map(unknown).collect()
 }
 
 /// Said where a class changes in what Clusters of it rely on: the webhook asks all of them, and only those given are seen.
@@ -375,6 +406,33 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     let is_plain = effects.is_empty() && claim.said;
     effects.insert(0, words);
     (!is_plain).then(|| effects.join("; "))
+}
+
+/// Says of what is deleted because the new Cluster lacks it that only its applier takes it away.
+fn rests_on_applier(verdicts: &mut [Verdict], before: &Side, after: &Side) {
+    let (Applied::Known(claims), Applied::File, true) = (&before.applied, &after.applied, after.written)
+    else {
+        return;
+    };
+    let Some(claim) = claims.first().filter(|one| !one.said && writing_of(&one.by) == Writing::Apply) else {
+        return;
+    };
+    let applied = |role: &str| {
+        let (field, name) = match role.split_once('.') {
+            Some(("md", name)) => ("machineDeployments", name),
+            Some(("mp", name)) => ("machinePools", name),
+            _ => return false,
+        };
+        let pools = list(&claim.part, &["spec", "topology", "workers", field]);
+        pools.iter().any(|one| text(one, &["name"]) == name)
+    };
+    for verdict in verdicts.iter_mut().filter(|one| one.meaning == Meaning::Delete && applied(&one.subject)) {
+        verdict.reasons.push(format!(
+            "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; applied by another \
+             (--applied-by), it stays",
+            claim.by.name()
+        ));
+    }
 }
 
 /// Whether the topology keeps what others set and the new Cluster does not have.

@@ -140,3 +140,24 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
         verdict.reasons.push(reason);
     }
 }
+
+/// What is paused in the end, whoever paused it, keeps its machines as they are.
+///
+/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else).
+pub(super) fn judge_paused(verdicts: &mut [Verdict], after: &Desired) {
+    let objects = after.objects();
+    for verdict in verdicts {
+        let Some(object) = objects.get(&verdict.subject).filter(|one| is_paused(one)) else { continue };
+        match verdict.meaning {
+            Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
+                verdict.meaning = Meaning::InPlace;
+            }
+            Meaning::InPlace | Meaning::ProviderDependent => {}
+            _ => continue,
+        }
+        verdict.reasons.push(format!(
+            "its {} is paused: of its machines, nothing changes before that ends",
+            text(object, &["kind"])
+        ));
+    }
+}

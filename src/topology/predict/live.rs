@@ -2,77 +2,208 @@
 //! before is what they tell, and not what would be computed from the Cluster.
 //!
 //! Source: `core/reconcilers/topology/cluster/current_state.go` (what belongs to what), and `structuredmerge/dryrun.go` there: a
-//! desired object is compared with what runs in the fields that the controller applies, so these are all that is kept.
+//! desired object is compared with what its server-side apply makes of what runs. So what the controller applied is kept, and what
+//! others set; what nobody set is what webhooks fill in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::observed::Observed;
+use super::observed::{self, Observed};
 use super::running::{with_defaults, with_filled};
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
 use crate::topology::desired::state::{Desired, Worker};
-use crate::topology::value::{get, remove, set, text};
+use crate::topology::import::Made;
+use crate::topology::value::{get, group, list, remove, set, text};
 
-/// Puts what is known of running objects in the place of what was computed; says of which roles all is known.
-pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> BTreeSet<String> {
-    let mut known = BTreeSet::new();
-    if let Some(own) = only(&running.infrastructure, observed) {
-        running.infrastructure = as_written(&running.infrastructure, own);
-        refer(&mut running.cluster, "infrastructureRef", own);
-        known.insert("infrastructure-cluster".to_owned());
+/// What was put in the place of what was computed.
+#[derive(Debug, Default)]
+pub(super) struct Adopted {
+    /// Roles of which all is known.
+    pub known: BTreeSet<String>,
+    /// What others set of objects, by role: no apply of the controller takes it away.
+    pub others: BTreeMap<String, Value>,
+}
+
+impl Adopted {
+    /// An object as it was written, and what others set of it.
+    fn take(&mut self, role: String, model: &Value, made: &Made) -> Value {
+        if made.others.is_object() {
+            self.others.insert(role, made.others.clone());
+        }
+        as_written(model, &made.whole)
     }
-    if control_plane(running, observed).is_some() {
-        known.insert("control-plane".to_owned());
+}
+
+/// What runs of a Cluster whose topology cannot be computed; none where not all of it was given.
+pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
+    let infrastructure = referred(get(cluster, &["spec", "infrastructureRef"])?, observed)?.own.clone();
+    let control_plane = referred(get(cluster, &["spec", "controlPlaneRef"])?, observed)?.own.clone();
+    let template = get(&control_plane, Contract::in_use(&control_plane).infrastructure_ref());
+    let machine_template = match template {
+        Some(reference) => Some(referred(reference, observed)?.own.clone()),
+        None => None,
+    };
+    let mut running = Desired {
+        cluster: cluster.clone(),
+        infrastructure,
+        control_plane,
+        machine_template,
+        ..Desired::default()
+    };
+    let adopted = adopt(&mut running, observed);
+    let asked = |field: &str, workers: &[Arc<Worker>]| {
+        let asked = list(cluster, &["spec", "topology", "workers", field]);
+        asked.iter().all(|one| workers.iter().any(|worker| worker.name == text(one, &["name"])))
+    };
+    let is_whole = asked("machineDeployments", &running.deployments) && asked("machinePools", &running.pools);
+    let is_known =
+        adopted.known.contains("infrastructure-cluster") && observed::all_known(&running, &adopted.known);
+    (is_whole && is_known).then_some(running)
+}
+
+/// Puts what is known of running objects in the place of what was computed, pools that the topology does not have among them.
+pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
+    let mut adopted = Adopted::default();
+    beside(running, observed);
+    if let Some(made) = only(&running.infrastructure, observed) {
+        let role = "infrastructure-cluster".to_owned();
+        running.infrastructure = adopted.take(role.clone(), &running.infrastructure, made);
+        refer(&mut running.cluster, "infrastructureRef", &made.own);
+        adopted.known.insert(role);
+    }
+    if control_plane(running, observed, &mut adopted).is_some() {
+        adopted.known.insert("control-plane".to_owned());
     }
     for (prefix, label, workers) in
         [("md", DEPLOYMENT_NAME, &mut running.deployments), ("mp", POOL_NAME, &mut running.pools)]
     {
         for one in workers.iter_mut().map(Arc::make_mut) {
-            if worker(one, label, observed).is_some() {
-                known.insert(format!("{prefix}.{}", one.name));
+            let role = format!("{prefix}.{}", one.name);
+            if worker(one, label, &role, observed, &mut adopted).is_some() {
+                adopted.known.insert(role);
             }
         }
     }
-    known
+    adopted
 }
 
 /// A control plane counts together with the template of its machines, and with its status.
-fn control_plane(running: &mut Desired, observed: &Observed) -> Option<()> {
-    let own = only(&running.control_plane, observed)?;
+fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopted) -> Option<()> {
+    let made = only(&running.control_plane, observed)?;
     let template = match &running.machine_template {
-        Some(model) => {
-            let path = [Contract::in_use(own).infrastructure_ref(), &["name"]].concat();
-            Some(as_written(model, named(model, text(own, &path), observed)?))
-        }
+        Some(model) => Some(named(model, text(&made.own, &machine_template(&made.own)), observed)?),
         None => None,
     };
-    let status = get(live(own, observed)?, &["status"]).filter(|status| status.is_object()).cloned();
-    let mut object = with_defaults(&as_written(&running.control_plane, own), None);
+    let status = get(live(&made.own, observed)?, &["status"]).filter(|status| status.is_object()).cloned();
+    let object = adopted.take("control-plane".to_owned(), &running.control_plane, made);
+    let mut object = with_defaults(&object, None);
     let written = get(&running.control_plane, &["status"]).cloned().unwrap_or_default();
     set(&mut object, &["status"], status.unwrap_or(written));
+    if let Some(check) = health_check(&made.own, observed) {
+        running.health_check = Some(check);
+    }
     running.control_plane = object;
-    running.machine_template = template;
-    refer(&mut running.cluster, "controlPlaneRef", own);
+    if let (Some(model), Some(template)) = (&mut running.machine_template, template) {
+        *model = adopted.take("control-plane.machine-template".to_owned(), model, template);
+    }
+    refer(&mut running.cluster, "controlPlaneRef", &made.own);
     Some(())
 }
 
-/// A pool counts together with what it refers to. What webhooks and others filled in of it stays.
-fn worker(worker: &mut Worker, label: &str, observed: &Observed) -> Option<()> {
-    let is_own = |one: &&Value| text(one, &["metadata", "labels", label]) == worker.name;
-    let own = alone(observed.made.iter().filter(|one| is_same_kind(one, &worker.object)).filter(is_own))?;
-    let template = ["spec", "template", "spec"];
-    let reference = |path: &[&str]| text(own, &[&template[..], path, &["name"]].concat()).to_owned();
-    let bootstrap = named(&worker.bootstrap, &reference(&["bootstrap", "configRef"]), observed)?;
-    let infrastructure = named(&worker.infrastructure, &reference(&["infrastructureRef"]), observed)?;
-    let applied = as_written(&worker.applied, own);
-    let filled = with_filled(&applied, live(own, observed)?, &applied);
+/// Where a control plane names the template of its machines.
+fn machine_template(control_plane: &Value) -> Vec<&'static str> {
+    [Contract::in_use(control_plane).infrastructure_ref(), &["name"]].concat()
+}
+
+/// A pool counts together with what it refers to. What webhooks filled in of it stays.
+fn worker(
+    worker: &mut Worker,
+    label: &str,
+    role: &str,
+    observed: &Observed,
+    adopted: &mut Adopted,
+) -> Option<()> {
+    let is_own = |one: &&Made| text(&one.own, &["metadata", "labels", label]) == worker.name;
+    let made =
+        alone(observed.made.iter().filter(|one| is_same_kind(&one.own, &worker.object)).filter(is_own))?;
+    let [bootstrap, infrastructure] = references(&made.own);
+    let bootstrap = named(&worker.bootstrap, bootstrap, observed)?;
+    let infrastructure = named(&worker.infrastructure, infrastructure, observed)?;
+    let applied = as_written(&worker.applied, &made.own);
+    let whole = adopted.take(role.to_owned(), &worker.applied, made);
+    let filled = with_filled(&whole, live(&made.own, observed)?, &applied);
     worker.object = with_defaults(&filled, None);
     worker.applied = applied;
-    worker.bootstrap = as_written(&worker.bootstrap, bootstrap);
-    worker.infrastructure = as_written(&worker.infrastructure, infrastructure);
+    if let Some(check) = health_check(&made.own, observed) {
+        worker.health_check = Some(check);
+    }
+    worker.bootstrap = adopted.take(format!("{role}.bootstrap"), &worker.bootstrap, bootstrap);
+    worker.infrastructure =
+        adopted.take(format!("{role}.infrastructure"), &worker.infrastructure, infrastructure);
     Some(())
+}
+
+/// The names of what a pool refers to: its bootstrap and its infrastructure.
+fn references(pool: &Value) -> [&str; 2] {
+    [&["bootstrap", "configRef"][..], &["infrastructureRef"]]
+        .map(|path| text(pool, &[&["spec", "template", "spec"], path, &["name"]].concat()))
+}
+
+/// Pools that run and that the topology does not have: the controller deletes them.
+fn beside(running: &mut Desired, observed: &Observed) {
+    for (kind, label, workers) in [
+        ("MachineDeployment", DEPLOYMENT_NAME, &mut running.deployments),
+        ("MachinePool", POOL_NAME, &mut running.pools),
+    ] {
+        for made in observed.made.iter().filter(|one| text(&one.own, &["kind"]) == kind) {
+            let name = text(&made.own, &["metadata", "labels", label]);
+            if name.is_empty() || workers.iter().any(|one| one.name == name) {
+                continue;
+            }
+            let part = |path: &[&str]| {
+                let reference = get(&made.own, &[&["spec", "template", "spec"], path].concat())?;
+                Some(referred(reference, observed)?.own.clone())
+            };
+            let parts = (part(&["bootstrap", "configRef"]), part(&["infrastructureRef"]));
+            let (Some(bootstrap), Some(infrastructure)) = parts else { continue };
+            let object = made.own.clone();
+            let applied = object.clone();
+            let name = name.to_owned();
+            workers.push(Arc::new(Worker {
+                name,
+                object,
+                applied,
+                bootstrap,
+                infrastructure,
+                health_check: None,
+            }));
+        }
+    }
+}
+
+/// The health check of a control plane or pool has its name.
+fn health_check(of: &Value, observed: &Observed) -> Option<Value> {
+    let is_it = |one: &&Made| {
+        text(&one.own, &["kind"]) == "MachineHealthCheck"
+            && text(&one.own, &["metadata", "name"]) == text(of, &["metadata", "name"])
+    };
+    alone(observed.made.iter().filter(is_it)).map(|made| made.own.clone())
+}
+
+/// What a reference names, in whatever version it runs.
+fn referred<'a>(reference: &Value, observed: &'a Observed) -> Option<&'a Made> {
+    let api_group = match text(reference, &["apiGroup"]) {
+        "" => group(text(reference, &["apiVersion"])),
+        api_group => api_group,
+    };
+    let is_it = |one: &&Made| {
+        text(&one.own, &["kind"]) == text(reference, &["kind"])
+            && text(&one.own, &["metadata", "name"]) == text(reference, &["name"])
+            && group(text(&one.own, &["apiVersion"])) == api_group
+    };
+    alone(observed.made.iter().filter(is_it))
 }
 
 /// An object of the same kind and version: only those can be compared.
@@ -81,16 +212,17 @@ fn is_same_kind(object: &Value, model: &Value) -> bool {
 }
 
 /// The one object of its kind that a Cluster has.
-fn only<'a>(model: &Value, observed: &'a Observed) -> Option<&'a Value> {
-    alone(observed.made.iter().filter(|one| is_same_kind(one, model)))
+fn only<'a>(model: &Value, observed: &'a Observed) -> Option<&'a Made> {
+    alone(observed.made.iter().filter(|one| is_same_kind(&one.own, model)))
 }
 
-fn named<'a>(model: &Value, name: &str, observed: &'a Observed) -> Option<&'a Value> {
-    let is_it = |one: &&Value| is_same_kind(one, model) && text(one, &["metadata", "name"]) == name;
+/// What the topology controller made, by its name.
+pub(super) fn named<'a>(model: &Value, name: &str, observed: &'a Observed) -> Option<&'a Made> {
+    let is_it = |one: &&Made| is_same_kind(&one.own, model) && text(&one.own, &["metadata", "name"]) == name;
     alone(observed.made.iter().filter(is_it))
 }
 
-fn alone<'a>(mut found: impl Iterator<Item = &'a Value>) -> Option<&'a Value> {
+fn alone<'a>(mut found: impl Iterator<Item = &'a Made>) -> Option<&'a Made> {
     let first = found.next()?;
     found.next().is_none().then_some(first)
 }
@@ -105,7 +237,7 @@ fn live<'a>(own: &Value, observed: &'a Observed) -> Option<&'a Value> {
 }
 
 /// What was computed, with the name, labels, annotations and specification that were written.
-fn as_written(model: &Value, own: &Value) -> Value {
+pub(super) fn as_written(model: &Value, own: &Value) -> Value {
     let mut object = model.clone();
     for path in [&["spec"][..], &["metadata", "name"], &["metadata", "labels"], &["metadata", "annotations"]]
     {

@@ -1,6 +1,7 @@
 //! The whole flow: what happens when classes and a Cluster are written, and when they change.
 
 pub mod apply;
+mod before;
 mod behind;
 pub mod change;
 pub mod client_side;

@@ -13,6 +13,7 @@ use super::verdict::{Meaning, Verdict};
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
+use crate::topology::import::Made;
 use crate::topology::upgrade::tracker::{Kind, deferred_by, is_upgrading};
 use crate::topology::value::{get, list, set, text};
 
@@ -21,8 +22,8 @@ use crate::topology::value::{get, list, set, text};
 pub struct Observed {
     /// Control planes, machine deployments and machine pools that run for the Cluster.
     pub objects: Vec<Value>,
-    /// Of all that runs, what the topology controller wrote; nothing of objects without managed fields.
-    pub made: Vec<Value>,
+    /// Of all that runs, what the topology controller wrote and what others did; nothing of objects without managed fields.
+    pub made: Vec<Made>,
     /// Templates that the topology controller made, the newest first.
     pub templates: Vec<Value>,
     /// The status of the live Cluster.
@@ -179,7 +180,8 @@ fn condition(observed: &Observed) -> Option<Unsettled> {
     let seen = |one: &Value| get(one, &["observedGeneration"]).and_then(Value::as_i64);
     let is_late = |one: &Value| seen(one).zip(observed.generation).is_some_and(|(seen, now)| seen < now);
     let is_unsettled = |one: &&Value| {
-        text(one, &["type"]) == "TopologyReconciled" && (text(one, &["status"]) != "True" || is_late(one))
+        let is_done = text(one, &["status"]) == "True" || only_deferred(one);
+        text(one, &["type"]) == "TopologyReconciled" && (!is_done || is_late(one))
     };
     let found = conditions.find(is_unsettled)?;
     if is_late(found) {
@@ -192,6 +194,17 @@ fn condition(observed: &Observed) -> Option<Unsettled> {
         "the live Cluster's condition TopologyReconciled is {word} ({why}): what runs is not yet what its topology asks for"
     );
     Some(Unsettled { reason, upgrading: UPGRADES.iter().any(|one| why.contains(one)) })
+}
+
+/// Whether nothing lags but pools that annotations hold back, which are looked at for themselves: the message lists all else
+/// that an upgrade still has to do.
+///
+/// Source: `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
+fn only_deferred(condition: &Value) -> bool {
+    let mut lines = text(condition, &["message"]).lines().skip(1).peekable();
+    text(condition, &["reason"]).ends_with("UpgradeDeferred")
+        && lines.peek().is_some()
+        && lines.all(|line| line.contains(" deferred using "))
 }
 
 /// Parts of the reasons that the condition has while an upgrade goes on.

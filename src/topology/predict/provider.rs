@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::change::{Change, Effect};
+use super::verdict::{Meaning, Verdict};
 use crate::topology::value::{group, list, path_matches, text};
 
 const FILES: [&str; 7] = [
@@ -74,6 +76,43 @@ pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&
     };
     (taken, Some(&rules.source))
 }
+
+/// What a refusal of the infrastructure means for all else: Cluster API goes no further. Where the provider may refuse it, that is said.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
+pub(super) fn settle(verdicts: &mut [Verdict], change: &mut Change) {
+    let is_own = |verdict: &Verdict| verdict.subject == INFRASTRUCTURE;
+    let meaning = verdicts.iter().find(|one| is_own(one)).map(|one| one.meaning.clone());
+    let others = verdicts.iter_mut().filter(|one| !is_own(one));
+    let others = others.filter(|one| !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange));
+    match meaning {
+        Some(Meaning::Wedged) => {
+            for verdict in others {
+                verdict.meaning = Meaning::NoChange;
+                verdict.fields.clear();
+                verdict.reasons = vec![STOPS.to_owned()];
+                verdict.source = super::verdict::RECONCILE;
+            }
+            change.steps.clear();
+            change.plan = None;
+            for object in
+                change.objects.iter_mut().filter(|one| !matches!(&*one.role, INFRASTRUCTURE | "cluster"))
+            {
+                object.effect = Effect::Same;
+                object.patch = None;
+            }
+        }
+        Some(Meaning::ProviderDependent) => {
+            others.for_each(|verdict| verdict.reasons.push(PERHAPS_STOPS.to_owned()));
+        }
+        _ => {}
+    }
+}
+
+const INFRASTRUCTURE: &str = "infrastructure-cluster";
+const STOPS: &str = "Cluster API stops at the infrastructure, which it writes first: nothing of this happens";
+const PERHAPS_STOPS: &str =
+    "only if the provider takes the change of the infrastructure: else Cluster API stops there, before this";
 
 #[cfg(test)]
 mod tests {

@@ -1,13 +1,16 @@
 //! One pass of the topology controller over what runs: templates that change are rotated,
 //! objects are changed in place, what is gone from the topology is deleted.
 //!
-//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`.
+//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: what is written is applied
+//! server-side, and a template is rotated where such an apply would change its specification.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::apply::server_side_apply;
 use super::kubeadm;
 use super::objects;
 use super::running::{with_defaults, with_filled};
@@ -30,6 +33,8 @@ pub struct Pass {
     pub faults: Vec<Fault>,
     /// Feature gates of the management cluster.
     gates: Gates,
+    /// What others set of objects that run, by role.
+    others: BTreeMap<String, Value>,
 }
 
 /// What earlier passes found, and need not be looked at again.
@@ -53,30 +58,40 @@ impl Settled {
     }
 }
 
-/// Brings what runs to what is desired, in the controller's order; stops at a refusal.
+/// Brings what runs to what is desired, in the controller's order; stops at a refusal. What others set of it stays.
 pub fn reconcile(
     running: &mut Desired,
     generated: &Generated,
     settled: &mut Settled,
+    others: &mut BTreeMap<String, Value>,
     draw: Draw,
     gates: Gates,
 ) -> Pass {
-    let mut pass = Pass { gates, ..Pass::default() };
+    let mut pass = Pass { gates, others: take(others), ..Pass::default() };
     let done = infrastructure(running, &generated.desired, &mut pass)
         && control_plane(running, generated, settled, draw, &mut pass)
         && cluster(running, &generated.desired)
         && workers(running, generated, settled, draw, &mut pass);
     debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
+    *others = take(&mut pass.others);
     pass
 }
 
 fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
-    write(&mut running.infrastructure, &desired.infrastructure, pass)
+    write("infrastructure-cluster", &mut running.infrastructure, &desired.infrastructure, pass)
+}
+
+/// What becomes of an object where its controller applies another.
+pub(super) fn applied(running: &Value, desired: &Value, others: Option<&Value>) -> Value {
+    match others.filter(|others| others.is_object()) {
+        Some(others) => server_side_apply(running, running, others, desired),
+        None => desired.clone(),
+    }
 }
 
 /// Writes one object in place.
-fn write(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let mut next = with_defaults(desired, Some(running));
+fn write(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    let mut next = with_defaults(&applied(running, desired, pass.others.get(role)), Some(running));
     for path in [&["status"][..], &["metadata", "ownerReferences"]] {
         if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {
             set(&mut next, path, kept);
@@ -110,16 +125,16 @@ fn control_plane(
     let before = running.machine_template.clone();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
         let name = simple(&format!("{cluster}-"), draw);
-        let Some(rotated) = template(current, next, &name, settled, pass) else { return false };
+        let role = "control-plane.machine-template";
+        let Some(rotated) = template(role, current, next, &name, settled, pass) else { return false };
         if rotated {
-            pass.rotated.insert("control-plane.machine-template".to_owned());
             let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
             path.push("name");
             set(&mut control_plane, &path, json!(name));
         }
     }
-    let done = write(&mut running.control_plane, &control_plane, pass);
+    let done = write("control-plane", &mut running.control_plane, &control_plane, pass);
     if !done && pass.rotated.remove("control-plane.machine-template") {
         running.machine_template = before;
     }
@@ -143,33 +158,38 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
 ///
 /// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
 fn template(
+    role: &str,
     current: &mut Value,
     desired: &mut Value,
     name: &str,
     settled: &mut Settled,
     pass: &mut Pass,
 ) -> Option<bool> {
-    if is_known(desired) && !settled.is_taken(desired) {
-        let next = with_defaults(desired, Some(current));
-        let faults = objects::refused_update(desired, &next, current, pass.gates);
+    let next = applied(current, desired, pass.others.get(role));
+    if is_known(desired) && !settled.is_taken(&next) {
+        let defaulted = with_defaults(&next, Some(current));
+        let faults = objects::refused_update(desired, &defaulted, current, pass.gates);
         if !faults.is_empty() {
             pass.faults.extend(faults);
             return None;
         }
-        settled.taken.clone_from(desired);
+        settled.taken.clone_from(&next);
     }
     let spec = |template: &Value| kubeadm::comparable_spec(template);
-    if !same(&spec(current), &spec(desired)) {
+    if !same(&spec(current), &spec(&next)) {
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();
+        pass.rotated.insert(role.to_owned());
+        // Nobody else set anything of the new one.
+        pass.others.remove(role);
         return Some(true);
     }
     let metadata = |template: &Value, field: &str| get(template, &["metadata", field]).cloned();
     let changed =
-        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(desired, field));
+        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(&next, field));
     let version = text(current, &["apiVersion"]) != text(desired, &["apiVersion"]);
     if changed || version {
-        *current = desired.clone();
+        *current = next;
     }
     Some(false)
 }
@@ -258,13 +278,18 @@ impl Side<'_> {
         draw: Draw,
         pass: &mut Pass,
     ) -> bool {
+        let own = format!("{}.{}", self.kind, next.name);
+        let role = |part: &str| format!("{own}.{part}");
         if !self.rotates {
-            return reference(&mut current.infrastructure, &next.infrastructure, pass)
-                && reference(&mut current.bootstrap, &next.bootstrap, pass)
-                && write_worker(current, next, pass);
+            return reference(
+                &role("infrastructure"),
+                &mut current.infrastructure,
+                &next.infrastructure,
+                pass,
+            ) && reference(&role("bootstrap"), &mut current.bootstrap, &next.bootstrap, pass)
+                && write_worker(&own, current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
-        let role = |part: &str| format!("{}.{}.{part}", self.kind, next.name);
         let parts = [
             ("infrastructure", &["infrastructureRef", "name"][..]),
             ("bootstrap", &["bootstrap", "configRef", "name"]),
@@ -281,15 +306,14 @@ impl Side<'_> {
                 });
                 return false;
             }
-            let Some(rotated) = template(old, new, &name, settled, pass) else { return false };
+            let Some(rotated) = template(&role(part), old, new, &name, settled, pass) else { return false };
             if rotated {
-                pass.rotated.insert(role(part));
                 let mut path = vec!["spec", "template", "spec"];
                 path.extend(reference);
                 set(&mut next.object, &path, new["metadata"]["name"].clone());
             }
         }
-        write_worker(current, next, pass)
+        write_worker(&own, current, next, pass)
     }
 }
 
@@ -312,9 +336,9 @@ pub fn created(worker: &Worker) -> Worker {
     Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
 }
 
-fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+fn write_worker(role: &str, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
     let merged = with_filled(&next.object, &current.object, &current.applied);
-    if !write(&mut current.object, &merged, pass) {
+    if !write(role, &mut current.object, &merged, pass) {
         return false;
     }
     current.applied.clone_from(&next.object);
@@ -324,9 +348,9 @@ fn write_worker(current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
-fn reference(running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn reference(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     if group_kind(running) == group_kind(desired) {
-        return write(running, desired, pass);
+        return write(role, running, desired, pass);
     }
     pass.faults.push(incompatible("MachinePool", running, desired));
     false

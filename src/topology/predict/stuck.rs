@@ -6,10 +6,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::change::{Change, Step, step};
 use super::reconcile::Pass;
 use super::report::part;
 use super::rollout::is_on_delete;
+use super::verdict::is_paused;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::upgrade::tracker::{Tracker, Workers, concurrency};
@@ -99,11 +102,32 @@ pub(super) fn versions(before: &Desired, change: &Change, subject: &str) -> usiz
     steps.windows(2).filter(|pair| version_in(pair[0], subject) != version_in(pair[1], subject)).count()
 }
 
-/// The pools whose old machines have to be deleted before a part gets to its version, in words; none where it does not wait.
+/// What has to be done by hand before a part gets to its version, in words: old machines of pools deleted, or what is paused let go on.
+pub(super) fn by_hand(before: &Desired, change: &Change, subject: &str) -> Vec<String> {
+    let Some(running) = &change.running else { return Vec::new() };
+    let mut found = Vec::new();
+    if let Some(pools) = holding(before, change, subject, is_on_delete) {
+        found.push(format!(
+            "it waits until the old machines of {pools} are deleted: their strategy is OnDelete"
+        ));
+    }
+    if let Some(pools) = holding(before, change, subject, is_paused) {
+        found.push(format!("it waits until nothing pauses {pools} any more"));
+    }
+    let moves =
+        text(&before.control_plane, Contract::VERSION) != text(&running.control_plane, Contract::VERSION);
+    if moves && subject.contains('.') && is_paused(&running.control_plane) {
+        found.push("it waits until nothing pauses the control plane any more".to_owned());
+    }
+    found
+}
+
+/// The pools whose old machines stay, for what is said of them, and before which a part does not get to its version; none where it
+/// does not wait.
 ///
 /// Those hold up the control plane's next version, and with it all that comes after that version; and other pools where no more
 /// may be upgraded at a time (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
-pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Option<String> {
+fn holding(before: &Desired, change: &Change, subject: &str, holds: fn(&Value) -> bool) -> Option<String> {
     let running = change.running.as_ref()?;
     // A pool that lags moves in the first step.
     let first = step(before, &Pass::default());
@@ -117,7 +141,7 @@ pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Opt
                 |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
             steps[..end].windows(2).any(is_older)
         };
-        let pools = running.deployments.iter().filter(|one| is_on_delete(&one.object) && moved(&one.name));
+        let pools = running.deployments.iter().filter(|one| holds(&one.object) && moved(&one.name));
         let roles = pools.map(|one| format!("md.{}", one.name)).filter(|role| role != subject);
         roles.map(|role| part(&role)).collect()
     };
@@ -128,10 +152,5 @@ pub(super) fn deletions(before: &Desired, change: &Change, subject: &str) -> Opt
         let is_next = |pair: &[&Step]| pair[0].control_plane != pair[1].control_plane;
         late(steps[..=last].windows(2).rposition(is_next).map_or(0, |at| at + 1))
     };
-    (!all.is_empty()).then(|| {
-        format!(
-            "it waits until the old machines of {} are deleted: their strategy is OnDelete",
-            all.join(", ")
-        )
-    })
+    (!all.is_empty()).then(|| all.join(", "))
 }

@@ -4,14 +4,16 @@
 //! Source: `core/reconcilers/topology/cluster/cluster_controller.go` (it watches Clusters, classes, machine deployments and
 //! machine pools, and no templates) and `structuredmerge/dryrun.go` there (fields that others set are not compared).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::change::{Change, Effect};
 use super::kubeadm::comparable_spec;
+use super::live::{self, Adopted};
 use super::observed::{self, Observed};
+use super::reconcile::applied;
 use super::verdict::{Meaning, Verdict, belongs};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME};
@@ -28,14 +30,15 @@ pub(super) struct Edited {
 }
 
 /// Puts templates that run in the place of computed ones that differ from them, where not all of a part is known anyway.
-pub(super) fn adopt(running: &mut Desired, known: &BTreeSet<String>, observed: &Observed) -> Vec<Edited> {
+pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Observed) -> Vec<Edited> {
+    let Adopted { known, others } = adopted;
     let mut edited = Vec::new();
     if let (Some(model), false) = (&mut running.machine_template, known.contains("control-plane")) {
         let kind = text(&running.control_plane, &["kind"]);
         let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
         let path = [Contract::in_use(&running.control_plane).infrastructure_ref(), &["name"]].concat();
         let name = own.map(|own| text(own, &path)).unwrap_or_default();
-        edited.extend(compared("control-plane.machine-template", model, ("", name), observed));
+        edited.extend(compared("control-plane.machine-template", model, ("", name), observed, others));
     }
     for worker in running.deployments.iter_mut().map(Arc::make_mut) {
         let role = format!("md.{}", worker.name);
@@ -52,7 +55,7 @@ pub(super) fn adopt(running: &mut Desired, known: &BTreeSet<String>, observed: &
             ("bootstrap", &mut worker.bootstrap, bootstrap),
             ("infrastructure", &mut worker.infrastructure, infrastructure),
         ] {
-            edited.extend(compared(&format!("{role}.{part}"), model, (&worker.name, name), observed));
+            edited.extend(compared(&format!("{role}.{part}"), model, (&worker.name, name), observed, others));
         }
     }
     edited
@@ -63,6 +66,7 @@ fn compared(
     model: &mut Value,
     (pool, name): (&str, &str),
     observed: &Observed,
+    others: &mut BTreeMap<String, Value>,
 ) -> Option<Edited> {
     // The newest comes first: it is the one that is referred to, where that is not given.
     let there = observed.templates.iter().find(|one| {
@@ -70,38 +74,76 @@ fn compared(
             && text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == pool
             && (name.is_empty() || text(one, &["metadata", "name"]) == name)
     })?;
-    let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
-    let kept = without_empty(&part_of(&wanted, &found));
     let which = format!(
         "{} {}, which Cluster API made for it,",
         text(there, &["kind"]),
         text(there, &["metadata", "name"])
     );
-    let sure = !same(&kept, &wanted);
-    let is_kubeadm = is_own(model);
-    if !sure && (!is_kubeadm || same(&found, &wanted)) {
-        return None;
-    }
-    let reason = if sure {
-        let spec = if is_kubeadm { get(there, &["spec"])?.clone() } else { kept };
+    let edited = |spec: Value, model: &mut Value| {
         set(model, &["spec"], spec);
-        format!(
+        let reason = format!(
             "{which} is not what the class and its templates make now: they were changed since, and the next reconcile of the Cluster, \
              whatever causes it, follows that"
-        )
-    } else {
-        format!(
-            "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
-             the Cluster replaces machines, and where someone else added them, they stay (all that runs, with \
-             --show-managed-fields, tells which)"
-        )
+        );
+        Some(Edited { role: role.to_owned(), reason, sure: true })
     };
-    Some(Edited { role: role.to_owned(), reason, sure })
+    if let Some(made) = live::named(model, text(there, &["metadata", "name"]), observed) {
+        let spec = with_symbols(get(&made.whole, &["spec"])?, get(model, &["spec"])?);
+        let mut whole = model.clone();
+        set(&mut whole, &["spec"], spec.clone());
+        let next = applied(&whole, model, Some(&made.others));
+        if same(&comparable_spec(&whole), &comparable_spec(&next)) {
+            return None;
+        }
+        others.insert(role.to_owned(), made.others.clone());
+        return edited(spec, model);
+    }
+    let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
+    let kept = without_empty(&part_of(&wanted, &found));
+    if !same(&kept, &wanted) {
+        let spec = if is_own(model) { get(there, &["spec"])?.clone() } else { kept };
+        return edited(spec, model);
+    }
+    if same(&with_symbols(&found, &wanted), &wanted) {
+        return None;
+    }
+    let who =
+        if is_own(model) { "someone else added them" } else { "the provider or someone else added them" };
+    let reason = format!(
+        "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
+         the Cluster replaces machines, and where {who}, they stay (exported with --show-managed-fields, it tells which)"
+    );
+    Some(Edited { role: role.to_owned(), reason, sure: false })
 }
 
-/// What is not known because of templates that run.
+/// What runs, with the symbols for random characters that stand in what is wanted.
+fn with_symbols(there: &Value, wanted: &Value) -> Value {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => {
+            let all = there.iter().map(|(key, value)| {
+                let value =
+                    wanted.get(key).map_or_else(|| value.clone(), |wanted| with_symbols(value, wanted));
+                (key.clone(), value)
+            });
+            Value::Object(all.collect())
+        }
+        (Value::Array(there), Value::Array(wanted)) if wanted.len() == there.len() => {
+            there.iter().zip(wanted).map(|(there, wanted)| with_symbols(there, wanted)).collect()
+        }
+        (Value::String(_), Value::String(name)) if is_symbolic(name) => wanted.clone(),
+        _ => there.clone(),
+    }
+}
+
+fn is_symbolic(name: &str) -> bool {
+    name.contains("#1") || name.contains("#2")
+}
+
+/// What is not known because of templates that run: nothing of a pool that the next reconcile rolls anyway.
 pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
-    let unsure = edited.iter().filter(|one| !one.sure);
+    let owner = |one: &Edited| one.role.rsplit_once('.').map_or("", |(owner, _)| owner).to_owned();
+    let rolls = move |one: &&Edited| edited.iter().any(|other| other.sure && owner(other) == owner(one));
+    let unsure = edited.iter().filter(|one| !one.sure).filter(move |one| !rolls(one));
     unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
 }
 
@@ -173,9 +215,7 @@ fn part_of(wanted: &Value, there: &Value) -> Value {
         (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
             wanted.iter().zip(there).map(|(wanted, there)| part_of(wanted, there)).collect()
         }
-        (Value::String(name), Value::String(_)) if name.contains("#1") || name.contains("#2") => {
-            wanted.clone()
-        }
+        (Value::String(name), Value::String(_)) if is_symbolic(name) => wanted.clone(),
         _ => there.clone(),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange, Step};
 use super::provider::{Taken, takes};
+use super::report::part;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
 use super::running::is_autoscaled;
 use super::stuck;
@@ -228,7 +229,7 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
         uncounted(&mut verdict, before, change);
     }
     if matches!(verdict.meaning, Meaning::Create | Meaning::Upgrade { .. } | Meaning::ProviderDependent) {
-        verdict.reasons.extend(stuck::deletions(before, change, &verdict.subject));
+        verdict.reasons.extend(stuck::by_hand(before, change, &verdict.subject));
     }
     waiting(&mut verdict, change);
     parts(&mut verdict, &objects);
@@ -438,6 +439,26 @@ fn infrastructure(verdict: &mut Verdict, change: &Change) {
         Taken::Unknown => {
             verdict.meaning = Meaning::ProviderDependent;
             verdict.reasons.push(format!("whether {kind} takes the change is not known"));
+        }
+    }
+}
+
+/// Leaves out of what rolls at the same time what was found paused since, and what it is not known of: that is told as such.
+pub(super) fn settle_together(verdicts: &mut [Verdict], after: &Desired) {
+    let objects = after.objects();
+    let rolls = |role: &String| !objects.get(role).is_some_and(|object| is_paused(object));
+    let unknown: BTreeSet<String> =
+        verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| one.subject.clone()).collect();
+    for verdict in verdicts {
+        let Meaning::Rollout { together_with, .. } = &mut verdict.meaning else { continue };
+        together_with.retain(|role| rolls(role) && rolls(&verdict.subject));
+        let perhaps: Vec<String> =
+            together_with.extract_if(.., |role| unknown.contains(role)).map(|role| part(&role)).collect();
+        if !perhaps.is_empty() {
+            verdict.reasons.push(format!(
+                "whether machines of {} are replaced at the same time is not known",
+                perhaps.join(", ")
+            ));
         }
     }
 }
