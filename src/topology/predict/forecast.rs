@@ -140,14 +140,8 @@ fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
 pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
-    if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
-        return Ok(of_deleted());
-    }
-    if let Some(forecast) = by_applier(before, after, settings) {
+    if let Some(forecast) = outright(before, after, settings) {
         return forecast;
-    }
-    if let Some(forecast) = released(before, after) {
-        return Ok(forecast);
     }
     let mut unknown = missing(after, "which was not given");
     let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
@@ -212,6 +206,14 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         notes,
         change: Some(change),
     })
+}
+
+/// What is told without following the controller from what runs.
+fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+    if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
+        return Some(Ok(of_deleted()));
+    }
+    by_applier(before, after, settings).or_else(|| released(before, after).map(Ok))
 }
 
 /// What becomes of a live Cluster that is being deleted, whatever is written.
