@@ -19,7 +19,7 @@ use crate::{
         fault::{Fault, Stage},
         import::{Applied, Applier, Claim, ClassFiles, Imported, Objects, applier, asked_class, identity},
         predict::{
-            Settings, create,
+            Settings, apart, create,
             forecast::{self, Side},
             observed::Observed,
         },
@@ -63,7 +63,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             (Some((_, running)), _) => {
                 let applied = running.applied.clone().or_said(applier.as_ref(), &running.cluster);
                 let running = Side { applied, ..running.clone() };
-                (compared, forecast::of_change(&running, &side, &settings))
+                (compared, apart::of_files(&running, &side, &settings))
             }
             (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, &settings))),
             (None, None) => {
