@@ -236,6 +236,14 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
     verdict
 }
 
+/// Said of a part that gets another number of machines beside another version.
+fn scaled(change: &Change, subject: &str) -> Option<String> {
+    let end = change.running.as_ref()?.objects();
+    let now = get(end.get(subject)?, &["spec", "replicas"])?.as_i64()?;
+    let was = change.replicas_before.get(subject).copied()?;
+    (was != now).then(|| format!("it scales from {was} to {now}, too"))
+}
+
 /// Of a pool whose number of machines nobody sets it is not known unless it was given: the one here is what it began with,
 /// and an autoscaler or a person may have set another one since, which belongs to no field manager.
 ///
@@ -264,6 +272,7 @@ fn uncounted(verdict: &mut Verdict, before: &Desired, change: &Change) {
             }
         }
         Meaning::Scale { .. } | Meaning::Rollout { .. } => {}
+        Meaning::Upgrade { .. } if scaled(change, &verdict.subject).is_some() => {}
         _ => return,
     }
     verdict.reasons.push(reason);
@@ -344,6 +353,7 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         let times = stuck::versions(before, change, &verdict.subject);
         verdict.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
+        verdict.reasons.extend(scaled(change, &verdict.subject));
         verdict.reasons.extend(note.map(str::to_owned));
         return;
     }
