@@ -18,6 +18,11 @@ fn folder(name: &str) -> String {
     format!("generated/releases/{name}")
 }
 
+/// The command that has the folder of a release as another commit has it, without files that are not there.
+fn whole_from(commit: &str, name: &str) -> String {
+    format!("git restore --source={commit} --staged --worktree -- {}", folder(name))
+}
+
 /// What `git checkout` takes a release from.
 fn reference<'a>(name: &'a str, by: &'a Record) -> &'a str {
     match by {
@@ -77,9 +82,9 @@ fn check_tag(name: &str, recorded: &Recorded, notes: &mut Notes) {
                 .hint(format!("if the tag was moved here, take it back from where it was published: {force}"));
             if !is_here {
                 note.hint(format!(
-                    "if another branch published this name first: `git merge {tagged}`, `git checkout {name} -- {}` where the two \
-                     collide, commit, and release again: what is here gets the next name",
-                    folder(name)
+                    "if another branch published this name first: `git merge {tagged}`, `{}` where the two collide, commit, and \
+                     release again: what is here gets the next name",
+                    whole_from(name, name)
                 ));
             }
             note.hint(format!(
@@ -129,7 +134,7 @@ fn check_two_lines(name: &str, taken: &str, other: &str, is_tagged: bool, notes:
         "its tag says which was published: `git fetch origin tag {name}`; where none was, `stackloom release tag` makes it \
          for the one that is here"
     ))
-    .hint(format!("if the other was published: `git checkout {other} -- {}`, and commit it", folder(name)));
+    .hint(format!("if the other was published: `{}`, and commit it", whole_from(other, name)));
 }
 
 /// Says what is not as it was recorded, file by file, and how to put it back.

@@ -104,6 +104,11 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         for (branch, replicas) in [("other", "replicas: 3"), ("main", "replicas: 4")] {
             sandbox.git(&["checkout", "-q", branch]);
             edit(&sandbox, "addons/net/values.yaml", "replicas: 2", replicas);
+            if branch == "other" {
+                let text =
+                    "apiVersion: v1\nkind: ConfigMap\nmetadata: { name: more, namespace: kube-system }\n";
+                sandbox.write("stacks/test/tiny/addons/net/manifests/more.yaml", text);
+            }
             commit(&sandbox, "an edit");
             ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
         }
@@ -116,7 +121,7 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         assert!(told.contains("warning[release-tag]") && told.contains(&words), "{strategy}: {told}");
         // As the message says, if the other was published.
         let folder = "generated/releases/test-tiny-1-35-v2";
-        let take = format!("git checkout {there} -- {folder}");
+        let take = format!("git restore --source={there} --staged --worktree -- {folder}");
         assert!(told.contains(&take), "{told}");
         sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
         commit(&sandbox, "the other one");
@@ -210,7 +215,7 @@ fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     sandbox.git(&["checkout", "-q", "two"]);
     let told = ends(&sandbox, &["check"], 0);
     let merge = format!("git merge {}", &published[..12]);
-    let take = format!("git checkout {name} -- generated/releases/{name}");
+    let take = format!("git restore --source={name} --staged --worktree -- generated/releases/{name}");
     let go_on = format!("`{merge}`, `{take}` where the two collide, commit, and release again");
     assert!(told.contains("release-tag") && told.contains(&go_on), "{told}");
     sandbox.try_git(&merge.split(' ').skip(1).collect::<Vec<_>>());
