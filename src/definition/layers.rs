@@ -16,7 +16,28 @@ enum Nulls {
 pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     let empty = Node::from(Mapping::new()).with_origin(definition.node.origin);
     let layers = layers(definitions, definition).into_iter();
-    layers.fold(empty, |merged, layer| merge(&merged, &layer.node, &mut Vec::new()))
+    layers.fold(empty, |merged, layer| {
+        let low = if names_release(&layer.node) { without_head(merged) } else { merged };
+        merge(&low, &layer.node, &mut Vec::new())
+    })
+}
+
+/// What goes with `release: head`.
+pub const OF_HEAD: [&str; 2] = ["stack", "kubernetes"];
+
+/// Whether a layer names a numbered release: the head that layers below it name gives way to that.
+pub fn names_release(layer: &Node) -> bool {
+    layer.at(&["spec", "release"]).and_then(Node::as_str).is_some_and(|name| name != "head")
+}
+
+fn without_head(mut low: Node) -> Node {
+    let spec = low.as_mapping_mut().and_then(|root| root.get_mut("spec")).and_then(Node::as_mapping_mut);
+    if let Some(spec) = spec {
+        for key in OF_HEAD {
+            spec.remove(key);
+        }
+    }
+    low
 }
 
 /// The layers of a cluster: its folders' defaults, the outermost first, and its own file.

@@ -2,7 +2,7 @@
 
 use super::source::{Role, Source, spot};
 use crate::{
-    definition::{Definitions, Layer, layers, merged},
+    definition::{Definitions, Layer, OF_HEAD, layers, merged, names_release},
     yaml::{Node, Path, Segment, Value},
 };
 
@@ -49,7 +49,11 @@ impl<'a> Layers<'a> {
         let shown = shown(&path);
         let mut said: Vec<Source> = Vec::new();
         let mut merges = false;
+        let of_head = OF_HEAD.iter().any(|key| path == Path::default().key("spec").key(key));
         for layer in &self.layers {
+            if of_head && names_release(&layer.node) {
+                overrule(&mut said, Role::Overridden);
+            }
             let reaches = reach(&layer.node, &path);
             let is_map = |node: &Node| matches!(node.value, Value::Mapping(_));
             match reaches {

@@ -4,7 +4,11 @@ use std::sync::Arc;
 
 use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
-    definition::{closest, layers::merged, parse::Layer},
+    definition::{
+        closest,
+        layers::{OF_HEAD, merged},
+        parse::Layer,
+    },
     model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
     note::{Notes, Place},
     world::Input,
@@ -253,8 +257,8 @@ impl One<'_> {
         if name == "head" {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
-        for key in ["stack", "kubernetes"] {
-            if let Some(other) = self.spec(key).filter(|other| !self.lies_below(other, node)) {
+        for key in OF_HEAD {
+            if let Some(other) = self.spec(key) {
                 let note = notes.error(
                     "release",
                     self.definition_place(node),
@@ -279,16 +283,6 @@ impl One<'_> {
                 None
             }
         }
-    }
-
-    /// Whether the defaults of a folder further out said this: what they say of the head gives way to a release.
-    fn lies_below(&self, node: &Node, other: &Node) -> bool {
-        let depth = |node: &Node| {
-            let own = node.origin.file == self.layer.source.id;
-            let path = self.place(node).map(|place| place.file);
-            if own { usize::MAX } else { path.map_or(0, |path| path.matches('/').count()) }
-        };
-        depth(node) < depth(other)
     }
 
     fn head(&self, release: &Node, notes: &mut Notes) -> Option<ReleaseRef> {
