@@ -17,7 +17,9 @@ use crate::{
         },
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, Applier, Claim, ClassFiles, Imported, Objects, applier, asked_class, identity},
+        import::{
+            Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
+        },
         predict::{
             Settings, apart, create,
             forecast::{self, Side},
@@ -35,6 +37,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
+    spared(&mut after, &before, applier.as_ref(), notes);
     ignored(&before, notes);
     first_apply(args, &before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
@@ -184,6 +187,30 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
             );
             notes.error("topology", place, message).hint("write `metadata.namespace`");
         }
+    }
+}
+
+/// What Flux leaves alone is as if it were not among the new files, and that is told.
+fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
+    let place = |one: &Spared| Place { line: one.line, ..Place::file(&*one.file) };
+    for one in after.spare(before, by) {
+        notes
+            .warning(
+                "topology",
+                place(&one),
+                format!("Flux does not write {}: it asks for `{}`", one.name, one.asks),
+            )
+            .hint("where something else applies it, name that with `--applied-by`");
+    }
+    for one in after.forced(before, by) {
+        let message = format!(
+            "{} asks for `{}`: where a change is refused because a field is immutable, Flux deletes the object and makes it \
+             anew, which is not followed here",
+            one.name, one.asks
+        );
+        notes
+            .warning("topology", place(&one), message)
+            .hint("where something else applies it, name that with `--applied-by`");
     }
 }
 
