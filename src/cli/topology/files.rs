@@ -21,7 +21,7 @@ use crate::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
         predict::{
-            Settings, apart, create,
+            Settings, adoption, apart, create,
             forecast::{self, Side},
             observed::Observed,
         },
@@ -281,10 +281,12 @@ fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings,
         }
         let there = before.classes().find(|one| is_same_class(&one.object, &class.object));
         let there = there.map(|one| before.files_of(&one.object).objects).unwrap_or_default();
+        let unowned = adoption::refused(&files.objects, &there);
         let catalog = Catalog::new(there).with_gates(settings.gates);
         let partial = !files.missing.is_empty();
         let faults = create::apply_classes(&files.objects, &catalog, &[]);
-        for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
+        let faults = faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile));
+        for fault in faults.chain(&unowned) {
             tell(fault, Some(place(fault, &files, class, now)), notes);
         }
     }
