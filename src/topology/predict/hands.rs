@@ -141,6 +141,17 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
     }
 }
 
+/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
+///
+/// Source: `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
+fn held_by_provider(verdict: &mut Verdict) {
+    if matches!(verdict.meaning, Meaning::InPlace | Meaning::Scale { .. } | Meaning::ProviderDependent) {
+        let reason = "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are \
+                      is the provider's";
+        verdict.reasons.push(reason.to_owned());
+    }
+}
+
 /// What is paused in the end, whoever paused it, keeps its machines as they are.
 ///
 /// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else).
@@ -148,6 +159,10 @@ pub(super) fn judge_paused(verdicts: &mut [Verdict], after: &Desired) {
     let objects = after.objects();
     for verdict in verdicts {
         let Some(object) = objects.get(&verdict.subject).filter(|one| is_paused(one)) else { continue };
+        if verdict.subject.starts_with("mp.") {
+            held_by_provider(verdict);
+            continue;
+        }
         match verdict.meaning {
             Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
                 verdict.meaning = Meaning::InPlace;
