@@ -10,7 +10,7 @@
 #[path = "../tests/topology/case.rs"]
 mod case;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::{
     hint::black_box,
     path::Path,
@@ -196,8 +196,9 @@ fn upgrade(criterion: &mut Criterion) {
         after["spec"]["topology"]["version"] = json!("v1.34.1");
         let running = change::run(&created.desired.unwrap());
         let (others, all) = (Value::Null, std::sync::Arc::default());
+        let (set_by_others, upgrading) = (BTreeMap::new(), BTreeSet::new());
         let before =
-            Before { catalog, written, others, all, running, set_by_others: BTreeMap::new(), settles: true };
+            Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
         let after = After { classes: &objects, cluster: Some(&after), writing: Writing::Apply };
         let changed = || change::change(&before, after, &settings, Instants::UNKNOWN);
         assert_eq!(changed().steps.len(), count + 1);

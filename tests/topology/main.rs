@@ -17,7 +17,7 @@ mod hostile;
 mod law;
 mod together;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -313,6 +313,7 @@ fn before(case: &Case, about: &Value, catalog: &Catalog, desired: &Desired) -> B
         all: Arc::default(),
         running,
         set_by_others: BTreeMap::new(),
+        upgrading: BTreeSet::new(),
         settles: false,
     }
 }

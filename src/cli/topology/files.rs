@@ -310,9 +310,9 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
         let place = Place { line: other.line, ..Place::file(&*other.file) };
         let kind = text(&other.object, &["kind"]);
         let (first, name) = (format!("{}:{}", one.file, one.line), identity(&other.object).1);
-        notes
-            .error("topology", place, format!("{kind} {name} is here, too, and differs from {first}"))
-            .hint("`kubectl apply` would leave the last of them: give the one that is meant");
+        notes.error("topology", place, format!("{kind} {name} is here, too, and differs from {first}")).hint(
+            "give one of them: `kubectl apply` would leave the last, and of two exports the newer one counts",
+        );
     }
     for one in objects.refused() {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
@@ -399,6 +399,7 @@ fn observed(cluster: &Imported, objects: &Objects) -> Observed {
     templates.sort_by(|one, other| other.created.cmp(&one.created));
     Observed {
         objects: objects.running_for(&cluster.object),
+        machines: objects.machines_for(&cluster.object),
         templates: templates.into_iter().map(|one| one.object.clone()).collect(),
         made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
         status: cluster.status.clone(),

@@ -4,13 +4,15 @@
 //! `core/webhooks/admission/cluster.go`.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::compatibility;
 use crate::topology::class::{Catalog, class_key};
 use crate::topology::desired::contract::Contract;
-use crate::topology::desired::state::Desired;
+use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::topology::upgrade::version::Version;
@@ -19,6 +21,9 @@ use crate::topology::value::{get, list, map, present, text};
 const VERSION: &str = "spec.topology.version";
 const CLASS: &str = "spec.topology.class";
 const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+/// Names the hooks that have yet to be called, or that have not let go on.
+pub const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
+const AFTER_UPGRADE: &str = "AfterClusterUpgrade";
 /// Lets a Cluster that no class manages get one.
 pub const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
 
@@ -38,8 +43,13 @@ fn has_annotation(cluster: &Value, name: &str) -> bool {
     map(cluster, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(name))
 }
 
-/// Checks an update of a Cluster against what runs.
-pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) -> Vec<FieldError> {
+/// Checks an update of a Cluster against what runs, and against the roles of which machines are still at another version.
+pub fn validate(
+    new: &Value,
+    old: &Value,
+    running: (&Desired, &BTreeSet<String>),
+    catalog: &Catalog,
+) -> Vec<FieldError> {
     let Some(class) = catalog.class_of(new) else {
         let detail = format!("ClusterClass {} not found", class_key(new).1);
         return vec![FieldError::new(ErrorType::Internal, CLASS, detail)];
@@ -63,7 +73,12 @@ pub fn validate(new: &Value, old: &Value, running: &Desired, catalog: &Catalog) 
     errors
 }
 
-fn validate_version(new: &Value, old: &Value, running: &Desired, class: &Value) -> Vec<FieldError> {
+fn validate_version(
+    new: &Value,
+    old: &Value,
+    running: (&Desired, &BTreeSet<String>),
+    class: &Value,
+) -> Vec<FieldError> {
     let path = ["spec", "topology", "version"];
     let wrong = |detail: &str| FieldError::invalid(VERSION, detail);
     let (Some(wanted), Some(current)) =
@@ -83,6 +98,11 @@ fn validate_version(new: &Value, old: &Value, running: &Desired, class: &Value) 
     if !planned && bare.compare(&current.ceiling()) != Ordering::Less {
         return vec![wrong(&format!("version cannot be increased from \"{current}\" to \"{wanted}\""))];
     }
+    let hooks = text(new, &["metadata", "annotations", PENDING_HOOKS]);
+    if hooks.split(',').any(|hook| hook == AFTER_UPGRADE) {
+        let detail = format!("version cannot be changed when the {AFTER_UPGRADE:?} hook is still blocking");
+        return vec![wrong(&detail)];
+    }
     let blocking = unstable(running, &current);
     if blocking.is_empty() {
         Vec::new()
@@ -92,7 +112,7 @@ fn validate_version(new: &Value, old: &Value, running: &Desired, class: &Value) 
 }
 
 /// What still is on the way to the version before.
-fn unstable(running: &Desired, version: &Version) -> Vec<String> {
+fn unstable((running, upgrading): (&Desired, &BTreeSet<String>), version: &Version) -> Vec<String> {
     let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
     let mut reasons = Vec::new();
     let control_plane = &running.control_plane;
@@ -100,15 +120,18 @@ fn unstable(running: &Desired, version: &Version) -> Vec<String> {
         reasons.push("the version was not propagated to control plane yet".to_owned());
     } else if is_provisioning(control_plane) {
         reasons.push("control plane is currently provisioning".to_owned());
-    } else if is_upgrading(control_plane) {
+    } else if is_upgrading(control_plane) || upgrading.contains("control-plane") {
         reasons.push("control plane is still completing a previous upgrade".to_owned());
     }
-    for (kind, workers) in [("MachineDeployments", &running.deployments), ("MachinePools", &running.pools)] {
-        let late: Vec<&str> = workers
-            .iter()
-            .filter(|one| !at(text(&one.object, &["spec", "template", "spec", "version"])))
-            .map(|one| text(&one.object, &["metadata", "name"]))
-            .collect();
+    for (kind, prefix, workers) in
+        [("MachineDeployments", "md", &running.deployments), ("MachinePools", "mp", &running.pools)]
+    {
+        let is_late = |one: &&Arc<Worker>| {
+            !at(text(&one.object, &["spec", "template", "spec", "version"]))
+                || upgrading.contains(&format!("{prefix}.{}", one.name))
+        };
+        let late: Vec<&str> =
+            workers.iter().filter(is_late).map(|one| text(&one.object, &["metadata", "name"])).collect();
         if !late.is_empty() {
             reasons
                 .push(format!("there are still {kind} completing a previous upgrade: [{}]", late.join(", ")));

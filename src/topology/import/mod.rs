@@ -7,6 +7,7 @@
 mod applied;
 pub mod applier;
 mod documents;
+mod doubled;
 mod made;
 mod open;
 mod renamed;
@@ -20,7 +21,7 @@ use serde_json::Value;
 use documents::documents;
 use stored::{cleaned, stored};
 
-use super::desired::contract::{CLUSTER_NAME, OWNED};
+use super::desired::contract::OWNED;
 use super::fault::Fault;
 use super::gotemplate::yaml;
 use super::value::{get, group, list, present, set, text, version};
@@ -220,30 +221,6 @@ impl Objects {
         self.all.iter().filter(|one| !one.refused.is_empty())
     }
 
-    /// Objects that are there twice and are not the same: of an apply, only the last would stay.
-    ///
-    /// A Cluster is one of its namespace; a class or template that leaves its namespace open is found in any.
-    pub fn doubled(&self) -> Vec<(&Imported, &Imported)> {
-        let mut known: BTreeMap<(&str, &str, &str), Vec<&Imported>> = BTreeMap::new();
-        let mut found = Vec::new();
-        for one in self.all.iter().filter(|one| counts(&one.object)) {
-            let of = |path: &[&str]| text(&one.object, path);
-            let key = (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]));
-            let others = known.entry(key).or_default();
-            let differs = |other: &&&Imported| {
-                let is_same = if is(&one.object, "Cluster") {
-                    identity(&one.object) == identity(&other.object)
-                } else {
-                    lies_in(&other.object, of(&["metadata", "namespace"]))
-                };
-                is_same && (one.object != other.object || one.applied != other.applied)
-            };
-            found.extend(others.iter().find(differs).map(|other| (*other, one)));
-            others.push(one);
-        }
-        found
-    }
-
     /// All classes.
     pub fn classes(&self) -> impl Iterator<Item = &Imported> {
         self.all.iter().filter(|one| is(&one.object, "ClusterClass"))
@@ -296,25 +273,12 @@ impl Objects {
 
     /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
     pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
-        let with_status = |one: &Imported| {
-            let mut object = one.object.clone();
-            set(&mut object, &["status"], one.status.clone());
-            if let Some(generation) = one.generation {
-                set(&mut object, &["metadata", "generation"], generation.into());
-            }
-            object
-        };
         self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
     }
 
-    /// What the topology controller made for a Cluster.
-    pub fn made_for<'a>(&'a self, cluster: &'a Value) -> impl Iterator<Item = &'a Imported> {
-        let (namespace, name) = identity(cluster);
-        self.all.iter().filter(move |one| {
-            is_made(&one.object)
-                && identity(&one.object).0 == namespace
-                && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
-        })
+    /// Machines that run for a Cluster, with their status.
+    pub fn machines_for(&self, cluster: &Value) -> Vec<Value> {
+        self.made_for(cluster).filter(|one| is(&one.object, "Machine")).map(with_status).collect()
     }
 
     /// Kinds of what the topology controller made and that is not looked at, with how many there are.
@@ -330,6 +294,15 @@ impl Objects {
         }
         kinds
     }
+}
+
+fn with_status(one: &Imported) -> Value {
+    let mut object = one.object.clone();
+    set(&mut object, &["status"], one.status.clone());
+    if let Some(generation) = one.generation {
+        set(&mut object, &["metadata", "generation"], generation.into());
+    }
+    object
 }
 
 /// Whether the topology controller made an object.

@@ -56,6 +56,8 @@ pub struct Before {
     pub running: Desired,
     /// What others set of objects that run, by role: the controller does not take it away.
     pub set_by_others: BTreeMap<String, Value>,
+    /// Roles of which machines are known to be at another version than they are to have.
+    pub upgrading: BTreeSet<String>,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
     pub settles: bool,
 }
@@ -246,7 +248,12 @@ fn admit(
         return Err(faults);
     }
     let mut errors = admission::cluster::validate(&new, None, class, catalog.gates);
-    errors.extend(admission::cluster_update::validate(&new, live, &before.running, catalog));
+    errors.extend(admission::cluster_update::validate(
+        &new,
+        live,
+        (&before.running, &before.upgrading),
+        catalog,
+    ));
     if !errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }

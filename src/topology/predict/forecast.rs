@@ -18,6 +18,7 @@ use super::observed::{self, Observed};
 use super::provider;
 use super::rollout::{self, Instants};
 use super::templates;
+use super::upgrading;
 use super::verdict::{Meaning, Verdict, is_paused, settle_together, verdicts};
 use super::{Settings, adoption};
 use crate::topology::admission::{class_update, cluster_update};
@@ -192,7 +193,8 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     let question =
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let all = Arc::clone(&before.observed.all);
-    let state = Before { catalog, written, others, all, running, set_by_others, settles: true };
+    let upgrading = upgrading::roles(&running, &before.observed);
+    let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
     let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let mut verdicts = verdicts(&state.running, &counted, &opaque, &change);
@@ -364,11 +366,12 @@ fn manner(before: &Side, after: &Side) -> Manner {
             let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
                           known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
             let doubt = extra.then(|| Opaque { role: "cluster".to_owned(), reason: reason.to_owned() });
-            // References are the controller's, whoever wrote the rest.
+            // References and hooks are the controller's, whoever wrote the rest.
             let mut written = before.cluster.clone();
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
                 remove(&mut written, &["spec", reference]);
             }
+            remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
             Manner { written, doubt, ..whole }
         }
     }

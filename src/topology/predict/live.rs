@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::observed::{self, Observed};
 use super::running::{with_defaults, with_filled};
+use super::verdict::is_paused;
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::import::Made;
@@ -81,7 +82,7 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     {
         for one in workers.iter_mut().map(Arc::make_mut) {
             let role = format!("{prefix}.{}", one.name);
-            if worker(one, label, &role, observed, &mut adopted).is_some() {
+            if worker(one, label, &role, (&running.cluster, observed), &mut adopted).is_some() {
                 adopted.known.insert(role);
             }
         }
@@ -101,9 +102,7 @@ fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopt
     let mut object = with_defaults(&object, None);
     let written = get(&running.control_plane, &["status"]).cloned().unwrap_or_default();
     set(&mut object, &["status"], status.unwrap_or(written));
-    if let Some(check) = health_check(&made.own, observed) {
-        running.health_check = Some(check);
-    }
+    running.health_check = health_check(running.health_check.take(), &made.own, &running.cluster, observed);
     running.control_plane = object;
     if let (Some(model), Some(template)) = (&mut running.machine_template, template) {
         *model = adopted.take("control-plane.machine-template".to_owned(), model, template);
@@ -122,7 +121,7 @@ fn worker(
     worker: &mut Worker,
     label: &str,
     role: &str,
-    observed: &Observed,
+    (cluster, observed): (&Value, &Observed),
     adopted: &mut Adopted,
 ) -> Option<()> {
     let is_own = |one: &&Made| text(&one.own, &["metadata", "labels", label]) == worker.name;
@@ -136,9 +135,7 @@ fn worker(
     let filled = with_filled(&whole, live(&made.own, observed)?, &applied);
     worker.object = with_defaults(&filled, None);
     worker.applied = applied;
-    if let Some(check) = health_check(&made.own, observed) {
-        worker.health_check = Some(check);
-    }
+    worker.health_check = health_check(worker.health_check.take(), &made.own, cluster, observed);
     worker.bootstrap = adopted.take(format!("{role}.bootstrap"), &worker.bootstrap, bootstrap);
     worker.infrastructure =
         adopted.take(format!("{role}.infrastructure"), &worker.infrastructure, infrastructure);
@@ -183,13 +180,20 @@ fn beside(running: &mut Desired, observed: &Observed) {
     }
 }
 
-/// The health check of a control plane or pool has its name.
-fn health_check(of: &Value, observed: &Observed) -> Option<Value> {
-    let is_it = |one: &&Made| {
-        text(&one.own, &["kind"]) == "MachineHealthCheck"
-            && text(&one.own, &["metadata", "name"]) == text(of, &["metadata", "name"])
-    };
-    alone(observed.made.iter().filter(is_it)).map(|made| made.own.clone())
+/// The health check of a control plane or pool has its name. One that the class asks for and that was not given runs, too: not
+/// where the controller has yet to look at the Cluster and all that runs was given, which Machines among it tell.
+fn health_check(asked: Option<Value>, of: &Value, cluster: &Value, observed: &Observed) -> Option<Value> {
+    let is_check = |one: &&Made| text(&one.own, &["kind"]) == "MachineHealthCheck";
+    let name = text(of, &["metadata", "name"]);
+    let mut checks = observed.made.iter().filter(is_check);
+    if let Some(made) = checks.find(|one| text(&one.own, &["metadata", "name"]) == name) {
+        return Some(made.own.clone());
+    }
+    let is_behind = observed::unsettled(observed).is_some() || is_paused(cluster);
+    let is_missing = is_behind && !observed.machines.is_empty();
+    let mut asked = asked.filter(|_| !is_missing)?;
+    set(&mut asked, &["metadata", "name"], name.into());
+    Some(asked)
 }
 
 /// What a reference names, in whatever version it runs.

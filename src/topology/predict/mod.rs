@@ -21,6 +21,7 @@ pub mod rollout;
 pub mod running;
 pub mod stuck;
 mod templates;
+mod upgrading;
 pub mod verdict;
 
 use super::admission::gates::Gates;

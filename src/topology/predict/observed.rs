@@ -24,6 +24,8 @@ pub struct Observed {
     pub objects: Vec<Value>,
     /// Of all that runs, what the topology controller wrote and what others did; nothing of objects without managed fields.
     pub made: Vec<Made>,
+    /// Machines that run for the Cluster.
+    pub machines: Vec<Value>,
     /// Templates that the topology controller made, the newest first.
     pub templates: Vec<Value>,
     /// The status of the live Cluster.
@@ -89,7 +91,19 @@ fn is_of(object: &Value, kind: Kind, label: &str, name: &str) -> bool {
 
 /// The `MachineDeployment` that runs for a pool.
 pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
-    observed.objects.iter().find(|one| is_of(one, Kind::MachineDeployment, DEPLOYMENT_NAME, pool))
+    worker(observed, Kind::MachineDeployment, pool)
+}
+
+/// The `MachineDeployment` or `MachinePool` that runs for a pool.
+pub(super) fn worker<'a>(observed: &'a Observed, kind: Kind, pool: &str) -> Option<&'a Value> {
+    let label = if kind == Kind::MachineDeployment { DEPLOYMENT_NAME } else { POOL_NAME };
+    observed.objects.iter().find(|one| is_of(one, kind, label, pool))
+}
+
+/// Whether a name is what the topology controller makes of a prefix: five random characters stand after it.
+pub(super) fn is_named(name: &str, prefix: &str) -> bool {
+    let is_random = |rest: &str| rest.len() == 5 && rest.bytes().all(|one| one.is_ascii_alphanumeric());
+    name.strip_prefix(prefix).is_some_and(is_random)
 }
 
 /// Pools that an annotation held back before and whose version is not known, with a reason for each.
@@ -171,6 +185,16 @@ pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
         let reason = format!("the {kind} that runs is not at its version yet: an upgrade goes on");
         Some(Unsettled { reason, upgrading: true })
     })
+}
+
+/// The live Cluster's condition where it says that something is still to be done for the Cluster as it is now.
+pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
+    let status = &observed.status;
+    let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
+    let found = conditions.find(|one| text(one, &["type"]) == "TopologyReconciled")?;
+    let seen = get(found, &["observedGeneration"]).and_then(Value::as_i64);
+    let is_late = seen.zip(observed.generation).is_some_and(|(seen, now)| seen < now);
+    (text(found, &["status"]) == "False" && !is_late).then_some(found)
 }
 
 /// What the live Cluster's condition says.
