@@ -1,15 +1,18 @@
-//! Machines that a pool was let keep although they are outdated: its strategy was `OnDelete`, or it was paused. When that ends,
-//! they are replaced without any change of what they are made from.
+//! Machines that a pool or control plane was let keep although they are outdated: its strategy was `OnDelete`, or it was paused.
+//! When that ends, they are replaced without any change of what they are made from.
 //!
 //! Source: `core/reconcilers/machinedeployment/machinedeployment_controller.go` (`reconcile` by strategy; `EnsurePausedCondition`
-//! comes before the status is written) and `machinedeployment_status.go` (`upToDateReplicas`, the condition `RollingOut`).
+//! comes before the status is written) and `machinedeployment_status.go` (`upToDateReplicas`, the condition `RollingOut`);
+//! `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/kubeadmcontrolplane_controller.go` and `status.go` there do the same.
 
 use serde_json::Value;
 
 use super::observed::{self, Observed};
 use super::rollout::{Replaced, Rollout, is_on_delete, surge};
 use super::verdict::is_paused;
+use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
+use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, list, text};
 
 /// Counts what is outdated already to what is replaced, where nothing keeps it any more.
@@ -20,37 +23,116 @@ pub(super) fn released(
     observed: &Observed,
 ) {
     let Some(after) = after else { return };
-    for rollout in rollouts.iter_mut().filter(|one| one.replaced == Replaced::No) {
+    for rollout in rollouts {
+        if rollout.role == "control-plane" {
+            of_control_plane(rollout, &before.control_plane, &after.control_plane, observed);
+            continue;
+        }
         let Some(name) = rollout.role.strip_prefix("md.") else { continue };
         let find = |state: &Desired| {
             state.deployments.iter().find(|one| one.name == name).map(|one| one.object.clone())
         };
         let (Some(old), Some(new)) = (find(before), find(after)) else { continue };
+        let live = observed::deployment(observed, name);
+        if rollout.replaced != Replaced::No {
+            taken_back(rollout, (&old, &new), live);
+            continue;
+        }
         let Some(how) = ends(&old, &new) else { continue };
         match outdated(name, &old, text(&before.cluster, &["metadata", "name"]), observed) {
             Some(0) => {}
             Some(count) => {
-                let replicas = |object: &Value| get(object, &["spec", "replicas"]).and_then(Value::as_i64);
-                let (was, now) = (replicas(&old).unwrap_or(1), replicas(&new).unwrap_or(1));
-                // What is scaled down may be what is outdated.
-                let least = (count - (was - now).max(0)).max(0);
-                rollout.some = Some((least, count.min(now)));
-                rollout.surge = surge(&new, now);
-                rollout.replaced = Replaced::Yes;
-                rollout.reasons.push(format!(
-                    "{how}: the machines that an earlier change made outdated ({count}) are replaced now"
-                ));
+                replace(rollout, (&old, &new), count, how);
+                rollout.surge = surge(&new, replicas(&new));
             }
             None => {
                 rollout.replaced = Replaced::Unknown;
-                rollout.reasons.push(format!(
-                    "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known (the \
-                     status of its running MachineDeployment among --before tells it)"
-                ));
+                rollout.reasons.push(not_known(how, "MachineDeployment"));
             }
         }
     }
 }
+
+/// A failure domain changes in the pool alone: where machines are still being replaced for it, those that are left fit what it is
+/// taken back to. A template that is made anew always has another name.
+///
+/// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `FindNewAndOldMachineSets`.
+fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<&Value>) {
+    let only = rollout.reasons.iter().all(|one| one.starts_with("Failure domain "));
+    let left = live.and_then(of_status).unwrap_or(0);
+    if only && left > 0 {
+        rollout.some = Some((0, replicas(old).min(replicas(new))));
+        rollout.reasons.push(format!(
+            "machines are being replaced already: where the change takes that back, the {left} that are left stay"
+        ));
+    }
+}
+
+/// A control plane that was paused by itself; machines of another version than its own are outdated, whenever that was written.
+fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &Observed) {
+    let is_partial = rollout.some.is_some();
+    if !is_paused(old) || is_paused(new) || rollout.replaced != Replaced::No && !is_partial {
+        return;
+    }
+    let kind = text(old, &["kind"]);
+    if kind != "KubeadmControlPlane" {
+        rollout.replaced = Replaced::Unknown;
+        rollout.reasons.push(format!("{NOT_PAUSED}: what its {kind} was asked for meanwhile is done now"));
+        return;
+    }
+    let live = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
+    let (count, lag) = live.map_or((None, None), |live| (of_status(live), lag(live)));
+    match (count, lag) {
+        (Some(0), None) => {}
+        (Some(count), None) if !is_partial => replace(rollout, (old, new), count, NOT_PAUSED),
+        (_, Some((count, from))) => {
+            let wanted = text(new, Contract::VERSION);
+            replace(rollout, (old, new), count, NOT_PAUSED);
+            rollout.reasons.push(format!("Version {from}, {wanted} required"));
+            rollout.from = Some(from);
+        }
+        _ => {
+            rollout.replaced = Replaced::Unknown;
+            rollout.reasons.push(not_known(NOT_PAUSED, kind));
+        }
+    }
+}
+
+/// How many machines of a control plane are of an older version than its own, and of which.
+fn lag(control_plane: &Value) -> Option<(i64, String)> {
+    let wanted = Version::tolerant(text(control_plane, Contract::VERSION))?;
+    let is_late = |one: &&Value| {
+        Version::tolerant(text(one, &["version"])).is_some_and(|version| wanted.exceeds(&version))
+    };
+    let late: Vec<&Value> = list(control_plane, &["status", "versions"]).iter().filter(is_late).collect();
+    let count = |one: &&Value| get(one, &["replicas"]).and_then(Value::as_i64).unwrap_or(1);
+    let first = late.first().map(|one| text(one, &["version"]).to_owned())?;
+    Some((late.iter().map(count).fold(0, i64::saturating_add), first))
+}
+
+fn replicas(object: &Value) -> i64 {
+    get(object, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
+}
+
+fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how: &str) {
+    let (was, now) = (replicas(old), replicas(new));
+    // What is scaled down may be what is outdated.
+    let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
+    rollout.some = Some((least, count.min(now)));
+    rollout.replaced = Replaced::Yes;
+    let reason =
+        format!("{how}: the machines that an earlier change made outdated ({count}) are replaced now");
+    rollout.reasons.push(reason);
+}
+
+fn not_known(how: &str, kind: &str) -> String {
+    format!(
+        "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known (the \
+         status of its running {kind} among --before tells it)"
+    )
+}
+
+const NOT_PAUSED: &str = "it is not paused any more";
 
 /// What kept outdated machines, and does so no more.
 fn ends(old: &Value, new: &Value) -> Option<&'static str> {
@@ -60,7 +142,7 @@ fn ends(old: &Value, new: &Value) -> Option<&'static str> {
     if is_on_delete(old) {
         return Some("its strategy is not OnDelete any more");
     }
-    is_paused(old).then_some("it is not paused any more")
+    is_paused(old).then_some(NOT_PAUSED)
 }
 
 /// How many machines of a pool are outdated, where that is known.
@@ -80,7 +162,7 @@ fn of_status(object: &Value) -> Option<i64> {
     let current = number(&["status", "upToDateReplicas"])
         .or_else(|| number(&["status", "v1beta2", "upToDateReplicas"]))
         .or_else(|| number(&["status", "updatedReplicas"]))?;
-    Some((all - current).max(0))
+    Some(all.saturating_sub(current).max(0))
 }
 
 /// What the conditions of the live Cluster say of a pool, by the name of its `MachineDeployment` without the random part.
@@ -99,8 +181,7 @@ fn of_cluster(prefix: &str, observed: &Observed) -> Option<i64> {
 }
 
 fn rolling_out(message: &str, prefix: &str) -> Option<i64> {
-    let is_random = |rest: &str| rest.len() == 5 && rest.bytes().all(|one| one.is_ascii_alphanumeric());
-    let is_own = |name: &str| name.strip_prefix(prefix).is_some_and(is_random);
+    let is_own = |name: &str| observed::is_named(name, prefix);
     let mut own = false;
     for line in message.lines().map(|line| line.trim_start().trim_start_matches("* ")) {
         let names =

@@ -124,7 +124,9 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String])
         (1, 1) => "rollout: 1 machine is replaced".to_owned(),
         (0, most) => format!("rollout: up to {most} machines are replaced"),
         (least, most) if least == most => format!("rollout: {most} machines are replaced"),
-        (least, most) if least + 1 == most => format!("rollout: {least} or {most} machines are replaced"),
+        (least, most) if least.saturating_add(1) == most => {
+            format!("rollout: {least} or {most} machines are replaced")
+        }
         (least, most) => format!("rollout: between {least} and {most} machines are replaced"),
     };
     if let Some((more, less)) = surge {

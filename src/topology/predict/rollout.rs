@@ -41,6 +41,8 @@ pub struct Rollout {
     pub basis: Basis,
     /// Whether machines are replaced.
     pub replaced: Replaced,
+    /// The version of machines that are older than what was asked for before.
+    pub from: Option<String>,
     /// How many machines there are.
     pub replicas: Option<i64>,
     /// How many of them are replaced, at least and at most, where it is not all of them.
@@ -74,6 +76,7 @@ impl Rollout {
             role,
             basis,
             replaced: Replaced::No,
+            from: None,
             replicas: None,
             some: None,
             reasons: Vec::new(),
@@ -233,9 +236,11 @@ const OLDER: &str = "only what was made before that instant, and once it has com
 /// known: any rollout before, and any repair, put one that joined into its place.
 fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
     let is_fresh = !instants.now.is_empty();
+    // What runs may say any number.
+    let others = there.saturating_sub(1);
     let (some, note) = match (outdated.joined, is_fresh) {
-        (true, true) => ((there - 1, there - 1), "only the joined machine"),
-        (true, false) => ((there - 1, there), JOINED),
+        (true, true) => ((others, others), "only the joined machine"),
+        (true, false) => ((others, there), JOINED),
         (false, true) => ((1, 1), INIT),
         (false, false) => ((0, 1), INIT),
     };

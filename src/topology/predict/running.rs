@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::topology::convert;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::instant;
-use crate::topology::value::{get, present, set, text};
+use crate::topology::value::{get, present, set, text, version};
 
 /// The state that is judged: an object as it is stored, after its kind's defaulting webhook.
 pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
@@ -29,7 +29,32 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
 
 /// An object as it is stored; what cannot be converted is refused where it is written.
 pub(super) fn stored(object: &Value) -> Value {
-    convert::to_stored(object).unwrap_or_else(|_| object.clone())
+    let mut stored = convert::to_stored(object).unwrap_or_else(|_| object.clone());
+    if text(object, &["kind"]) == "MachineDeployment" && version(text(object, &["apiVersion"])) == "v1beta1" {
+        rollout_of_v1beta1(&mut stored);
+    }
+    stored
+}
+
+/// What an old `MachineDeployment` says of its rollouts, where the stored version has it.
+///
+/// Source: `api/core/v1beta1/conversion.go`.
+fn rollout_of_v1beta1(object: &mut Value) {
+    let strategy = ["spec", "rollout", "strategy", "type"];
+    let update = ["spec", "rollout", "strategy", "rollingUpdate"];
+    for (old, new) in [
+        (&["spec", "rolloutAfter"][..], &["spec", "rollout", "after"][..]),
+        (&["spec", "strategy", "type"], &strategy),
+        (&["spec", "strategy", "rollingUpdate", "maxSurge"], &[&update[..], &["maxSurge"]].concat()),
+        (
+            &["spec", "strategy", "rollingUpdate", "maxUnavailable"],
+            &[&update[..], &["maxUnavailable"]].concat(),
+        ),
+    ] {
+        if let Some(value) = present(object, old).cloned() {
+            set(object, new, value);
+        }
+    }
 }
 
 fn default(object: &mut Value, path: &[&str], value: Value) {

@@ -346,11 +346,11 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
             _ => text(object, &["spec", "template", "spec", "version"]).to_owned(),
         }
     };
-    let from = version(before);
+    let from = rollout.and_then(|one| one.from.clone()).unwrap_or_else(|| version(before));
     let to = change.running.as_ref().map(version).unwrap_or_default();
     if from != to {
         let note = rollout.and_then(|one| one.note);
-        let times = stuck::versions(before, change, &verdict.subject);
+        let times = stuck::versions(before, change, &verdict.subject).max(1);
         verdict.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
         verdict.source = PLAN;
         verdict.reasons.extend(scaled(change, &verdict.subject));
