@@ -1,6 +1,10 @@
 //! `stackloom topology --from`: clusters of any files, without a fleet.
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use serde_json::Value as Json;
 
@@ -33,6 +37,7 @@ use crate::{
 pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
     let settings = settings(args, notes)?;
     let mut after = objects_of(&args.from, Objects::default(), notes)?;
+    not_applied(&after, notes);
     let applier = applier(args, notes)?;
     let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
@@ -66,7 +71,8 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
             (Some((_, running)), _) => {
                 let applied = running.applied.clone().or_said(applier.as_ref(), &running.cluster);
                 let running = Side { applied, ..running.clone() };
-                (compared, apart::of_files(&running, &side, &settings))
+                let left = left(&running.cluster, &side.cluster, &now);
+                (compared, apart::of_files(&running, &side, left.as_ref(), &settings))
             }
             (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, &settings))),
             (None, None) => {
@@ -214,14 +220,36 @@ fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &m
     }
 }
 
+/// What nobody applies: Cluster API makes it. Files of which nothing else is left are the wrong ones.
+fn not_applied(after: &Objects, notes: &mut Notes) {
+    if !after.counts() && notes.errors() == 0 {
+        notes
+            .error(
+                "topology",
+                None,
+                "nothing among the files of --from is a Cluster, a ClusterClass or a template of one",
+            )
+            .hint("give what is applied: `stackloom topology --help` has examples");
+    }
+    let made = after.made();
+    if !made.is_empty() {
+        let message = format!("objects that Cluster API made are not taken to be applied: {}", counted(made));
+        notes.warning("topology", None, message).hint("give what runs with --before");
+    }
+}
+
+fn counted(kinds: BTreeMap<String, usize>) -> String {
+    let all: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    all.join(", ")
+}
+
 /// What runs and is not looked at.
 fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds = before.ignored();
     if kinds.is_empty() {
         return;
     }
-    let kinds: Vec<String> = kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let message = format!("objects that Cluster API made are not compared: {}", kinds.join(", "));
+    let message = format!("objects that Cluster API made are not compared: {}", counted(kinds));
     notes.warning("topology", None, message).hint(
         "they are computed from the Cluster and its class: of what runs, versions, templates and what decides how \
          machines are replaced are used, and with `kubectl get -o yaml --show-managed-fields` all that Cluster API's topology controller wrote",
@@ -267,9 +295,11 @@ fn alone(objects: &Objects, judged: &BTreeSet<String>, no_cluster: bool, notes: 
 /// Classes that are written, themselves or their templates, and that no Cluster of the files uses, are judged for
 /// themselves: as new ones, or as what becomes of those that were there.
 fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings, notes: &mut Notes) {
-    let clusters = || now.clusters().into_iter().chain(before.clusters());
+    let mut clusters = now.clusters();
+    clusters.dedup_by_key(|one| identity(&one.object));
     let mut judged: Vec<Json> =
-        clusters().filter_map(|one| now.class_of(&one.object)?.objects.into_iter().next()).collect();
+        clusters.iter().filter_map(|one| now.class_of(&one.object)?.objects.into_iter().next()).collect();
+    let running = all_running(before);
     for class in now.classes() {
         if judged.iter().any(|one| is_same_class(one, &class.object)) {
             continue;
@@ -284,7 +314,7 @@ fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings,
         let unowned = adoption::refused(&files.objects, &there);
         let catalog = Catalog::new(there).with_gates(settings.gates);
         let partial = !files.missing.is_empty();
-        let faults = create::apply_classes(&files.objects, &catalog, &[]);
+        let faults = create::apply_classes(&files.objects, &catalog, &running);
         let faults = faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile));
         for fault in faults.chain(&unowned) {
             tell(fault, Some(place(fault, &files, class, now)), notes);
@@ -354,6 +384,13 @@ fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
             all.join(" and in ")
         ));
     }
+}
+
+/// The class that a Cluster moves away from, as the files leave it.
+fn left(running: &Json, new: &Json, now: &Objects) -> Option<ClassFiles> {
+    let old = now.class_of(running)?;
+    let of = |class: &ClassFiles| class.objects.first().cloned();
+    (now.class_of(new).as_ref().and_then(of) != of(&old)).then_some(old)
 }
 
 /// The class that a Cluster asks for, with its namespace where that is said.

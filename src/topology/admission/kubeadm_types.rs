@@ -11,8 +11,10 @@ use crate::topology::value::{get, set, text};
 /// Which empty values count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Empty {
-    /// As `encoding/json` prints them: lists and maps that are empty are left out.
+    /// As `encoding/json` prints them: lists and maps that are empty are left out, and a struct with one of them is not empty.
     Printed,
+    /// As rollouts compare them: of a struct with nothing but such lists and maps nothing is left.
+    Dropped,
     /// As they are compared in memory: an empty list or map is not the one that is absent.
     Decoded,
 }
@@ -20,6 +22,13 @@ enum Empty {
 /// A value as Go prints it; none where nothing of it is left.
 pub fn printed(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Printed)
+}
+
+/// A value as it is compared for a rollout; none where nothing of it is left.
+///
+/// Source: `controlplane/kubeadm/pkg/filters.go`, `dropOmittableFields`.
+pub fn dropped(value: &Value) -> Option<Value> {
+    kept("", "", value, Empty::Dropped)
 }
 
 /// A value as Go compares it in memory; none where nothing of it is left.
@@ -40,8 +49,10 @@ fn kept(parent: &str, key: &str, value: &Value, empty: Empty) -> Option<Value> {
         }
         ("controlPlane", Value::Object(fields)) => Some(Value::Object(inside(key, fields, empty))),
         (_, Value::Object(fields)) => {
-            let fields = inside(key, fields, empty);
-            (!fields.is_empty()).then_some(Value::Object(fields))
+            let shown = inside(key, fields, empty);
+            let is_set = !shown.is_empty()
+                || empty == Empty::Printed && !inside(key, fields, Empty::Decoded).is_empty();
+            is_set.then_some(Value::Object(shown))
         }
         (_, Value::Array(items)) => {
             let counts = empty == Empty::Decoded || matches!(key, "taints" | "extraEnvs");
@@ -105,8 +116,16 @@ mod tests {
             "clusterConfiguration": { "apiServer": { "extraArgs": [{ "name": "a", "value": "" }] } },
             "preKubeadmCommands": [""],
         });
-        assert_eq!(printed(&spec), Some(expected));
+        assert_eq!(dropped(&spec), Some(expected));
         assert_eq!(printed(&json!({ "patches": { "directory": "" } })), None);
+    }
+
+    #[test]
+    fn a_struct_with_an_empty_map_is_printed_as_an_empty_struct() {
+        let spec =
+            json!({ "clusterConfiguration": { "featureGates": {}, "dns": { "imageTag": "" } }, "ntp": {} });
+        assert_eq!(printed(&spec), Some(json!({ "clusterConfiguration": {} })));
+        assert_eq!(dropped(&spec), None);
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Applier {
         Self::ClientSide("kubectl apply".to_owned())
     }
 
+    /// Whether it is Flux.
+    pub fn is_flux(&self) -> bool {
+        matches!(self, Self::ServerSide(manager) if manager == FLUX)
+    }
+
     /// Its name in a sentence.
     pub fn name(&self) -> &str {
         match self {
@@ -79,7 +84,7 @@ impl Applier {
     /// its code: `kubectl`, `pkg/cmd/apply/apply.go`, `migrateToSSAIfNecessary`: whoever updates the annotation.
     fn takes_over(&self, entry: &Value, object: &Value) -> bool {
         let (name, operation) = (text(entry, &["manager"]), text(entry, &["operation"]));
-        if self.name() == FLUX {
+        if self.is_flux() {
             let taken: &[&str] = match operation {
                 "Update" => &["kubectl", "before-first-apply", FLUX],
                 _ => &["kubectl"],

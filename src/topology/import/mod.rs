@@ -216,6 +216,11 @@ impl Objects {
         self.all.iter().find(|one| one.object == *object)
     }
 
+    /// Whether anything of it is looked at.
+    pub fn counts(&self) -> bool {
+        self.all.iter().any(|one| counts(&one.object))
+    }
+
     /// Those that the API server refuses in the version in which they are written.
     pub fn refused(&self) -> impl Iterator<Item = &Imported> {
         self.all.iter().filter(|one| !one.refused.is_empty())
@@ -281,7 +286,16 @@ impl Objects {
         self.made_for(cluster).filter(|one| is(&one.object, "Machine")).map(with_status).collect()
     }
 
-    /// Kinds of what the topology controller made and that is not looked at, with how many there are.
+    /// Kinds of what the topology controller made, with how many there are.
+    pub fn made(&self) -> BTreeMap<String, usize> {
+        let mut kinds = BTreeMap::new();
+        for one in self.all.iter().filter(|one| is_made(&one.object) && !is(&one.object, "Cluster")) {
+            *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
+        }
+        kinds
+    }
+
+    /// The same of those that are not looked at.
     pub fn ignored(&self) -> BTreeMap<String, usize> {
         let mut kinds = BTreeMap::new();
         let is_used = |one: &&Imported| {

@@ -78,7 +78,7 @@ fn is_same(one: &Value, other: &Value) -> bool {
 
 fn is_by_flux(old: Option<&Imported>, by: Option<&Applier>) -> bool {
     match (by, old) {
-        (Some(by), _) => by.name() == FLUX,
+        (Some(by), _) => by.is_flux(),
         (None, Some(old)) => old.managers.is_empty() || old.managers.iter().any(|one| one == FLUX),
         (None, None) => true,
     }

@@ -16,6 +16,7 @@ use super::running::with_defaults;
 use super::stuck::{Waits, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
+use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::desired::{Generated, Input, generate};
@@ -451,6 +452,10 @@ fn compare(role: &str, old: &Value, new: &Value, rotated: bool) -> ObjectChange 
         let mut object = object.clone();
         for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {
             remove(&mut object, path);
+        }
+        // As `v1beta1` prints a struct that is empty.
+        if is_own(&object) && get(&object, &["spec", "template", "metadata"]) == Some(&json!({})) {
+            remove(&mut object, &["spec", "template", "metadata"]);
         }
         object
     };

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::running::stored;
-use crate::topology::admission::kubeadm_types::{previous_defaults, printed};
+use crate::topology::admission::kubeadm_types::{dropped, previous_defaults};
 use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, present, remove, same, set, text};
 
@@ -102,5 +102,5 @@ fn for_diff(config: &Value, desired: &Value) -> Value {
         let field = "controlPlaneComponentHealthCheckSeconds";
         remove(&mut spec, &[configuration, "timeouts", field]);
     }
-    printed(&spec).unwrap_or_else(|| json!({}))
+    dropped(&spec).unwrap_or_else(|| json!({}))
 }

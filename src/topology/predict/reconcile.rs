@@ -217,6 +217,10 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
+    /// Upstream stops at the first that is refused, and tries again with the workers in another order, as Go iterates over
+    /// maps: what is not refused is done sooner or later, creations before updates, and nothing is deleted.
+    ///
+    /// Source: `reconcileMachineDeployments` and `calculateMachineDeploymentDiff`; the same of machine pools.
     fn reconcile(
         &self,
         running: &mut Vec<Arc<Worker>>,
@@ -228,17 +232,22 @@ impl Side<'_> {
     ) -> bool {
         let mut places: BTreeMap<String, usize> =
             positions(running).into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
+        let mut stopped = false;
         for next in desired {
             if !places.contains_key(&next.name) && !self.tracker.pending_create.contains(&next.name) {
                 let parts = [&next.infrastructure, &next.bootstrap, &next.object];
                 let refused = |object: &Value| objects::refused_create(object, pass.gates);
                 if let Some(faults) = parts.into_iter().map(refused).find(|faults| !faults.is_empty()) {
                     pass.faults.extend(faults);
-                    return false;
+                    stopped = true;
+                    continue;
                 }
                 places.insert(next.name.clone(), running.len());
                 running.push(Arc::new(created(next)));
             }
+        }
+        if stopped {
+            return false;
         }
         for next in desired {
             let place = places.get(&next.name).and_then(|at| running.get_mut(*at));
@@ -260,9 +269,10 @@ impl Side<'_> {
             } else if done {
                 settled.workers.insert(role, (Arc::clone(current), Arc::clone(next)));
             }
-            if !done {
-                return false;
-            }
+            stopped |= !done;
+        }
+        if stopped {
+            return false;
         }
         let names = positions(desired);
         running.retain(|one| names.contains_key(one.name.as_str()));

@@ -189,7 +189,7 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
 }
 
 /// Whether a class or template is changed that was there before. Of a live object, fields that a file leaves out may be filled in.
-fn is_edited(object: &Value, before: &[Value]) -> bool {
+pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
     let is_it = |one: &&Value| {
         let id = |object: &Value| {
             let of = |path: &[&str]| text(object, path).to_owned();
