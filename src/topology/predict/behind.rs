@@ -47,7 +47,7 @@ pub(super) fn released(
             }
             None => {
                 rollout.replaced = Replaced::Unknown;
-                rollout.reasons.push(not_known(how, "MachineDeployment"));
+                rollout.reasons.push(not_known(how, "MachineDeployment", live));
             }
         }
     }
@@ -93,7 +93,7 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
         }
         _ => {
             rollout.replaced = Replaced::Unknown;
-            rollout.reasons.push(not_known(NOT_PAUSED, kind));
+            rollout.reasons.push(not_known(NOT_PAUSED, kind, live));
         }
     }
 }
@@ -125,10 +125,13 @@ fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how:
     rollout.reasons.push(reason);
 }
 
-fn not_known(how: &str, kind: &str) -> String {
+fn not_known(how: &str, kind: &str, live: Option<&Value>) -> String {
+    let why = match live {
+        Some(_) => ": its status is older than what it was asked for last".to_owned(),
+        None => format!(" (the status of its running {kind} among --before tells it)"),
+    };
     format!(
-        "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known (the \
-         status of its running {kind} among --before tells it)"
+        "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known{why}"
     )
 }
 
