@@ -10,6 +10,7 @@ mod index;
 mod lock;
 mod objects;
 mod journal;
+mod modes;
 mod release;
 mod released;
 mod revision;

@@ -143,10 +143,11 @@ impl Repository {
         };
         let head = known.head.get(name).copied();
         let drift = tree.map(|tree| {
-            let found = self.drift(name, tree, sources).and_then(|drift| match head {
-                // What is committed besides content.
-                Some(head) if drift.is_empty() && head != tree => self.other_modes(head, tree),
-                _ => Ok(drift),
+            let found = self.drift(name, tree, sources).and_then(|mut drift| {
+                for path in self.other_modes(name, tree, head)? {
+                    drift.entry(path).or_insert(Drift::Mode);
+                }
+                Ok(drift)
             });
             found.unwrap_or_else(|fault| {
                 doubt = Some(self.doubt(reason(&fault)));
@@ -210,7 +211,7 @@ impl Repository {
         if self.is_partial() { Doubt::NotFetched } else { Doubt::Unreadable(why) }
     }
 
-    /// The files of a release that are not those of a tree, by their paths in its folder.
+    /// The files of a release whose content is not that of a tree, by their paths in its folder.
     fn drift(&self, name: &str, tree: Oid, sources: &Sources) -> Result<BTreeMap<String, Drift>, Fault> {
         let failed = |error| {
             Fault::because(format!("cannot read what was recorded of the release `{name}`"), error)
@@ -238,20 +239,6 @@ impl Repository {
         }
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
-    }
-
-    /// The files that two trees have alike, but for whether they may be run.
-    fn other_modes(&self, one: Oid, other: Oid) -> Result<BTreeMap<String, Drift>, Fault> {
-        let files = |tree| {
-            let tree = self.inner.find_tree(tree)?;
-            files_in(&self.inner, &tree, "")
-        };
-        let both = files(one).and_then(|one| Ok((one, files(other)?)));
-        let (one, other) = both.map_err(|error| Fault::because("cannot read a release", error))?;
-        let differs = |(path, (id, mode)): &(String, (Oid, i32))| {
-            other.get(path).is_some_and(|(same, other)| same == id && other != mode)
-        };
-        Ok(one.into_iter().filter(differs).map(|(path, _)| (path, Drift::Mode)).collect())
     }
 }
 
