@@ -130,34 +130,35 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     check_arguments(args, &mut notes);
     if notes.errors() > 0 {
-        return end(Err(generate::Failure::Input), &notes, printer);
+        return refused(generate::Failure::Input, &notes, printer);
     }
     // Locked before anything is read: of two runs at once, the second one sees what the first one did, or waits.
     let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
-    let found = match &run {
-        Some(run) => consider(args, &world, run.repository(), &mut notes),
-        None => consider(args, &world, &Repository::discover(&world)?, &mut notes),
+    let looked_at;
+    let repository = match &run {
+        Some(run) => run.repository(),
+        None => {
+            looked_at = Repository::discover(&world)?;
+            &looked_at
+        }
     };
-    let considered = match found {
+    let considered = match consider(args, &world, repository, &mut notes) {
         Ok(considered) => considered,
-        Err(failure) => return end(Err(failure), &notes, printer),
+        Err(failure) => return refused(failure, &notes, printer),
     };
     let cuts: Vec<&Cut> = considered.iter().filter_map(|one| one.cut.as_ref()).collect();
-    if let Some(run) = &run
-        && !cuts.is_empty()
-    {
-        refuse_uncommitted(&cuts, run.repository(), &mut notes)?;
-        warn_shallow(run.repository(), &mut notes);
+    if !cuts.is_empty() {
+        warn_shallow(repository, &mut notes);
+    }
+    if !args.dry_run && !cuts.is_empty() {
+        refuse_uncommitted(&cuts, repository, &mut notes)?;
     }
     let assets = prepare_assets(args, &considered, &mut notes)?;
     if notes.errors() > 0 {
-        return end(Err(generate::Failure::Input), &notes, printer);
+        return refused(generate::Failure::Input, &notes, printer);
     }
     // What is pushed from a branch has its name there; HEAD alone has none.
-    let branch = match &run {
-        Some(run) if run.repository().is_detached()? => "HEAD:refs/heads/<branch>",
-        _ => "HEAD",
-    };
+    let branch = if repository.is_detached()? { "HEAD:refs/heads/<branch>" } else { "HEAD" };
     let released = match run {
         Some(run) if !cuts.is_empty() => {
             let new: Vec<_> = cuts.iter().map(|cut| new_release(cut, args.no_tag)).collect();
@@ -288,15 +289,10 @@ fn message(cuts: &[&Cut]) -> String {
     publish::releases_added(&told)
 }
 
-fn end(done: Result<(), generate::Failure>, notes: &Notes, printer: &Printer) -> Done {
+fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done {
     printer.notes(notes);
-    let exit = match done {
-        Ok(()) => Exit::Done,
-        Err(failure) => input_or_world(failure)?,
-    };
-    if exit != Exit::Done {
-        printer.talk("nothing was released");
-    }
+    let exit = input_or_world(failure)?;
+    printer.talk("nothing was released");
     printer.document(exit, notes, json!({}));
     Ok(exit)
 }

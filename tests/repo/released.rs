@@ -282,8 +282,10 @@ fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
-    let told = ends(&clone, &["release"], 0);
-    assert!(told.contains("warning[shallow-clone]") && told.contains("git fetch --unshallow"), "{told}");
+    for arguments in [&["release", "--dry-run"][..], &["release"]] {
+        let told = ends(&clone, arguments, 0);
+        assert!(told.contains("warning[shallow-clone]") && told.contains("git fetch --unshallow"), "{told}");
+    }
     clone.git(&["reset", "-q", "--hard", "HEAD~1"]);
     clone.write(
         "clusters/blue/one.yaml",
