@@ -123,6 +123,20 @@ fn what_was_taken_back_is_not_done_again() {
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated"));
 }
 
+/// Else `git add` would take it, where the next run is refused for another reason.
+#[test]
+fn what_a_run_that_was_taken_back_had_staged_is_removed() {
+    let sandbox = fleet();
+    killed(&sandbox);
+    sandbox.write("generated/.stackloom-staged/test-tiny-1-35-v1/release.yaml", "half of i");
+    sandbox.write("generated/..gitattributes.stackloom-staged", "generated/** -te");
+    sandbox.write(".stackloom.lock.stackloom-staged", "kind: Lo");
+    assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
+    sandbox.write("stackloom.yaml", "kind: Fleet\nkind: Fleet\n");
+    ends(&sandbox, &["generate", "--commit"], 1);
+    assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), " M stackloom.yaml\n");
+}
+
 /// Else the index that is written next would lack the releases that the branch has, and the next commit take them away.
 #[test]
 fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
