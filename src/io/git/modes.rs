@@ -8,11 +8,12 @@ use std::{
 
 use git2::{ErrorCode, Oid};
 
-use super::{Repository, release::files_in, trees::RELEASES};
+use super::{
+    Repository,
+    folders::files_in,
+    trees::{RELEASES, RUNNABLE},
+};
 use crate::note::Fault;
-
-/// The mode of a file that may be run, as git has it.
-const RUNNABLE: i32 = 0o100_755;
 
 impl Repository {
     /// The files of a release that may be run, or not, otherwise than a tree has it: as HEAD has the release, or as the

@@ -11,7 +11,7 @@ use git2::{ObjectType, Oid};
 use super::{
     Repository,
     added::{Added, Additions, Origin},
-    release::files_in,
+    folders::files_in,
     tag::{self, Tagged},
     trees::RELEASES,
     usage::instant,
