@@ -6,7 +6,7 @@ use crate::{
     topology::{
         class::Catalog,
         fault::{By, Fault, FieldError},
-        predict::create,
+        predict::{adoption, create},
     },
     yaml::{Node, to_json, trail},
 };
@@ -20,7 +20,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(release: &Release, finder: &mut Finder<'_>) {
     let objects: Vec<_> = release.objects.iter().map(to_json).collect();
-    for fault in create::apply_classes(&objects, &Catalog::default(), &[]) {
+    let refused = create::apply_classes(&objects, &Catalog::default(), &[]);
+    for fault in refused.into_iter().chain(adoption::refused(&objects, &[])) {
         let named = |object: &&Node| {
             let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
             fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
@@ -73,6 +74,17 @@ mod tests {
         let found = of_class("enabledIf: \"", "enabldIf: \"");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("enabldIf: field not declared in schema"), "{found:?}");
+    }
+
+    #[test]
+    fn a_control_plane_template_that_the_class_cannot_own_is_told() {
+        let found = of_class(
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\n      kind: KubeadmControlPlaneTemplate",
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\n      kind: KubeadmControlPlaneTemplate",
+        );
+        let is_it =
+            |one: &String| one.contains("KubeadmControlPlaneTemplate: spec.template.spec.rollout.strategy");
+        assert_eq!(found.iter().filter(|one| is_it(one)).count(), 1, "{found:?}");
     }
 
     #[test]

@@ -17,9 +17,11 @@ use crate::{
         },
         class::Catalog,
         fault::{Fault, Stage},
-        import::{Applied, Applier, Claim, ClassFiles, Imported, Objects, applier, asked_class, identity},
+        import::{
+            Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
+        },
         predict::{
-            Settings, apart, create,
+            Settings, adoption, apart, create,
             forecast::{self, Side},
             observed::Observed,
         },
@@ -35,6 +37,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
     let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
+    spared(&mut after, &before, applier.as_ref(), notes);
     ignored(&before, notes);
     first_apply(args, &before, notes);
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
@@ -187,6 +190,30 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
     }
 }
 
+/// What Flux leaves alone is as if it were not among the new files, and that is told.
+fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
+    let place = |one: &Spared| Place { line: one.line, ..Place::file(&*one.file) };
+    for one in after.spare(before, by) {
+        notes
+            .warning(
+                "topology",
+                place(&one),
+                format!("Flux does not write {}: it asks for `{}`", one.name, one.asks),
+            )
+            .hint("where something else applies it, name that with `--applied-by`");
+    }
+    for one in after.forced(before, by) {
+        let message = format!(
+            "{} asks for `{}`: where a change is refused because a field is immutable, Flux deletes the object and makes it \
+             anew, which is not followed here",
+            one.name, one.asks
+        );
+        notes
+            .warning("topology", place(&one), message)
+            .hint("where something else applies it, name that with `--applied-by`");
+    }
+}
+
 /// What runs and is not looked at.
 fn ignored(before: &Objects, notes: &mut Notes) {
     let kinds = before.ignored();
@@ -254,10 +281,12 @@ fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings,
         }
         let there = before.classes().find(|one| is_same_class(&one.object, &class.object));
         let there = there.map(|one| before.files_of(&one.object).objects).unwrap_or_default();
+        let unowned = adoption::refused(&files.objects, &there);
         let catalog = Catalog::new(there).with_gates(settings.gates);
         let partial = !files.missing.is_empty();
         let faults = create::apply_classes(&files.objects, &catalog, &[]);
-        for fault in faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)) {
+        let faults = faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile));
+        for fault in faults.chain(&unowned) {
             tell(fault, Some(place(fault, &files, class, now)), notes);
         }
     }

@@ -20,7 +20,8 @@ const MANAGER_LIMIT: usize = 128;
 /// The words for those that are known.
 pub const WORDS: [&str; 5] = ["flux", "kubectl", "kubectl-server-side", "argocd", "argocd-server-side"];
 
-const FLUX: &str = "kustomize-controller";
+/// The field manager of Flux.
+pub(super) const FLUX: &str = "kustomize-controller";
 const ARGO: &str = "argocd-controller";
 
 impl Applier {

@@ -10,24 +10,26 @@ mod documents;
 mod made;
 mod open;
 mod renamed;
+mod spared;
+mod stored;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use documents::documents;
+use stored::{cleaned, stored};
 
-use super::convert;
 use super::desired::contract::{CLUSTER_NAME, OWNED};
-use super::fault::{By, Fault, FieldError, Stage};
+use super::fault::Fault;
 use super::gotemplate::yaml;
-use super::schemas::{apply_faults, schema_faults};
-use super::value::{get, group, keep_numbers, list, present, remove, set, text, version};
+use super::value::{get, group, list, present, set, text, version};
 
 pub use applied::{Applied, Claim};
 pub use applier::Applier;
 pub use made::Made;
 pub use open::Open;
+pub use spared::Spared;
 
 /// An object, and which file it came from.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ pub struct Imported {
     pub applied: Applied,
     /// Who set what of it, where the topology controller made it and managed fields tell that.
     pub made: Option<Made>,
+    /// The field managers that wrote it; none in a file, or where it was exported without them.
+    pub managers: Vec<String>,
     /// Its status; empty where it has none.
     pub status: Value,
     /// Its generation; none in a file.
@@ -151,6 +155,8 @@ impl Objects {
             return Ok(());
         }
         let applied = Applied::of(&value, self.applier.as_ref());
+        let entries = list(&value, &["metadata", "managedFields"]).iter();
+        let managers = entries.map(|one| text(one, &["manager"]).to_owned()).collect();
         let made = Made::of(&value).map(|made| made.map(cleaned));
         let status = get(&value, &["status"]).cloned().unwrap_or_default();
         let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
@@ -172,7 +178,18 @@ impl Objects {
             _ => (object, applied, Vec::new()),
         };
         let file = file.to_owned();
-        self.all.push(Imported { file, object, line, applied, made, status, generation, created, refused });
+        self.all.push(Imported {
+            file,
+            object,
+            line,
+            applied,
+            made,
+            managers,
+            status,
+            generation,
+            created,
+            refused,
+        });
         Ok(())
     }
 
@@ -386,56 +403,6 @@ fn references(class: &Value) -> Vec<&Value> {
         }
     }
     all.into_iter().flatten().filter(|one| !text(one, &["name"]).is_empty()).collect()
-}
-
-/// Without what the API server and controllers write for themselves.
-fn cleaned(mut object: Value) -> Value {
-    keep_numbers(&mut object);
-    for path in [
-        &["status"][..],
-        &["metadata", "managedFields"],
-        &["metadata", "resourceVersion"],
-        &["metadata", "creationTimestamp"],
-        &["metadata", "generation"],
-        &["metadata", "selfLink"],
-        &["metadata", "ownerReferences"],
-        &["metadata", "finalizers"],
-        &["metadata", "annotations", applied::LAST_APPLIED],
-    ] {
-        remove(&mut object, path);
-    }
-    object
-}
-
-/// What the API server stores of an object of an old version, once its schema has taken it.
-fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
-    let stage = if text(&object, &["kind"]) == "Cluster" { Stage::Cluster } else { Stage::Class };
-    let mut refused = apply_faults(&object, stage);
-    if refused.is_empty() {
-        refused = schema_faults(&object, stage);
-    }
-    if !refused.is_empty() {
-        return (object, applied, refused);
-    }
-    let applied = match applied {
-        // What was applied is a part of a Cluster, and may be of either version.
-        Applied::Known(claims) => {
-            let converted = claims.into_iter().map(|one| {
-                let part = convert::to_stored(&one.part)?;
-                Ok(Claim { part, ..one })
-            });
-            converted.collect::<Result<_, String>>().map_or(Applied::Unknown, Applied::Known)
-        }
-        other => other,
-    };
-    match convert::to_stored(&object) {
-        Ok(converted) => (converted, applied, Vec::new()),
-        Err(error) => {
-            let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
-            let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
-            (object, applied, Fault::of(stage, By::WebhookValidate, &name, vec![error]))
-        }
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Settings;
 use super::apply::server_side_apply;
 use super::before::{Ground, ground, missing};
 use super::behind;
@@ -17,9 +16,10 @@ use super::live::{self, Adopted};
 use super::objects;
 use super::observed::{self, Observed};
 use super::provider;
-use super::rollout::Instants;
+use super::rollout::{self, Instants};
 use super::templates;
 use super::verdict::{Meaning, Verdict, is_paused, settle_together, verdicts};
+use super::{Settings, adoption};
 use crate::topology::admission::{class_update, cluster_update};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
@@ -71,10 +71,14 @@ const TOGETHER: &str = "what is still to be done for it is told together with th
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     let mut forecast = Forecast { notes: paused(None, &side.cluster), ..Forecast::default() };
     let partial = !side.class.missing.is_empty();
-    let faults =
-        create::apply_classes(&side.class.objects, &Catalog::default().with_gates(settings.gates), &[]);
+    let catalog = Catalog::default().with_gates(settings.gates);
+    let mut faults = create::apply_classes(&side.class.objects, &catalog, &[]);
     // A class whose templates are elsewhere is not at fault for that.
-    forecast.faults.extend(faults.into_iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile)));
+    faults.retain(|one| !(partial && one.stage == Stage::ClassReconcile));
+    if faults.is_empty() {
+        faults = adoption::refused(&side.class.objects, &[]);
+    }
+    forecast.faults.extend(faults);
     let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
     if partial {
         let admitted = create::admit(side.cluster.clone(), &catalog);
@@ -136,6 +140,15 @@ fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
     Forecast { faults, verdicts, notes, ..Forecast::default() }
 }
 
+/// Class and Cluster are written, and Cluster API never gets to the Cluster.
+fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+    let mut forecast = rejected(faults, notes);
+    for verdict in &mut forecast.verdicts {
+        (verdict.meaning, verdict.source) = (Meaning::Wedged, adoption::SOURCE);
+    }
+    forecast
+}
+
 /// What becomes of a Cluster that runs.
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
@@ -195,7 +208,11 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
         provider::settle(&mut verdicts, &mut change);
     }
     if settings.gates.in_place {
-        in_place_updates(&mut verdicts);
+        rollout::in_place_updates(&mut verdicts);
+    }
+    let unowned = adoption::refused(&after.class.objects, &before.class.objects);
+    if change.accepted && !unowned.is_empty() {
+        return Ok(unreconciled(unowned, notes));
     }
     notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
     Ok(Forecast {
@@ -264,20 +281,6 @@ fn unsettled(
     }
     let is_read = late.upgrading || content.contains("infrastructure-cluster");
     (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt("infrastructure-cluster")))
-}
-
-/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
-///
-/// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
-/// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
-fn in_place_updates(verdicts: &mut [Verdict]) {
-    for verdict in verdicts {
-        if matches!(verdict.meaning, Meaning::Rollout { .. } | Meaning::Upgrade { .. }) {
-            let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one \
-                          does is not known offline";
-            verdict.reasons.push(reason.to_owned());
-        }
-    }
 }
 
 fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {

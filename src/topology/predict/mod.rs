@@ -1,5 +1,6 @@
 //! The whole flow: what happens when classes and a Cluster are written, and when they change.
 
+pub mod adoption;
 pub mod apart;
 pub mod apply;
 mod before;

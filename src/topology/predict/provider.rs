@@ -1,7 +1,6 @@
 //! What the webhooks of infrastructure providers let change in place.
 //!
-//! One file for each kind under `data/mutable/`; adding one is adding a file and its line in
-//! [`FILES`].
+//! One file for each kind under `data/mutable/`; adding one is adding a file. `build.rs` lists them.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,15 +11,7 @@ use super::change::{Change, Effect};
 use super::verdict::{Meaning, Verdict};
 use crate::topology::value::{group, list, path_matches, text};
 
-const FILES: [&str; 7] = [
-    include_str!("../data/mutable/AWSCluster.json"),
-    include_str!("../data/mutable/DevCluster.json"),
-    include_str!("../data/mutable/DockerCluster.json"),
-    include_str!("../data/mutable/HetznerCluster.json"),
-    include_str!("../data/mutable/Metal3Cluster.json"),
-    include_str!("../data/mutable/OpenStackCluster.json"),
-    include_str!("../data/mutable/VSphereCluster.json"),
-];
+const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
 
 /// Whether a provider takes a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +25,14 @@ pub enum Taken {
 }
 
 struct Rules {
-    group: String,
     source: String,
     refused: Vec<String>,
     mutable: Vec<String>,
     perhaps: Vec<String>,
 }
 
-static KINDS: LazyLock<BTreeMap<String, Rules>> = LazyLock::new(|| {
+/// Rules by group and kind.
+static KINDS: LazyLock<BTreeMap<(String, String), Rules>> = LazyLock::new(|| {
     let words = |file: &Value, name: &str| {
         let words = list(file, &[name]).iter().filter_map(Value::as_str);
         words.map(str::to_owned).collect()
@@ -49,20 +40,19 @@ static KINDS: LazyLock<BTreeMap<String, Rules>> = LazyLock::new(|| {
     let read = |text_of_file: &&str| {
         let file: Value = serde_json::from_str(text_of_file).expect("the file is part of the program");
         let rules = Rules {
-            group: text(&file, &["group"]).to_owned(),
             source: text(&file, &["source"]).to_owned(),
             refused: words(&file, "refused"),
             mutable: words(&file, "mutable"),
             perhaps: words(&file, "perhaps"),
         };
-        (text(&file, &["kind"]).to_owned(), rules)
+        ((text(&file, &["group"]).to_owned(), text(&file, &["kind"]).to_owned()), rules)
     };
     FILES.iter().map(read).collect()
 });
 
 /// Whether a field below `spec` may change, and the source of the rule.
 pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
-    let rules = KINDS.get(kind).filter(|rules| rules.group == group(api_version));
+    let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
     let Some(rules) = rules else { return (Taken::Unknown, None) };
     let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));
     let taken = if any(&rules.refused) {
@@ -127,8 +117,8 @@ mod tests {
     fn every_file_of_the_folder_is_read_and_names_its_source() {
         assert_eq!(KINDS.len(), FILES.len());
         for (kind, rules) in KINDS.iter() {
-            assert!(rules.source.contains(" v"), "the source of {kind} has no version");
-            assert!(!rules.mutable.is_empty(), "{kind}");
+            assert!(rules.source.contains(" v"), "the source of {kind:?} has no version");
+            assert!(!rules.mutable.is_empty(), "{kind:?}");
         }
     }
 

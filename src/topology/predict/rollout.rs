@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kubeadm::{self, Outdated};
+use super::verdict::{Meaning, Verdict};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::value::{get, group, present, same, text};
@@ -333,4 +334,17 @@ fn pool(role: String, old: &Worker, new: &Worker) -> Rollout {
         rollout.note = Some("decided by the infrastructure provider");
     }
     rollout
+}
+/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
+///
+/// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
+/// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
+pub(super) fn in_place_updates(verdicts: &mut [Verdict]) {
+    for verdict in verdicts {
+        if matches!(verdict.meaning, Meaning::Rollout { .. } | Meaning::Upgrade { .. }) {
+            let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one \
+                          does is not known offline";
+            verdict.reasons.push(reason.to_owned());
+        }
+    }
 }
