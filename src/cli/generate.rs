@@ -2,7 +2,11 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
+use super::{
+    Done, Exit, Global, Printer, input_or_world,
+    printer::{counted, short_id},
+    progress::Progress,
+};
 use crate::{
     generate::{self, Generation},
     io::{
@@ -96,7 +100,7 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
         (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
         (false, _, Some(commit)) => {
-            format!("{summary}{}; committed as {}", repaired(changes), &commit[..commit.len().min(12)])
+            format!("{summary}{}; committed as {}", repaired(changes), short_id(commit))
         }
         (false, _, None) if args.commit => format!("{summary}{}; nothing to commit", repaired(changes)),
         (false, ..) => summary,

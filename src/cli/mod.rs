@@ -2,6 +2,7 @@
 //!
 //! Data goes to standard output, talk to standard error. Exit codes say whose fault it is: see [`Exit`].
 
+mod access;
 mod affects;
 mod assets;
 mod check;

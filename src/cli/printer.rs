@@ -176,6 +176,11 @@ fn errors_once(notes: &Notes) -> usize {
     notes.sorted().iter().filter(|note| note.severity == Severity::Error).count()
 }
 
+/// As much of a commit's id as people read.
+pub(super) fn short_id(commit: &str) -> &str {
+    &commit[..commit.len().min(12)]
+}
+
 /// `1 file`, `2 files`.
 pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })

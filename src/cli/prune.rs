@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, access::Access, input_or_world, printer::short_id};
 use crate::{
     definition::{self, Channel},
     generate,
@@ -40,7 +40,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = Workspace::open(&global.directory)?;
     let mut notes = Notes::new();
-    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
+    let access = Access::open(&world, args.dry_run)?;
     let catalogue = match generate::catalogue(&world, &mut notes) {
         Ok(catalogue) => catalogue,
         Err(failure) => {
@@ -51,19 +51,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             return Ok(exit);
         }
     };
-    let opened;
-    let repository = match &run {
-        Some(run) => run.repository(),
-        None => {
-            opened = Repository::discover(&world)?;
-            &opened
-        }
-    };
-    let kept = kept(&catalogue, repository)?;
+    let kept = kept(&catalogue, access.repository())?;
     let numbered = catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash);
     let names = numbered.map(|one| one.release.name.clone());
     let removed: Vec<String> = names.filter(|name| !kept.contains_key(name)).collect();
-    let commit = match run {
+    let commit = match access.into_run() {
         Some(run) if !removed.is_empty() => {
             let run = without_locked(run, &removed, &world)?;
             run.commit(&[], &removed, &publish::releases_removed(&removed))?.commit
@@ -150,7 +142,7 @@ fn tell(
     match commit {
         _ if removed.is_empty() => printer.result("no release to remove"),
         None => printer.talk("this was a dry run: nothing was removed"),
-        Some(commit) => printer.result(&format!("committed as {}", &commit[..commit.len().min(12)])),
+        Some(commit) => printer.result(&format!("committed as {}", short_id(commit))),
     }
 }
 

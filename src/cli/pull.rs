@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world, push::held};
+use super::{Done, Exit, Global, Printer, access::Access, input_or_world, printer::short_id, push::held};
 use crate::{
     definition::{self, Model},
     generate,
@@ -74,21 +74,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return Ok(ended(Exit::Input, &notes, printer));
     }
     // Locked only now: whoever commits meanwhile need not wait for the network.
-    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
+    let access = Access::open(&world, args.dry_run)?;
+    let repository = access.repository();
     let arrivals: Vec<_> = fetched.iter().map(|one| one.arrival.clone()).collect();
     let (taken, lock) = match generate::take(&world, &arrivals, &mut notes) {
         Ok(taken) => taken,
         Err(failure) => {
             let exit = input_or_world(failure)?;
             return Ok(ended(exit, &notes, printer));
-        }
-    };
-    let found;
-    let repository = match &run {
-        Some(run) => run.repository(),
-        None => {
-            found = Repository::discover(&world)?;
-            &found
         }
     };
     for (one, taken) in fetched.iter().zip(&taken) {
@@ -102,7 +95,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         .zip(&taken)
         .map(|(one, taken)| Pull::new(one, taken, repository, &lock))
         .collect::<Result<_, _>>()?;
-    let commit = commit(&all, lock, run)?;
+    let commit = commit(&all, lock, access.into_run())?;
     printer.notes(&notes);
     tell(args, &all, commit.as_deref(), printer);
     let list: Vec<_> = all.iter().map(describe).collect();
@@ -417,7 +410,7 @@ fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) 
         }
     }
     match commit {
-        Some(commit) => printer.result(&format!("committed as {}", &commit[..commit.len().min(12)])),
+        Some(commit) => printer.result(&format!("committed as {}", short_id(commit))),
         None if new.is_none() && !relocked => printer.result("nothing to take"),
         None if args.dry_run => printer.talk("this was a dry run: nothing was written"),
         None => {}

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, assets, input_or_world, prune, push};
+use super::{
+    Done, Exit, Global, Printer, access::Access, assets, input_or_world, printer::short_id, prune, push,
+};
 use crate::{
     definition::Channel,
     generate,
     io::{
         disk::Workspace,
-        git::{NewRelease, ReleaseRun, Repository, Tagging},
+        git::{NewRelease, Repository, Tagging},
     },
     model::{Minor, StackId},
     note::{Fault, Notes, Place},
@@ -130,35 +132,29 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     check_arguments(args, &mut notes);
     if notes.errors() > 0 {
-        return end(Err(generate::Failure::Input), &notes, printer);
+        return refused(generate::Failure::Input, &notes, printer);
     }
     // Locked before anything is read: of two runs at once, the second one sees what the first one did, or waits.
-    let run = if args.dry_run { None } else { Some(ReleaseRun::begin(&world)?) };
-    let found = match &run {
-        Some(run) => consider(args, &world, run.repository(), &mut notes),
-        None => consider(args, &world, &Repository::discover(&world)?, &mut notes),
-    };
-    let considered = match found {
+    let access = Access::open(&world, args.dry_run)?;
+    let repository = access.repository();
+    let considered = match consider(args, &world, repository, &mut notes) {
         Ok(considered) => considered,
-        Err(failure) => return end(Err(failure), &notes, printer),
+        Err(failure) => return refused(failure, &notes, printer),
     };
     let cuts: Vec<&Cut> = considered.iter().filter_map(|one| one.cut.as_ref()).collect();
-    if let Some(run) = &run
-        && !cuts.is_empty()
-    {
-        refuse_uncommitted(&cuts, run.repository(), &mut notes)?;
-        warn_shallow(run.repository(), &mut notes);
+    if !cuts.is_empty() {
+        warn_shallow(repository, &mut notes);
+    }
+    if !args.dry_run && !cuts.is_empty() {
+        refuse_uncommitted(&cuts, repository, &mut notes)?;
     }
     let assets = prepare_assets(args, &considered, &mut notes)?;
     if notes.errors() > 0 {
-        return end(Err(generate::Failure::Input), &notes, printer);
+        return refused(generate::Failure::Input, &notes, printer);
     }
     // What is pushed from a branch has its name there; HEAD alone has none.
-    let branch = match &run {
-        Some(run) if run.repository().is_detached()? => "HEAD:refs/heads/<branch>",
-        _ => "HEAD",
-    };
-    let released = match run {
+    let branch = if repository.is_detached()? { "HEAD:refs/heads/<branch>" } else { "HEAD" };
+    let released = match access.into_run() {
         Some(run) if !cuts.is_empty() => {
             let new: Vec<_> = cuts.iter().map(|cut| new_release(cut, args.no_tag)).collect();
             Some(run.commit(&new, &[], &message(&cuts))?)
@@ -167,7 +163,14 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     };
     printer.notes(&notes);
     let (commit, tags) = released.map(|one| (one.commit, one.tags)).unwrap_or_default();
-    tell(args, &considered, commit.as_deref(), &tags, branch, printer);
+    for one in &considered {
+        tell(one, printer);
+    }
+    match &commit {
+        _ if cuts.is_empty() => printer.result("nothing to release"),
+        None => printer.talk("this was a dry run: nothing was written"),
+        Some(commit) => tell_committed(args, commit, &tags, branch, printer),
+    }
     if let Some(folder) = &args.assets {
         let told = assets::write(&global.directory.join(folder), &assets)?;
         for line in &told {
@@ -288,67 +291,50 @@ fn message(cuts: &[&Cut]) -> String {
     publish::releases_added(&told)
 }
 
-fn end(done: Result<(), generate::Failure>, notes: &Notes, printer: &Printer) -> Done {
+fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done {
     printer.notes(notes);
-    let exit = match done {
-        Ok(()) => Exit::Done,
-        Err(failure) => input_or_world(failure)?,
-    };
-    if exit != Exit::Done {
-        printer.talk("nothing was released");
-    }
+    let exit = input_or_world(failure)?;
+    printer.talk("nothing was released");
     printer.document(exit, notes, json!({}));
     Ok(exit)
 }
 
-fn tell(
-    args: &CutArgs,
-    considered: &[Considered],
-    commit: Option<&str>,
-    tags: &[String],
-    branch: &str,
-    printer: &Printer,
-) {
-    for one in considered {
-        let what = format!("{} {}", one.stack, one.kubernetes.minor());
-        match (&one.cut, &one.last) {
-            (Some(cut), last) => {
-                let release = &cut.release;
-                let after = last.as_ref().map(|last| format!(" after {last}")).unwrap_or_default();
-                printer.result(&format!("{what}: {}{after}: {}", release.name, meaning(cut)));
-                let effects = release.history.as_ref().and_then(|history| history.impact.as_ref());
-                for (effect, why) in effects.into_iter().flatten().rev() {
-                    let why: Vec<_> = why.iter().map(String::as_str).collect();
-                    printer.result(&format!("  {}: {}", effect.words(), why.join("; ")));
-                }
-                for (at, line) in cut.rebases.lines().iter().enumerate() {
-                    let before = last.as_deref().unwrap_or_default();
-                    if at == 0 {
-                        printer.result(&format!("  clusters that use {before}:"));
-                    }
-                    printer.result(&format!("    {line}"));
-                }
-                for difference in &cut.differences {
-                    printer.result(&format!("  {}: {difference}", difference.component.name()));
-                }
-            }
-            (None, Some(last)) => printer.result(&format!("{what}: nothing changed since {last}")),
-            (None, None) => {}
+/// What became of a stack and minor, and why.
+fn tell(one: &Considered, printer: &Printer) {
+    let what = format!("{} {}", one.stack, one.kubernetes.minor());
+    let Some(cut) = &one.cut else {
+        if let Some(last) = &one.last {
+            printer.result(&format!("{what}: nothing changed since {last}"));
+        }
+        return;
+    };
+    let after = one.last.as_ref().map(|last| format!(" after {last}")).unwrap_or_default();
+    printer.result(&format!("{what}: {}{after}: {}", cut.release.name, meaning(cut)));
+    let effects = cut.release.history.as_ref().and_then(|history| history.impact.as_ref());
+    for (effect, why) in effects.into_iter().flatten().rev() {
+        let why: Vec<_> = why.iter().map(String::as_str).collect();
+        printer.result(&format!("  {}: {}", effect.words(), why.join("; ")));
+    }
+    let moves = cut.rebases.lines();
+    if !moves.is_empty() {
+        let before = one.last.as_deref().unwrap_or_default();
+        printer.result(&format!("  clusters that use {before}:"));
+        for line in moves {
+            printer.result(&format!("    {line}"));
         }
     }
-    let count = considered.iter().filter(|one| one.cut.is_some()).count();
-    match commit {
-        _ if count == 0 => printer.result("nothing to release"),
-        None => printer.talk("this was a dry run: nothing was written"),
-        Some(commit) => {
-            let tagged = if tags.is_empty() { "without tags" } else { "and tagged" };
-            printer.result(&format!("committed as {}, {tagged}", &commit[..commit.len().min(12)]));
-            if args.no_tag {
-                printer.talk("next: merge the commit, then `stackloom release tag`");
-            } else {
-                printer.talk(&format!("next: git push --atomic origin {branch} {}", tags.join(" ")));
-            }
-        }
+    for difference in &cut.differences {
+        printer.result(&format!("  {}: {difference}", difference.component.name()));
+    }
+}
+
+fn tell_committed(args: &CutArgs, commit: &str, tags: &[String], branch: &str, printer: &Printer) {
+    let tagged = if tags.is_empty() { "without tags" } else { "and tagged" };
+    printer.result(&format!("committed as {}, {tagged}", short_id(commit)));
+    if args.no_tag {
+        printer.talk("next: merge the commit, then `stackloom release tag`");
+    } else {
+        printer.talk(&format!("next: git push --atomic origin {branch} {}", tags.join(" ")));
     }
 }
 

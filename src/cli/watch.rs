@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::{
     Done, Exit, Global, Printer,
     generate::document,
-    printer::{counted, whole},
+    printer::{counted, short_id, whole},
     progress::Progress,
 };
 use crate::{
@@ -140,7 +140,7 @@ fn line(generation: &Generation) -> String {
     let what = subject.strip_prefix("generate: ").unwrap_or(subject);
     let files = counted(changes.files.len(), "file");
     match &changes.commit {
-        Some(commit) => format!("{what} ({files}, {})", &commit[..commit.len().min(12)]),
+        Some(commit) => format!("{what} ({files}, {})", short_id(commit)),
         None => format!("{what} ({files})"),
     }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::{Component, Release, ReleaseAddon};
 use crate::{
     definition::StackTemplate,
-    model::{ImageSource, hex},
+    model::{ImageSource, NodeImage, hex},
     yaml::emit,
 };
 
@@ -99,7 +99,7 @@ fn addon(release_addon: &ReleaseAddon) -> String {
     digest(&parts)
 }
 
-fn image(image: &crate::model::NodeImage) -> String {
+fn image(image: &NodeImage) -> String {
     let source = match &image.source {
         ImageSource::Url { url, checksum } => format!("url {url} {checksum}"),
         ImageSource::Artifact(artifact) => format!("artifact {artifact}"),

@@ -113,7 +113,7 @@ pub fn cut(
         let last = last.and_then(|name| releases.named.get(&name)).map(|last| freeze::as_frozen_now(last));
         let cut = match &last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
-            _ => match one(resolved, head, last.as_ref(), sources, notes) {
+            _ => match next(resolved, head, last.as_ref(), sources, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
             },
@@ -126,7 +126,8 @@ pub fn cut(
     all
 }
 
-fn one(
+/// The next release of a stack and minor.
+fn next(
     resolved: &ResolvedStack<'_>,
     head: &Release,
     last: Option<&Release>,

@@ -47,6 +47,10 @@ pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use newer::{Newer, newer};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
+pub use read::read;
+pub use rebases::{Rebase, Rebases};
+pub use take::{Arrival, Taken, published, take};
+pub use write::{Body, Page, digests_of, pages, write};
 
 use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
@@ -61,17 +65,12 @@ use crate::{
     yaml::{Mapping, Node, Origin, Source},
 };
 
-pub use read::read;
-pub use rebases::{Rebase, Rebases};
-pub use take::{Arrival, Taken, published, take};
-pub use write::{Body, Page, digests_of, pages, write};
-
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {
     /// Its name, such as `openstack-scs-1-35-v7`; that of its cluster class, too.
     pub name: String,
-    /// How it came about.
+    /// Its channel.
     pub channel: Channel,
     /// Its version in its channel.
     pub version: String,
@@ -281,6 +280,28 @@ impl Releases {
         .hint("if another repository publishes it: `stackloom pull` takes it from there");
         None
     }
+
+    /// What a cluster would say to be made from the release of a name. A head release answers to its name without the
+    /// version, too: that changes with every edit.
+    pub fn find(&self, name: &str) -> Option<ReleaseRef> {
+        if self.named.contains_key(name) {
+            return Subdomain::new(name).ok().map(ReleaseRef::Named);
+        }
+        let is_meant = |release: &Release| {
+            let rest = release.name.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-v0-sha."))
+        };
+        let mut heads = self.heads.iter().filter(|(_, release)| is_meant(release));
+        heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
+    }
+
+    /// The names of all of them, in order.
+    pub fn names(&self) -> Vec<&str> {
+        let heads = self.heads.values().map(|release| release.name.as_str());
+        let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
+        names.sort_unstable();
+        names
+    }
 }
 
 /// What the tags of the numbered releases say: their notes. A release that is refused has none.
@@ -319,30 +340,6 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
     let is_told = |file: &str| told.iter().any(|told| record::is_at(file, told));
     notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_told(&place.file)));
     release.filter(|_| !drifted)
-}
-
-impl Releases {
-    /// What a cluster would say to be made from the release of a name. A head release answers to its name without the
-    /// version, too: that changes with every edit.
-    pub fn find(&self, name: &str) -> Option<ReleaseRef> {
-        if self.named.contains_key(name) {
-            return Subdomain::new(name).ok().map(ReleaseRef::Named);
-        }
-        let is_meant = |release: &Release| {
-            let rest = release.name.strip_prefix(name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("-v0-sha."))
-        };
-        let mut heads = self.heads.iter().filter(|(_, release)| is_meant(release));
-        heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
-    }
-
-    /// The names of all of them, in order.
-    pub fn names(&self) -> Vec<&str> {
-        let heads = self.heads.values().map(|release| release.name.as_str());
-        let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
-        names.sort_unstable();
-        names
-    }
 }
 
 /// Freezes every stack as it stands, and reads the numbered releases of the tree. One that is refused is no error here:

@@ -8,8 +8,8 @@ use std::{
 use semver::Version;
 
 use super::{
-    Component, Components, Content, Effect, History, Release, ReleaseAddon, class, content, record,
-    write::file_digest,
+    Component, Components, Content, Effect, History, Release, ReleaseAddon, artifact::sha256, class, content,
+    record,
 };
 use crate::{
     definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
@@ -142,7 +142,7 @@ fn locked_version(
         notes
             .error(
                 "release-changed",
-                source.word(0),
+                source.word(node.origin.offset as usize),
                 format!("`{}` is no version with a digest that was ever locked", written.version),
             )
             .hint("put the release back as it was cut");
@@ -211,36 +211,29 @@ fn check_digests(
             .hint("a numbered release is made by `stackloom release`, and by nothing else");
         return;
     };
-    let mut wrong = |file: &str, what: &str, how: &str| {
-        let path = format!("generated/releases/{name}/{file}");
-        let how = match how {
-            "" => put_back(name, file),
-            how => how.to_owned(),
-        };
-        notes.error("release-changed", Place::file(&*path), what).hint(how);
+    let mut wrong = |file: &str, what: String, hint: String| {
+        let place = Place::file(format!("generated/releases/{name}/{file}"));
+        notes.error("release-changed", place, what).hint(hint);
     };
+    let is = |text: &str, digest: &str| sha256(text.as_bytes()) == digest;
     let mut ends = Vec::new();
     for (path, digest) in recorded {
-        match files.get(path) {
-            Some(file) if unix_ends(&file.text).is_some_and(|text| file_digest(&text) == *digest) => {
+        let what = match files.get(path) {
+            None => "is missing",
+            Some(file) if is(&file.text, digest) => continue,
+            Some(file) if unix_ends(&file.text).is_some_and(|text| is(&text, digest)) => {
                 ends.push(path);
+                continue;
             }
-            None => wrong(path, &format!("this file of the release `{name}` is missing"), ""),
-            Some(file) if file_digest(&file.text) != *digest => {
-                wrong(
-                    path,
-                    &format!("this file of the release `{name}` is not what it was when it was cut"),
-                    "",
-                );
-            }
-            Some(_) => {}
-        }
+            Some(_) => "is not what it was when it was cut",
+        };
+        wrong(path, format!("this file of the release `{name}` {what}"), put_back(name, path));
     }
     for path in files.keys().filter(|path| *path != "release.yaml" && !recorded.contains_key(*path)) {
         wrong(
             path,
-            &format!("this file was not in the release `{name}` when it was cut"),
-            &format!("a release never changes: {}", record::ADDED),
+            format!("this file was not in the release `{name}` when it was cut"),
+            format!("a release never changes: {}", record::ADDED),
         );
     }
     record::note_line_ends(name, &ends, None, notes);

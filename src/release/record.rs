@@ -167,16 +167,16 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
             unsure
                 .then(|| format!("first see to it that the tag `{name}` here is the one that was published"))
         });
-        let (what, hint) = match drift {
+        let what = match drift {
             Drift::LineEnds => continue,
-            Drift::Mode => {
-                ("has another mode: it is not", format!("`git checkout {reference} -- {path}` puts it back"))
-            }
-            Drift::Changed => ("is not", format!("`git checkout {reference} -- {path}` puts it back")),
-            Drift::Missing => {
-                ("is missing: it is not", format!("`git checkout {reference} -- {path}` puts it back"))
-            }
-            Drift::Added => ("was added: it is not", ADDED.to_owned()),
+            Drift::Mode => "has another mode: it is not",
+            Drift::Changed => "is not",
+            Drift::Missing => "is missing: it is not",
+            Drift::Added => "was added: it is not",
+        };
+        let hint = match drift {
+            Drift::Added => ADDED.to_owned(),
+            _ => format!("`git checkout {reference} -- {path}` puts it back"),
         };
         let note = notes.error(
             "release-changed",

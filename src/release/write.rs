@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use semver::Version;
-use sha2::{Digest as _, Sha256};
 
-use super::{History, Release};
+use super::{History, Release, artifact::sha256};
 use crate::{
     definition::Channel,
     model::{
         Addon, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage, ValuesFrom,
-        ValuesSource, hex,
+        ValuesSource,
     },
     template::Template,
     tree::HEADER,
@@ -27,15 +26,10 @@ pub(super) fn write_numbered(release: &Release, notes: &str) -> BTreeMap<String,
     let mut files = write(release);
     files.remove("release.yaml");
     files.insert("NOTES.md".to_owned(), notes.to_owned());
-    let digests = files.iter().map(|(path, text)| (path.clone(), file_digest(text))).collect();
+    let digests = files.iter().map(|(path, text)| (path.clone(), sha256(text.as_bytes()))).collect();
     let mut all = write_with(release, Some(&digests));
     all.insert("NOTES.md".to_owned(), notes.to_owned());
     all
-}
-
-/// The digest of a file's bytes.
-pub(super) fn file_digest(text: &str) -> String {
-    format!("sha256:{}", hex(&Sha256::digest(text.as_bytes())))
 }
 
 fn write_with(release: &Release, digests: Option<&BTreeMap<String, String>>) -> BTreeMap<String, String> {

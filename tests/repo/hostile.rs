@@ -1,20 +1,17 @@
 //! `generate --commit` where settings, other programs and the end of the process stand in the way.
 
-use std::{
-    fs,
-    process::{Command, Stdio},
-};
+use std::{fs, process::Command};
 
 use stackloom::{
     io::{
-        disk::{Step, Workspace},
+        disk::Step,
         git::{CommitSink, Repository},
     },
     note::{Fault, Notes},
     tree::{GITATTRIBUTES, Part, Sink as _},
 };
 
-use crate::sandbox::{Sandbox, base, cluster, git_in, run};
+use crate::sandbox::{Sandbox, base, cluster, git_in, is_killed, run, to_be_killed};
 
 const ONE: &str = "generated/management/mgmt/clusters/team-a/one";
 
@@ -175,31 +172,9 @@ fn an_end_after_any_step_leaves_the_old_or_the_new() {
 /// Not a test of its own: the process that [`a_killed_process_is_followed_by_a_repair`] kills.
 #[test]
 fn the_process_that_is_killed() {
-    let Ok(root) = std::env::var("STACKLOOM_TEST_ROOT") else { return };
-    let stop: usize = std::env::var("STACKLOOM_TEST_STOP").unwrap().parse().unwrap();
-    let mut seen = 0;
-    let end = move |_| {
-        seen += 1;
-        if seen == stop {
-            std::process::abort();
-        }
-        Ok(())
-    };
-    let workspace = Workspace::open(root.as_ref()).unwrap();
+    let Some((workspace, end)) = to_be_killed() else { return };
     let mut sink = CommitSink::open(&workspace).unwrap().on_step(end);
     run(&mut sink, parts("b")).0.unwrap();
-}
-
-fn killed_at(sandbox: &Sandbox, stop: usize) -> bool {
-    let status = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "hostile::the_process_that_is_killed"])
-        .env("STACKLOOM_TEST_ROOT", &sandbox.root)
-        .env("STACKLOOM_TEST_STOP", stop.to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .unwrap();
-    !status.success()
 }
 
 #[test]
@@ -208,7 +183,7 @@ fn a_killed_process_is_followed_by_a_repair() {
     loop {
         let sandbox = Sandbox::repository();
         sandbox.commit(parts("a")).unwrap();
-        let killed = killed_at(&sandbox, stop);
+        let killed = is_killed("hostile::the_process_that_is_killed", &sandbox, stop);
         assert_eq!(sandbox.has(".git/index.lock"), killed);
         sandbox.git(&["fsck", "--strict"]);
         sandbox.commit(parts("b")).unwrap();

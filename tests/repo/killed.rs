@@ -1,14 +1,10 @@
 //! Runs of `release` that end early: the next one finishes what they began.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    process::{Command, Stdio},
-};
+use std::{collections::BTreeMap, fs};
 
 use stackloom::{
     io::{
-        disk::{Step, Workspace},
+        disk::Step,
         git::{NewRelease, ReleaseRun},
     },
     note::Fault,
@@ -16,7 +12,7 @@ use stackloom::{
 
 use crate::{
     release::{commit, ends, fleet, releases, tags},
-    sandbox::{Sandbox, git_in},
+    sandbox::{Sandbox, git_in, is_killed, to_be_killed},
 };
 
 /// Two small releases, as `release` would hand them over.
@@ -41,17 +37,8 @@ fn made_up() -> Vec<NewRelease> {
 /// Not a test of its own: the process that [`a_killed_run_is_finished_by_the_next`] kills.
 #[test]
 fn the_release_that_is_killed() {
-    let Ok(root) = std::env::var("STACKLOOM_TEST_RELEASE") else { return };
-    let stop: usize = std::env::var("STACKLOOM_TEST_STOP").unwrap().parse().unwrap();
-    let mut seen = 0;
-    let end = move |_| {
-        seen += 1;
-        if seen == stop {
-            std::process::abort();
-        }
-        Ok(())
-    };
-    let run = ReleaseRun::begin(&Workspace::open(root.as_ref()).unwrap()).unwrap().on_step(end);
+    let Some((workspace, end)) = to_be_killed() else { return };
+    let run = ReleaseRun::begin(&workspace).unwrap().on_step(end);
     run.with_lock(LOCK.to_owned()).unwrap().commit(&made_up(), &[], "release: two\n").unwrap();
 }
 
@@ -65,14 +52,7 @@ fn a_killed_run_is_finished_by_the_next() {
         let sandbox = Sandbox::repository();
         sandbox.write("README.md", "words\n");
         commit(&sandbox, "first");
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::the_release_that_is_killed"])
-            .env("STACKLOOM_TEST_RELEASE", &sandbox.root)
-            .env("STACKLOOM_TEST_STOP", stop.to_string())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
+        let killed = is_killed("killed::the_release_that_is_killed", &sandbox, stop);
         let moved = sandbox.git(&["rev-list", "--count", "HEAD"]).trim() == "2";
         assert!(moved || tags(&sandbox).is_empty(), "a stray tag at {stop}");
         let tagged = tags(&sandbox).len();
@@ -102,7 +82,7 @@ fn a_killed_run_is_finished_by_the_next() {
             assert!(!sandbox.has("generated") && !sandbox.has("stackloom.lock"), "{stop}");
         }
         assert!(!sandbox.has(".git/stackloom-release") && !sandbox.has(".git/index.lock"));
-        if status.success() {
+        if !killed {
             break;
         }
         stop += 1;
@@ -121,6 +101,20 @@ fn what_was_taken_back_is_not_done_again() {
     assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
     drop(ReleaseRun::begin(&sandbox.workspace()).unwrap());
     assert!(tags(&sandbox).is_empty() && !sandbox.has("generated"));
+}
+
+/// Else `git add` would take it, where the next run is refused for another reason.
+#[test]
+fn what_a_run_that_was_taken_back_had_staged_is_removed() {
+    let sandbox = fleet();
+    killed(&sandbox);
+    sandbox.write("generated/.stackloom-staged/test-tiny-1-35-v1/release.yaml", "half of i");
+    sandbox.write("generated/..gitattributes.stackloom-staged", "generated/** -te");
+    sandbox.write(".stackloom.lock.stackloom-staged", "kind: Lo");
+    assert!(git_in(&sandbox.root).args(["reset", "-q", "--hard", "HEAD~1"]).status().unwrap().success());
+    sandbox.write("stackloom.yaml", "kind: Fleet\nkind: Fleet\n");
+    ends(&sandbox, &["generate", "--commit"], 1);
+    assert_eq!(sandbox.git(&["status", "--porcelain", "--ignored"]), " M stackloom.yaml\n");
 }
 
 /// Else the index that is written next would lack the releases that the branch has, and the next commit take them away.

@@ -282,8 +282,10 @@ fn a_shallow_clone_says_that_it_knows_no_more_than_the_files() {
     for (key, value) in [("user.name", "Test"), ("user.email", "test@example.org")] {
         clone.git(&["config", key, value]);
     }
-    let told = ends(&clone, &["release"], 0);
-    assert!(told.contains("warning[shallow-clone]") && told.contains("git fetch --unshallow"), "{told}");
+    for arguments in [&["release", "--dry-run"][..], &["release"]] {
+        let told = ends(&clone, arguments, 0);
+        assert!(told.contains("warning[shallow-clone]") && told.contains("git fetch --unshallow"), "{told}");
+    }
     clone.git(&["reset", "-q", "--hard", "HEAD~1"]);
     clone.write(
         "clusters/blue/one.yaml",
@@ -302,12 +304,25 @@ fn a_released_file_that_may_be_run_is_another() {
 
     let sandbox = pinned();
     let path = format!("{RELEASE}/metadata.yaml");
-    fs::set_permissions(sandbox.root.join(&path), fs::Permissions::from_mode(0o755)).unwrap();
+    let set = |mode| {
+        fs::set_permissions(sandbox.root.join(&path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(0o755);
+    let told = refused(&sandbox, "release-changed", &path);
+    assert!(told.contains("has another mode"), "{told}");
+    sandbox.git(&["config", "core.fileMode", "false"]);
+    ends(&sandbox, &["check"], 0);
+    sandbox.git(&["config", "core.fileMode", "true"]);
     commit(&sandbox, "may be run");
     let told = refused(&sandbox, "release-changed", &path);
     assert!(told.contains("has another mode"), "{told}");
+    set(0o644);
+    assert!(refused(&sandbox, "release-changed", &path).contains("has another mode"));
     sandbox.git(&["checkout", "-q", "test-tiny-1-35-v1", "--", &path]);
     commit(&sandbox, "put back");
+    ends(&sandbox, &["check"], 0);
+    set(0o755);
+    sandbox.git(&["checkout", "-q", "test-tiny-1-35-v1", "--", &path]);
     ends(&sandbox, &["check"], 0);
 }
 

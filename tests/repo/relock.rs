@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::{
     release::{commit, edit, ends, fleet},
     sandbox::Sandbox,
-    share::{NAME, address, json, pin, publisher, taken},
+    share::{NAME, address, json, pin, pruned, publisher, taken},
 };
 
 /// Whatever else is edited: the entry of the lock.
@@ -89,12 +89,7 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
 
 #[test]
 fn what_was_pruned_may_be_taken_from_elsewhere() {
-    let (from, to) = (publisher(), fleet());
-    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    commit(&from, "an edit");
-    ends(&from, &["release", "--kubernetes", "1.35"], 0);
-    ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-35-v2")], 0);
-    ends(&to, &["release", "prune"], 0);
+    let (from, to) = pruned();
     from.git(&["clone", "-q", "--bare", ".", "../mirror.git"]);
     let mirror = address(&from, NAME).replace("/fleet#", "/mirror.git#");
     ends(&to, &["pull", &mirror], 0);

@@ -3,12 +3,12 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use stackloom::{
     io::{
-        disk::{CheckSink, DiskSink, Workspace},
+        disk::{CheckSink, DiskSink, Step, Workspace},
         git::CommitSink,
     },
     note::{Fault, Notes},
@@ -138,6 +138,34 @@ pub(crate) fn git_in(folder: &Path) -> Command {
         .env("HOME", folder)
         .env_remove("XDG_CONFIG_HOME");
     git
+}
+
+/// Runs a test of this program by itself, in a process that ends after so many steps; whether it did.
+pub(crate) fn is_killed(test: &str, sandbox: &Sandbox, stop: usize) -> bool {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env("STACKLOOM_TEST_ROOT", &sandbox.root)
+        .env("STACKLOOM_TEST_STOP", stop.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    !status.success()
+}
+
+/// In a process of [`is_killed`]: the fleet, and what ends the process when it has been told of its last step.
+pub(crate) fn to_be_killed() -> Option<(Workspace, impl FnMut(Step) -> Result<(), Fault> + Send + 'static)> {
+    let root = std::env::var("STACKLOOM_TEST_ROOT").ok()?;
+    let stop: usize = std::env::var("STACKLOOM_TEST_STOP").unwrap().parse().unwrap();
+    let mut seen = 0;
+    let end = move |_| {
+        seen += 1;
+        if seen == stop {
+            std::process::abort();
+        }
+        Ok(())
+    };
+    Some((Workspace::open(root.as_ref()).unwrap(), end))
 }
 
 /// Hands the parts to a sink, as `generate` does.

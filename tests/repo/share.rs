@@ -10,12 +10,29 @@ use crate::{
 };
 
 pub(crate) const NAME: &str = "test-tiny-1-35-v1";
+const NEXT: &str = "test-tiny-1-35-v2";
 
 /// A repository that has cut a release of each minor.
 pub(crate) fn publisher() -> Sandbox {
     let sandbox = fleet();
     ends(&sandbox, &["release"], 0);
     sandbox
+}
+
+/// Has it cut [`NEXT`], which follows [`NAME`].
+fn release_again(from: &Sandbox) {
+    edit(from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
+    commit(from, "an edit");
+    ends(from, &["release", "--kubernetes", "1.35"], 0);
+}
+
+/// A publisher of two releases, and who took both and pruned the older one.
+pub(crate) fn pruned() -> (Sandbox, Sandbox) {
+    let (from, to) = (publisher(), fleet());
+    release_again(&from);
+    ends(&to, &["pull", &address(&from, NAME), &address(&from, NEXT)], 0);
+    ends(&to, &["release", "prune"], 0);
+    (from, to)
 }
 
 /// Its address, with a tag.
@@ -318,14 +335,9 @@ fn a_lock_that_is_being_edited_is_not_committed() {
 
 #[test]
 fn what_is_pruned_leaves_the_lock_too() {
-    let (from, to) = (publisher(), fleet());
-    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    commit(&from, "an edit");
-    ends(&from, &["release", "--kubernetes", "1.35"], 0);
-    ends(&to, &["pull", &address(&from, NAME), &address(&from, "test-tiny-1-35-v2")], 0);
-    ends(&to, &["release", "prune"], 0);
+    let (_from, to) = pruned();
     let lock = to.read("stackloom.lock").unwrap();
-    assert!(!lock.contains(NAME) && lock.contains("test-tiny-1-35-v2"), "{lock}");
+    assert!(!lock.contains(NAME) && lock.contains(NEXT), "{lock}");
     assert_eq!(to.git(&["status", "--porcelain"]), "");
     ends(&to, &["check"], 0);
 }
@@ -339,9 +351,7 @@ fn with_sources(sandbox: &Sandbox, sources: &str) {
 #[test]
 fn newer_releases_are_told_with_who_would_want_them() {
     let (from, to) = (publisher(), taken());
-    edit(&from, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    commit(&from, "an edit");
-    ends(&from, &["release", "--kubernetes", "1.35"], 0);
+    release_again(&from);
     from.git(&["tag", "v1.2.3"]);
     let url = format!("git+file://{}", from.root.display());
     assert!(ends(&to, &["releases", "--check"], 0).contains("no source of releases"));
@@ -358,7 +368,7 @@ fn newer_releases_are_told_with_who_would_want_them() {
     let (code, document) = json(&to, &["releases", "--check"]);
     assert_eq!(code, Some(4));
     let first = &document["sources"][0]["releases"][0];
-    assert_eq!((&first["name"], &first["here"]), (&Json::from("test-tiny-1-35-v2"), &Json::from(NAME)));
+    assert_eq!((&first["name"], &first["here"]), (&Json::from(NEXT), &Json::from(NAME)));
     assert!(document["sources"][1]["fault"].as_str().unwrap().contains("cannot list the tags"));
     replace(
         &to,
@@ -385,7 +395,7 @@ fn only_what_is_whole_and_tagged_is_published() {
     let told = ends(&from, &["release", "push", to, NAME], 1);
     assert!(told.contains("release-changed") && told.contains("NOTES.md"), "{told}");
     from.git(&["checkout", "-q", "generated"]);
-    let told = ends(&from, &["release", "push", to, "test-tiny-1-35-v2"], 1);
+    let told = ends(&from, &["release", "push", to, NEXT], 1);
     assert!(told.contains("unknown-release") && told.contains(&format!("did you mean `{NAME}`")), "{told}");
     let told = ends(&from, &["release", "push", to], 4);
     assert!(told.contains("127.0.0.1:1"), "{told}");

@@ -62,7 +62,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
         let Some(side) = side(cluster, managed, &now, notes) else { continue };
         let side = Side { written: written.is_some(), ..side };
         let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
-        let caveat = running.as_ref().and_then(|(_, running)| unseen(running));
+        let caveat = running.as_ref().and_then(|(one, running)| unseen(running, one));
         let compared = there.map(|there| {
             let words = if there.applied.is_live() { "the live Cluster" } else { "the files before" };
             format!("compared with {words}")
@@ -257,12 +257,15 @@ fn ignored(before: &Objects, notes: &mut Notes) {
 }
 
 /// What is not seen, by what was given.
-fn unseen(running: &Side) -> Option<&'static str> {
+fn unseen(running: &Side, cluster: &Imported) -> Option<&'static str> {
     match running.applied {
         Applied::File => Some(
             "values that Cluster API filled in for earlier classes are not seen: give the live Cluster with --before",
         ),
         Applied::Known(_) => None,
+        Applied::Unknown if !cluster.managers.is_empty() => Some(
+            "nobody whom managed fields name applied class or version of the live Cluster: --applied-by says who writes it",
+        ),
         Applied::Unknown => Some(
             "nothing says who wrote the live Cluster's values: export it with `kubectl get -o yaml --show-managed-fields`",
         ),
@@ -357,7 +360,8 @@ fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut N
         no_class(managed, objects, notes);
         return None;
     };
-    untold(&class, cluster, "the class names what is not among the files", notes);
+    let hint = "only the class and the Cluster are judged then";
+    untold(&class, cluster, ("the class names what is not among the files", hint), notes);
     let observed = observed(cluster, objects);
     Some(Side {
         cluster: cluster.object.clone(),
@@ -414,7 +418,8 @@ fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mu
     let class = before
         .class_of(&cluster.object)
         .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
-    untold(&class, cluster, "the state before is not known, for --before lacks", notes);
+    let hint = "where all that runs is not given either, only the class and the Cluster are judged";
+    untold(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
     let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), written: true, observed }
 }
@@ -445,7 +450,7 @@ fn observed(cluster: &Imported, objects: &Objects) -> Observed {
     }
 }
 
-fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Notes) {
+fn untold(class: &ClassFiles, cluster: &Imported, (message, hint): (&str, &str), notes: &mut Notes) {
     if class.missing.is_empty() {
         return;
     }
@@ -453,8 +458,7 @@ fn untold(class: &ClassFiles, cluster: &Imported, message: &str, notes: &mut Not
         class.missing.iter().filter_map(|label| Some(label.split_once('/')?.0)).collect();
     let kinds: Vec<&str> = kinds.into_iter().collect();
     let message = format!("{message}: {}", class.missing.join(", "));
-    notes.warning("topology", Place::file(&*cluster.file), message).hint(format!(
-        "only the class and the Cluster are judged then; `kubectl get {} -A -o yaml` exports what is missing",
-        kinds.join(",")
-    ));
+    notes
+        .warning("topology", Place::file(&*cluster.file), message)
+        .hint(format!("{hint}; `kubectl get {} -A -o yaml` exports what is missing", kinds.join(",")));
 }

@@ -10,7 +10,7 @@ use crate::{
         parse::Layer,
     },
     model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
-    note::{Notes, Place},
+    note::{Diagnostic, Notes, Place},
     world::Input,
     yaml::{Node, Origin},
 };
@@ -184,10 +184,24 @@ impl One<'_> {
         self.layer.source.word(node.origin.offset as usize)
     }
 
-    /// The place of a node of the definition itself; of the definition where a folder's defaults said it.
-    fn definition_place(&self, node: &Node) -> Option<Place> {
-        let own = node.origin.file == self.layer.source.id;
-        if own { self.place(node) } else { Some(self.own_place()) }
+    /// A fault of the cluster in what several layers say of it. It stands in the definition, which is what is at fault: at
+    /// the first of the nodes that is its own. Where folders' defaults say the others is told beside it.
+    fn fault_of<'n>(
+        &self,
+        said: &[(&Node, &str)],
+        code: &'static str,
+        message: String,
+        notes: &'n mut Notes,
+    ) -> &'n mut Diagnostic {
+        let own = said.iter().position(|(node, _)| node.origin.file == self.layer.source.id);
+        let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(said[at].0));
+        let note = notes.error(code, place, message);
+        for (at, (node, what)) in said.iter().enumerate() {
+            if let Some(place) = self.place(node).filter(|_| own != Some(at)) {
+                note.related(*what, place);
+            }
+        }
+        note
     }
 
     fn namespace(&self, notes: &mut Notes) -> Option<Label> {
@@ -259,15 +273,9 @@ impl One<'_> {
         }
         for key in OF_HEAD {
             if let Some(other) = self.spec(key) {
-                let note = notes.error(
-                    "release",
-                    self.definition_place(node),
-                    format!("`{key}` goes with `release: head`, and this cluster takes `{name}`"),
-                );
-                note.hint("remove it, or say `release: head`");
-                if let Some(place) = self.place(other) {
-                    note.related("it is set here", place);
-                }
+                let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
+                let said = [(node, "the release is named here"), (other, "it is set here")];
+                self.fault_of(&said, "release", message, notes).hint("remove it, or say `release: head`");
             }
         }
         match Subdomain::new(name) {
@@ -288,12 +296,8 @@ impl One<'_> {
     fn head(&self, release: &Node, notes: &mut Notes) -> Option<ReleaseRef> {
         let (stack, kubernetes) = (self.spec("stack"), self.spec("kubernetes"));
         let (Some(stack), Some(kubernetes)) = (stack, kubernetes) else {
-            notes
-                .error(
-                    "missing-key",
-                    self.definition_place(release),
-                    "`release: head` needs a stack and a Kubernetes minor",
-                )
+            let message = "`release: head` needs a stack and a Kubernetes minor".to_owned();
+            self.fault_of(&[(release, "the head is named here")], "missing-key", message, notes)
                 .hint("add `stack: <provider>/<stack>` and `kubernetes: \"1.35\"`");
             return None;
         };
@@ -359,12 +363,9 @@ impl One<'_> {
     fn removal(&self, notes: &mut Notes) -> Option<Removal> {
         let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
         if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
-            let note = notes.error(
-                "removal",
-                self.definition_place(suspend),
-                "a suspended cluster cannot be deleted: Cluster API does not look at it",
-            );
-            note.hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
+            let message = "a suspended cluster cannot be deleted: Cluster API does not look at it".to_owned();
+            self.fault_of(&[(suspend, "it is suspended here")], "removal", message, notes)
+                .hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");
         }
         Some(removal)
     }

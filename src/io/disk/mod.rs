@@ -31,7 +31,7 @@ pub use sink::DiskSink;
 pub use stage::Step;
 
 pub(super) use check::begun;
-pub(super) use release::{place_file, place_release, remove_release};
+pub(super) use release::{place_file, place_release, remove_release, remove_staged};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 
 /// The folder of a fleet.

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use super::stage::{STAGE, Stage};
+use super::{
+    scaffold::staged_beside,
+    stage::{STAGE, Stage},
+};
 use crate::note::Fault;
 
 /// Puts the folder of a release in its place, in one step for whoever looks. One that is there already stays.
@@ -30,8 +33,7 @@ pub(in crate::io) fn place_release(
 
 /// Puts a file in its place, in one step for whoever looks.
 pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let staged = path.with_file_name(format!(".{name}.stackloom-staged"));
+    let staged = staged_beside(path);
     let done = fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, path));
     if done.is_err() {
         fs::remove_file(&staged).ok();
@@ -50,4 +52,21 @@ pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault
     // What was staged goes when the stage is dropped.
     fs::rename(&target, root.join(STAGE).join(name))
         .map_err(|error| Fault::because(format!("cannot remove the release `{name}`"), error))
+}
+
+/// Removes what a killed run has staged: folders of releases, and copies beside these files. Nothing reads it again.
+pub(in crate::io) fn remove_staged(root: &Path, files: &[&str]) -> Result<(), Fault> {
+    // It takes the tree for itself, so that it is no other run's.
+    let _stage = Stage::new(root)?;
+    for file in files {
+        let staged = staged_beside(&root.join(file));
+        match fs::remove_file(&staged) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let what = format!("cannot remove `{}`, which a killed run left", staged.display());
+                return Err(Fault::because(what, error).hint("delete it, and run this again"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,11 @@
 //! Files that the user asked for by a command: definitions to begin with, schemas. Nothing is overwritten unasked.
 
-use std::{collections::BTreeMap, fs, io::Read as _, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
 
 use crate::note::Fault;
 
@@ -38,12 +43,17 @@ pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
     }
 }
 
+/// Where the next content of a file waits: beside it, so that a rename is enough.
+pub(super) fn staged_beside(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.stackloom-staged"))
+}
+
 /// Replaces a file in one step, so that nobody finds half of it. A link to it stays one, and so do its permissions.
 pub fn replace(path: &Path, text: &str) -> Result<(), Fault> {
     let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
     let target = path.canonicalize().map_err(failed)?;
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    let staged = target.with_file_name(format!(".{name}.stackloom-staged"));
+    let staged = staged_beside(&target);
     let written = fs::write(&staged, text)
         .and_then(|()| fs::set_permissions(&staged, fs::metadata(&target)?.permissions()))
         .and_then(|()| fs::rename(&staged, &target));
@@ -59,8 +69,7 @@ pub fn put(path: &Path, text: &str) -> Result<(), Fault> {
         return replace(path, text);
     }
     let failed = |error| Fault::because(format!("cannot write `{}`", path.display()), error);
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let staged = path.with_file_name(format!(".{name}.stackloom-staged"));
+    let staged = staged_beside(path);
     let written = fs::write(&staged, text).and_then(|()| fs::rename(&staged, path));
     if written.is_err() {
         fs::remove_file(&staged).ok();

@@ -9,7 +9,7 @@ use std::{
 
 use git2::{ObjectType, Oid};
 
-use super::trees::{FILE, RELEASES};
+use super::trees::{FILE, RELEASES, RUNNABLE};
 use crate::{io::program, note::Fault};
 
 /// A release as a tag of another repository has it.
@@ -20,9 +20,6 @@ pub struct Fetched {
     /// The commit that the tag names.
     pub commit: String,
 }
-
-/// A file that may be run; what is in it counts, not that.
-const PROGRAM: i32 = 0o100_755;
 
 /// The longest file, as of any other source.
 const FILE_LIMIT: usize = 4 * 1024 * 1024;
@@ -184,7 +181,8 @@ fn collect(
         let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
         match (entry.kind(), entry.filemode_raw()) {
             (Some(ObjectType::Tree), _) => collect(repository, entry.id(), &format!("{path}/"), files)?,
-            (Some(ObjectType::Blob), FILE | PROGRAM) => {
+            // What is in a file that may be run counts, not that it may.
+            (Some(ObjectType::Blob), FILE | RUNNABLE) => {
                 let blob = repository.find_blob(entry.id())?;
                 if blob.size() > FILE_LIMIT {
                     return Err(Untaken::Kind(path));

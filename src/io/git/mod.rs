@@ -6,10 +6,12 @@
 mod added;
 mod commit;
 mod fetch;
+mod folders;
 mod index;
-mod lock;
-mod objects;
 mod journal;
+mod lock;
+mod modes;
+mod objects;
 mod release;
 mod released;
 mod revision;
@@ -216,6 +218,26 @@ impl Repository {
         Err(Fault::new(format!("{what} is in progress, so nothing is committed"))
             .hint(format!("end it first, for example with `{end}`"))
             .hint("`stackloom generate` without `--commit` writes files only: `git add generated` makes them part of it"))
+    }
+
+    /// The commit that HEAD names.
+    pub fn head(&self) -> Result<Option<String>, Fault> {
+        Ok(self.tip()?.commit().map(|id| id.to_string()))
+    }
+
+    /// Whether HEAD names a commit, and no branch.
+    pub fn is_detached(&self) -> Result<bool, Fault> {
+        Ok(matches!(self.tip()?, Tip::Detached(_)))
+    }
+
+    /// Whether there is such a commit here.
+    pub fn has_commit(&self, id: &str) -> bool {
+        Oid::from_str(id).is_ok_and(|id| self.inner.find_commit(id).is_ok())
+    }
+
+    /// Whether a commit is another one, or comes after it.
+    pub(super) fn descends(&self, one: Oid, other: Oid) -> bool {
+        one == other || self.inner.graph_descendant_of(one, other).unwrap_or(false)
     }
 
     fn tip(&self) -> Result<Tip, Fault> {

@@ -11,7 +11,7 @@ use git2::{ObjectType, Oid};
 use super::{
     Repository,
     added::{Added, Additions, Origin},
-    release::files_in,
+    folders::files_in,
     tag::{self, Tagged},
     trees::RELEASES,
     usage::instant,
@@ -39,6 +39,20 @@ struct Known {
     walked: Result<(), git2::Error>,
     locks: BTreeMap<Oid, Arc<str>>,
     tip: Option<Oid>,
+}
+
+/// What a release is held against.
+struct Held {
+    by: Record,
+    /// Its folder there; none where the tag names something without it.
+    tree: Option<Oid>,
+    doubt: Option<Doubt>,
+}
+
+impl Held {
+    fn by_commit(added: Added, doubt: Option<Doubt>) -> Self {
+        Self { by: Record::Commit(short(added.commit)), tree: Some(added.tree), doubt }
+    }
 }
 
 impl Repository {
@@ -109,44 +123,21 @@ impl Repository {
     ) -> Option<Recorded> {
         let additions = known.additions.remove(name).unwrap_or_default();
         let origin = self.origin_of(name, &additions);
-        let commit = || tag::commit_of(self, name);
-        let of_commit = |added: Added| (Record::Commit(short(added.commit)), Some(added.tree));
-        let ((by, tree), mut doubt) = match (tagged, &origin) {
-            (Ok(Tagged::Tree(tree)), Some(origin)) => {
-                match self.tag_doubt(origin, *tree, commit(), known.tip) {
-                    Some(doubt @ Doubt::Moved { .. }) => (of_commit(origin.added), Some(doubt)),
-                    doubt => ((Record::Tag, Some(*tree)), doubt),
-                }
-            }
-            (Ok(Tagged::Tree(tree)), None) => ((Record::Tag, Some(*tree)), None),
-            (Ok(Tagged::Elsewhere), _) => ((Record::Tag, None), None),
-            (Ok(Tagged::Missing) | Err(_), origin) => {
-                let head = known.head.get(name).copied();
-                let by = match origin {
-                    Some(origin) if Some(origin.added.tree) != head => of_commit(origin.added),
-                    _ => (Record::Head, head),
-                };
-                let doubt = match (tagged, &known.walked) {
-                    (Err(fault), _) => Some(self.doubt(reason(fault))),
-                    (_, Err(error)) => Some(self.doubt(error.message().to_owned())),
-                    _ => origin.as_ref().and_then(|origin| {
-                        let (taken, other) =
-                            (short(origin.added.commit), short(origin.others.first()?.commit));
-                        Some(Doubt::TwoLines { taken, other, is_tagged: false })
-                    }),
-                };
-                if head.is_none() && doubt.is_none() {
-                    return None;
-                }
-                (by, doubt)
-            }
-        };
         let head = known.head.get(name).copied();
+        let tagged_commit = tag::commit_of(self, name);
+        let held = match tagged {
+            Ok(Tagged::Tree(tree)) => self.held_by_tag(*tree, origin.as_ref(), tagged_commit, known.tip),
+            Ok(Tagged::Elsewhere) => Held { by: Record::Tag, tree: None, doubt: None },
+            Ok(Tagged::Missing) => self.held_by_branch(None, origin.as_ref(), head, &known.walked)?,
+            Err(fault) => self.held_by_branch(Some(fault), origin.as_ref(), head, &known.walked)?,
+        };
+        let Held { by, tree, mut doubt } = held;
         let drift = tree.map(|tree| {
-            let found = self.drift(name, tree, sources).and_then(|drift| match head {
-                // What is committed besides content.
-                Some(head) if drift.is_empty() && head != tree => self.other_modes(head, tree),
-                _ => Ok(drift),
+            let found = self.drift(name, tree, sources).and_then(|mut drift| {
+                for path in self.other_modes(name, tree, head)? {
+                    drift.entry(path).or_insert(Drift::Mode);
+                }
+                Ok(drift)
             });
             found.unwrap_or_else(|fault| {
                 doubt = Some(self.doubt(reason(&fault)));
@@ -154,10 +145,45 @@ impl Repository {
             })
         });
         let is_tag = by == Record::Tag;
-        let locks = self.locks_of(&additions, commit().filter(|_| is_tag), known);
+        let locks = self.locks_of(&additions, tagged_commit.filter(|_| is_tag), known);
         let since = origin.map(|origin| short(origin.added.commit)).filter(|_| !is_tag);
         let unseen = drift.as_ref().map(|drift| self.unseen(name, drift)).unwrap_or_default();
         Some(Recorded { by, drift, since, locks, unseen, doubt })
+    }
+
+    /// The tag counts, unless it was moved away from what the branch added.
+    fn held_by_tag(&self, tree: Oid, origin: Option<&Origin>, tagged: Option<Oid>, tip: Option<Oid>) -> Held {
+        let doubt = origin.and_then(|origin| self.tag_doubt(origin, tree, tagged, tip));
+        match (origin, &doubt) {
+            (Some(origin), Some(Doubt::Moved { .. })) => Held::by_commit(origin.added, doubt),
+            _ => Held { by: Record::Tag, tree: Some(tree), doubt },
+        }
+    }
+
+    /// Where there is no tag that can be read, HEAD counts, or the commit that added what HEAD no longer has. None where
+    /// neither knows the release.
+    fn held_by_branch(
+        &self,
+        unread: Option<&Fault>,
+        origin: Option<&Origin>,
+        head: Option<Oid>,
+        walked: &Result<(), git2::Error>,
+    ) -> Option<Held> {
+        let doubt = match (unread, walked) {
+            (Some(fault), _) => Some(self.doubt(reason(fault))),
+            (None, Err(error)) => Some(self.doubt(error.message().to_owned())),
+            (None, Ok(())) => origin.and_then(|origin| {
+                let (taken, other) = (short(origin.added.commit), short(origin.others.first()?.commit));
+                Some(Doubt::TwoLines { taken, other, is_tagged: false })
+            }),
+        };
+        if head.is_none() && doubt.is_none() {
+            return None;
+        }
+        Some(match origin {
+            Some(origin) if Some(origin.added.tree) != head => Held::by_commit(origin.added, doubt),
+            _ => Held { by: Record::Head, tree: head, doubt },
+        })
     }
 
     /// What is to be said of a tag that names this content, beside the commits that added the release: nothing where the
@@ -210,7 +236,7 @@ impl Repository {
         if self.is_partial() { Doubt::NotFetched } else { Doubt::Unreadable(why) }
     }
 
-    /// The files of a release that are not those of a tree, by their paths in its folder.
+    /// The files of a release whose content is not that of a tree, by their paths in its folder.
     fn drift(&self, name: &str, tree: Oid, sources: &Sources) -> Result<BTreeMap<String, Drift>, Fault> {
         let failed = |error| {
             Fault::because(format!("cannot read what was recorded of the release `{name}`"), error)
@@ -238,20 +264,6 @@ impl Repository {
         }
         drift.extend(recorded.into_keys().map(|path| (path, Drift::Missing)));
         Ok(drift)
-    }
-
-    /// The files that two trees have alike, but for whether they may be run.
-    fn other_modes(&self, one: Oid, other: Oid) -> Result<BTreeMap<String, Drift>, Fault> {
-        let files = |tree| {
-            let tree = self.inner.find_tree(tree)?;
-            files_in(&self.inner, &tree, "")
-        };
-        let both = files(one).and_then(|one| Ok((one, files(other)?)));
-        let (one, other) = both.map_err(|error| Fault::because("cannot read a release", error))?;
-        let differs = |(path, (id, mode)): &(String, (Oid, i32))| {
-            other.get(path).is_some_and(|(same, other)| same == id && other != mode)
-        };
-        Ok(one.into_iter().filter(differs).map(|(path, _)| (path, Drift::Mode)).collect())
     }
 }
 

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use git2::{ErrorCode, ObjectType};
 
-use super::Repository;
+use super::{
+    Repository,
+    trees::{FILE, RUNNABLE},
+};
 use crate::note::Fault;
 
 impl Repository {
@@ -44,7 +47,7 @@ impl Repository {
             let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
             match (entry.kind(), entry.filemode()) {
                 (Some(ObjectType::Tree), _) => self.collect(entry.id(), &path, files)?,
-                (Some(ObjectType::Blob), 0o100_644 | 0o100_755) => {
+                (Some(ObjectType::Blob), FILE | RUNNABLE) => {
                     let blob = self.inner.find_blob(entry.id())?;
                     files.insert(path, String::from_utf8_lossy(blob.content()).into_owned());
                 }

@@ -32,7 +32,7 @@ pub(super) fn sign(
     repository: &Repository,
     what: Signed,
     committer: &Signature,
-    commit: &str,
+    content: &str,
 ) -> Result<Option<String>, Fault> {
     let config = repository
         .inner
@@ -46,13 +46,13 @@ pub(super) fn sign(
     let signature = match format.as_str() {
         "openpgp" => {
             let program = first(&config, &["gpg.openpgp.program", "gpg.program"], "gpg");
-            with_gpg(repository, &config, &program, committer, commit)
+            with_gpg(repository, &config, &program, committer, content)
         }
         "x509" => {
             let program = first(&config, &["gpg.x509.program"], "gpgsm");
-            with_gpg(repository, &config, &program, committer, commit)
+            with_gpg(repository, &config, &program, committer, content)
         }
-        "ssh" => with_ssh(repository, &config, commit),
+        "ssh" => with_ssh(repository, &config, content),
         other => Err(Fault::new(format!("`gpg.format` is `{other}`, which is unknown"))
             .hint("it is one of `openpgp`, `ssh`, `x509`")),
     };
@@ -70,13 +70,13 @@ fn with_gpg(
     config: &Config,
     program: &str,
     committer: &Signature,
-    commit: &str,
+    content: &str,
 ) -> Result<String, Fault> {
     let name = String::from_utf8_lossy(committer.name_bytes()).into_owned();
     let email = String::from_utf8_lossy(committer.email_bytes()).into_owned();
     let key = first(config, &["user.signingkey"], &format!("{name} <{email}>"));
     let arguments = ["--status-fd=2", "-bsau", key.as_str()];
-    let output = program::run(program, &arguments, &repository.work_tree, commit.as_bytes())?;
+    let output = program::run(program, &arguments, &repository.work_tree, content.as_bytes())?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || !said.contains("[GNUPG:] SIG_CREATED ") {
         return Err(failed(program, &said));
@@ -84,14 +84,14 @@ fn with_gpg(
     text(program, output.stdout)
 }
 
-fn with_ssh(repository: &Repository, config: &Config, commit: &str) -> Result<String, Fault> {
+fn with_ssh(repository: &Repository, config: &Config, content: &str) -> Result<String, Fault> {
     let program = first(config, &["gpg.ssh.program"], "ssh-keygen");
     let key = SshKey::find(repository, config)?;
     let file = key.file.to_string_lossy();
     let mut arguments = vec!["-Y", "sign", "-n", "git", "-f", &file];
     // A public key in the settings itself: its private half is in the agent.
     arguments.extend(key.temporary.then_some("-U"));
-    let output = program::run(&program, &arguments, &repository.work_tree, commit.as_bytes())?;
+    let output = program::run(&program, &arguments, &repository.work_tree, content.as_bytes())?;
     if !output.status.success() {
         return Err(failed(&program, &String::from_utf8_lossy(&output.stderr)));
     }
@@ -118,7 +118,7 @@ impl SshKey {
             };
         }
         let missing = || {
-            Fault::new("commits are to be signed with ssh, and no key is named")
+            Fault::new("commits or tags are to be signed with ssh, and no key is named")
                 .hint("git config --global user.signingkey ~/.ssh/id_ed25519.pub")
         };
         let command = config.get_string("gpg.ssh.defaultKeyCommand").map_err(|_| missing())?;

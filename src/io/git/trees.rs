@@ -7,12 +7,15 @@ use git2::{ErrorCode, ObjectType, Oid};
 use super::{Repository, objects::Objects};
 use crate::{
     io::disk::is_numbered_release,
-    note::{Fault, Notes},
+    note::{Fault, Notes, Place},
     tree::TreePath,
 };
 
 /// The mode of a plain file.
 pub(super) const FILE: i32 = 0o100_644;
+
+/// The mode of a file that may be run.
+pub(super) const RUNNABLE: i32 = 0o100_755;
 
 /// Where releases lie in a fleet.
 pub(super) const RELEASES: &str = "generated/releases";
@@ -224,10 +227,6 @@ fn serialise(mut rows: Vec<(Vec<u8>, Entry)>) -> Result<(Oid, Vec<u8>), Fault> {
 /// Says that HEAD has what the program did not write.
 pub(super) fn note_foreign_in_head(notes: &mut Notes, path: &str) {
     notes
-        .error(
-            "foreign-file",
-            crate::note::Place::file(path),
-            "HEAD has this file, and stackloom did not write it",
-        )
+        .error("foreign-file", Place::file(path), "HEAD has this file, and stackloom did not write it")
         .hint("commit its removal first, for example with `git rm --cached`, or move it out of `generated/`");
 }

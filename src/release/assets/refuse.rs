@@ -216,7 +216,7 @@ fn in_text(text: &str, said: &mut Vec<String>) {
 /// What speaks of no cluster, or says no more than one of the names that the operator knows.
 fn is_sayable(text: &str) -> bool {
     const OF_CLUSTERS: [&str; 3] = ["cluster", "namespace", "fleet"];
-    let known = KNOWN.iter().any(|(path, ..)| text == *path);
+    let known = KNOWN.iter().any(|known| text == known.path);
     known || !names(text).iter().any(|path| OF_CLUSTERS.contains(&first(path)))
 }
 

@@ -9,19 +9,33 @@ use crate::{
     yaml::{Mapping, Node, Value, emit, quote},
 };
 
-/// A path of our templates, the word that stands for it, and where the operator and a chart of manifests have it.
-type Known = (&'static str, &'static str, &'static str, &'static str);
+/// What the operator knows of a cluster.
+pub(super) struct Known {
+    /// Its path in our templates.
+    pub(super) path: &'static str,
+    /// The word that stands for it while they are evaluated. It holds a character that the emitter writes in double quotes
+    /// alone, so whatever scalar it stands in stays a text, and the same text, when a name takes its place.
+    stand_in: &'static str,
+    /// Where the operator's own templates have it.
+    of_operator: &'static str,
+    /// Where those of a chart of manifests have it.
+    of_manifests: &'static str,
+}
 
-/// What the operator knows of a cluster. The words hold a character that the emitter writes in double quotes alone, so
-/// whatever scalar one stands in stays a text, and the same text, when a name takes its place.
+/// All of it.
 pub(super) const KNOWN: [Known; 2] = [
-    ("cluster.name", "\u{e000}cluster.name\u{e000}", ".Cluster.metadata.name", ".Values.clusterName"),
-    (
-        "cluster.namespace",
-        "\u{e000}cluster.namespace\u{e000}",
-        ".Cluster.metadata.namespace",
-        ".Values.clusterNamespace",
-    ),
+    Known {
+        path: "cluster.name",
+        stand_in: "\u{e000}cluster.name\u{e000}",
+        of_operator: ".Cluster.metadata.name",
+        of_manifests: ".Values.clusterName",
+    },
+    Known {
+        path: "cluster.namespace",
+        stand_in: "\u{e000}cluster.namespace\u{e000}",
+        of_operator: ".Cluster.metadata.namespace",
+        of_manifests: ".Values.clusterNamespace",
+    },
 ];
 
 /// Ends what would be a block that keeps its empty lines, so that it is quoted, too: who cuts a document out of a file,
@@ -35,7 +49,7 @@ pub(super) fn of_chart(release: &Release, one: &ReleaseAddon, notes: &mut Notes)
         None => Vec::new(),
     };
     let values = documents.into_iter().next().unwrap_or_else(|| Mapping::new().into());
-    Some(overwrite(&filled(&values, |known| known.2)))
+    Some(overwrite(&filled(&values, |known| known.of_operator)))
 }
 
 /// `overwrite.yaml` of a chart of manifests.
@@ -48,7 +62,7 @@ pub(super) fn of_manifests() -> String {
 /// The manifests of an addon, each for a file of its own.
 pub(super) fn manifests(release: &Release, one: &ReleaseAddon, notes: &mut Notes) -> Option<Vec<String>> {
     let objects = objects(release, one, notes)?;
-    Some(objects.iter().map(|(_, object)| filled(object, |known| known.3)).collect())
+    Some(objects.iter().map(|(_, object)| filled(object, |known| known.of_manifests)).collect())
 }
 
 /// The objects of an addon's manifests, with stand-ins in them, each with the template that it is of.
@@ -67,7 +81,8 @@ pub(super) fn objects<'a>(
 
 /// A text with stand-ins in it, as its template says it.
 pub(super) fn said(text: &str) -> String {
-    let back = |text: String, (path, word, ..): &Known| text.replace(word, &format!("${{{{ {path} }}}}"));
+    let back =
+        |text: String, known: &Known| text.replace(known.stand_in, &format!("${{{{ {} }}}}", known.path));
     KNOWN.iter().fold(text.to_owned(), back)
 }
 
@@ -94,8 +109,7 @@ fn filled(document: &Node, place: impl Fn(&Known) -> &'static str) -> String {
     emit(&ended(document), &mut text);
     let mut text = literal(&text).replace(&as_written(END), "");
     for known in &KNOWN {
-        let (_, word, ..) = known;
-        let written = as_written(word);
+        let written = as_written(known.stand_in);
         let action = format!("{{{{ {} }}}}", place(known));
         // A brace before it would be read as part of it.
         text = text.replace(&format!("{{{written}"), &format!("{{{{ \"{{\" }}}}{action}"));
@@ -142,8 +156,8 @@ fn context(release: &Release, one: &ReleaseAddon) -> Context {
     addon.set_some("version", one.version.as_ref().map(ToString::to_string));
     context.set("addon", addon);
     let mut cluster = Mapping::new();
-    for (path, word, ..) in &KNOWN {
-        cluster.set(path.trim_start_matches("cluster."), *word);
+    for known in &KNOWN {
+        cluster.set(known.path.trim_start_matches("cluster."), known.stand_in);
     }
     context.set("cluster", cluster);
     context
@@ -154,10 +168,10 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> String {
-        let text = text.replace("NAME", KNOWN[0].1).replace("SPACE", KNOWN[1].1);
+        let text = text.replace("NAME", KNOWN[0].stand_in).replace("SPACE", KNOWN[1].stand_in);
         let mut document = Mapping::new();
         document.set("x", text.as_str());
-        filled(&document.into(), |known| known.2).trim_end().to_owned()
+        filled(&document.into(), |known| known.of_operator).trim_end().to_owned()
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //!
 //! Source: `pkg/apiserver/schema/validation.go` of apiextensions-apiserver.
 
-use regex::Regex;
 use serde_json::Value;
 
 use crate::topology::fault::FieldError;
+use crate::topology::gotemplate::{ErrorKind, go_regex};
 use crate::topology::value::{get, list, map, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -86,8 +86,11 @@ fn value_validation(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         nested(not, &format!("{path}.not"), errors);
     }
     let pattern = text(schema, &["pattern"]);
-    if !pattern.is_empty() && Regex::new(pattern).is_err() {
-        let detail = "must be a valid regular expression, but isn't";
+    if !pattern.is_empty()
+        && let Err(error) = go_regex(pattern)
+        && error.kind == ErrorKind::Exec
+    {
+        let detail = format!("must be a valid regular expression, but isn't: {}", error.message);
         errors.push(FieldError::invalid(format!("{path}.pattern"), detail));
     }
 }

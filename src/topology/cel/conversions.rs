@@ -30,15 +30,17 @@ const PARTS: [(&str, Part); 10] = [
 const TIMES: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 pub(super) fn register(context: &mut Context<'_>) {
-    context.add_function("@string", to_string);
-    context.add_function("@format", format_text);
-    context.add_function("bool", to_bool);
-    context.add_function("bytes", to_bytes);
-    context.add_function("int", to_int);
-    context.add_function("uint", to_uint);
-    context.add_function("double", to_double);
-    context.add_function("duration", to_duration);
-    context.add_function("timestamp", to_timestamp);
+    add_functions!(context, {
+        "@string" => to_string,
+        "@format" => format_text,
+        "bool" => to_bool,
+        "bytes" => to_bytes,
+        "int" => to_int,
+        "uint" => to_uint,
+        "double" => to_double,
+        "duration" => to_duration,
+        "timestamp" => to_timestamp,
+    });
     for (name, part) in PARTS {
         context.add_function(name, move |This(value): This<Value>, Arguments(arguments): Arguments| {
             part_of(name, part, &value, arguments.first())

@@ -54,15 +54,17 @@ pub(super) fn string(text: impl Into<String>) -> Value {
 
 fn functions() -> Context<'static> {
     let mut context = Context::default().with_all();
-    context.add_function("size", size);
-    context.add_function("matches", matches);
-    context.add_function("find", find);
-    context.add_function("findAll", find_all);
-    context.add_function("split", split);
-    context.add_function("sum", sum);
-    context.add_function("type", type_of);
-    context.add_function("@dyn", Outcome::Ok as fn(Value) -> Outcome);
-    context.add_function("@notKnown", || Err::<Value, _>(not_known("a part of it is not followed here")));
+    add_functions!(context, {
+        "size" => size,
+        "matches" => matches,
+        "find" => find,
+        "findAll" => find_all,
+        "split" => split,
+        "sum" => sum,
+        "type" => type_of,
+        "@dyn" => Outcome::Ok as fn(Value) -> Outcome,
+        "@notKnown" => || Err::<Value, _>(not_known("a part of it is not followed here")),
+    });
     for name in TYPES {
         context.add_variable_from_value(name, string(marker(name)));
     }

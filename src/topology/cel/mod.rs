@@ -4,6 +4,13 @@
 //! The types here are those that a schema gives; where a type is not known, nothing is said.
 //! Source: `pkg/apiserver/schema/cel` of apiextensions-apiserver.
 
+/// Adds functions to a context by their names. Each has a type of its own, so no list can hold them.
+macro_rules! add_functions {
+    ($context:expr, { $($name:literal => $function:expr),+ $(,)? }) => {
+        $($context.add_function($name, $function);)+
+    };
+}
+
 mod conversions;
 mod cost;
 mod function_cost;

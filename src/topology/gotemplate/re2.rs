@@ -47,6 +47,8 @@ pub(super) struct Translator<'p> {
     groups: Vec<Weight>,
     total: Weight,
     atom: Weight,
+    /// The largest product before the atom.
+    before: u64,
     last: Last,
 }
 
@@ -60,6 +62,7 @@ pub(super) fn translate(pattern: &str) -> Outcome<Translated> {
         groups: Vec::new(),
         total: Weight::default(),
         atom: Weight::default(),
+        before: 0,
         last: Last::Nothing,
     };
     while translator.peek().is_some() {
@@ -98,6 +101,7 @@ impl<'p> Translator<'p> {
 
     fn atom(&mut self, size: u64) {
         self.atom = Weight { size, repeats: 1 };
+        self.before = self.total.repeats;
         self.total.size = self.total.size.saturating_add(size);
         self.total.repeats = self.total.repeats.max(1);
         self.last = Last::Atom;
@@ -222,6 +226,7 @@ impl<'p> Translator<'p> {
         let Some(outer) = self.groups.pop() else { return self.fail("unexpected )") };
         self.out.push(')');
         self.atom = Weight { size: self.total.size + 2, ..self.total };
+        self.before = outer.repeats;
         self.total = Weight {
             size: outer.size.saturating_add(self.atom.size),
             repeats: outer.repeats.max(self.atom.repeats),
@@ -251,10 +256,11 @@ impl<'p> Translator<'p> {
             return self.fail("invalid repeat count");
         }
         self.at += end + 1;
-        Ok(Some((format!("{{{body}}}"), least.max(most))))
+        let count = if high.is_empty() { least.max(1) } else { most };
+        Ok(Some((format!("{{{body}}}"), count)))
     }
 
-    /// A repetition that was just written, and a question mark that may follow.
+    /// A repetition that was just written, which is none at all with a count of 0, and a question mark that may follow.
     fn repeat(&mut self, count: u64) -> Outcome<()> {
         match self.last {
             Last::Nothing => return self.fail("missing argument to repetition operator"),
@@ -274,7 +280,8 @@ impl<'p> Translator<'p> {
         }
         let added = self.atom.size.saturating_mul(factor - 1).saturating_add(1);
         self.total.size = self.total.size.saturating_add(added);
-        self.total.repeats = self.total.repeats.max(repeats);
+        // What is never there counts nowhere.
+        self.total.repeats = if count == 0 { self.before } else { self.total.repeats.max(repeats) };
         self.last = Last::Repeat;
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Objects as people have them: files of several documents, lists, exports of `kubectl get -o yaml`.
 //!
 //! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
-//! Clusters and classes of `v1beta1` become what the API server stores of them ([`convert`]); templates stay as they
+//! Clusters and classes of `v1beta1` become what the API server stores of them (`convert`); templates stay as they
 //! are written, since a class refers to them by version.
 
 mod applied;

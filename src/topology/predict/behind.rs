@@ -70,8 +70,8 @@ fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<
 
 /// A control plane that was paused by itself; machines of another version than its own are outdated, whenever that was written.
 fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &Observed) {
-    let is_partial = rollout.some.is_some();
-    if !is_paused(old) || is_paused(new) || rollout.replaced != Replaced::No && !is_partial {
+    let is_whole = rollout.replaced != Replaced::No && rollout.some.is_none();
+    if !is_paused(old) || is_paused(new) || is_whole {
         return;
     }
     let kind = text(old, &["kind"]);
@@ -84,7 +84,13 @@ fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &
     let (count, lag) = live.map_or((None, None), |live| (of_status(live), lag(live)));
     match (count, lag) {
         (Some(0), None) => {}
-        (Some(count), None) if !is_partial => replace(rollout, (old, new), count, NOT_PAUSED),
+        (Some(count), None) => {
+            let (least, most) = rollout.some.unwrap_or((0, 0));
+            replace(rollout, (old, new), count, NOT_PAUSED);
+            let both =
+                |(fewest, all): (i64, i64)| (fewest.max(least), all.saturating_add(most).min(replicas(new)));
+            rollout.some = rollout.some.map(both);
+        }
         (_, Some((count, from))) => {
             let wanted = text(new, Contract::VERSION);
             replace(rollout, (old, new), count, NOT_PAUSED);

@@ -12,6 +12,7 @@ use super::change::{self, After, Before, Change, Writing};
 use super::client_side::client_side_apply;
 use super::create;
 use super::hands;
+use super::lacks::lacks;
 use super::live::{self, Adopted};
 use super::objects;
 use super::observed::{self, Observed};
@@ -26,7 +27,7 @@ use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
-use crate::topology::value::{get, list, merge_patch, present, remove, set, text};
+use crate::topology::value::{get, list, present, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
 #[derive(Debug, Clone)]
@@ -179,8 +180,8 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     counted.extend(content.iter().cloned());
     let foreign = hands::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
-    let Manner { written, others, writing, doubt, note } = manner(before, after);
-    opaque.extend(doubt);
+    let Manner { written, others, writing, doubts, note } = manner(before, after);
+    opaque.extend(doubts);
     opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
     let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
@@ -333,13 +334,13 @@ struct Manner {
     others: Value,
     writing: Writing,
     /// What is not known of that.
-    doubt: Option<Opaque>,
+    doubts: Vec<Opaque>,
     note: Option<String>,
 }
 
 fn manner(before: &Side, after: &Side) -> Manner {
     let (written, others, writing) = (before.cluster.clone(), Value::Null, Writing::Apply);
-    let whole = Manner { written, others, writing, doubt: None, note: None };
+    let whole = Manner { written, others, writing, doubts: Vec::new(), note: None };
     match (&before.applied, &after.applied) {
         (Applied::File, _) => whole,
         // Who edits an export writes it as a whole.
@@ -355,24 +356,17 @@ fn manner(before: &Side, after: &Side) -> Manner {
             None => whole,
         },
         (Applied::Unknown, Applied::File) => {
-            let extra = get(
-                &merge_patch(
-                    get(&after.cluster, &["spec", "topology"]).unwrap_or(&Value::Null),
-                    get(&before.cluster, &["spec", "topology"]).unwrap_or(&Value::Null),
-                ),
-                &["variables"],
-            )
-            .is_some();
             let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
                           known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
-            let doubt = extra.then(|| Opaque { role: "cluster".to_owned(), reason: reason.to_owned() });
+            let doubts = lacks(&before.cluster, &after.cluster);
+            let doubts = doubts.into_iter().map(|role| Opaque { role, reason: reason.to_owned() }).collect();
             // References and hooks are the controller's, whoever wrote the rest.
             let mut written = before.cluster.clone();
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
                 remove(&mut written, &["spec", reference]);
             }
             remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
-            Manner { written, doubt, ..whole }
+            Manner { written, doubts, ..whole }
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod create;
 pub mod forecast;
 mod hands;
 pub mod kubeadm;
+mod lacks;
 mod live;
 pub mod objects;
 pub mod observed;

@@ -206,8 +206,11 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
         source: RECONCILE,
     };
     match own.map(|one| one.effect) {
-        Some(Effect::Created) => verdict.meaning = Meaning::Create,
-        Some(Effect::Deleted) => verdict.meaning = Meaning::Delete,
+        // It is told to come or go, and why that is not sure.
+        Some(effect @ (Effect::Created | Effect::Deleted)) => {
+            verdict.meaning = if effect == Effect::Created { Meaning::Create } else { Meaning::Delete };
+            verdict.reasons.extend(opaque);
+        }
         _ if !opaque.is_empty() => {
             verdict.meaning = Meaning::Opaque;
             verdict.reasons = opaque;

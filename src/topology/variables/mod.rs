@@ -14,7 +14,7 @@ pub mod value_validation;
 use serde_json::Value;
 
 use self::rules::Rules;
-use self::schema::{MAX_DEPTH, Schema};
+use self::schema::Schema;
 use super::memo::{Memo, SMALL};
 
 /// One variable that a class defines.
@@ -42,16 +42,16 @@ pub fn definitions(class: &Value) -> Vec<Definition> {
             crate::topology::value::get(variable, &["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
         let name = name(variable).to_owned();
         let required = variable.get("required").and_then(Value::as_bool) == Some(true);
-        let (schema, rules, opaque) = match Schema::read(source) {
-            Some(schema) => (schema, Rules::read(source), None),
-            None => {
-                let reason = format!(
-                    "the schema of variable {name:?} nests more than {MAX_DEPTH} levels deep, which this program does not \
-                     follow: what Cluster API makes of its value is not known"
-                );
-                (Schema::not_followed(source), Rules::default(), Some(reason))
-            }
+        let (schema, rules) = match Schema::read(source) {
+            Some(schema) => (schema, Rules::read(source)),
+            None => (Schema::not_followed(source), Rules::default()),
         };
+        let opaque = schema.obstacle.as_ref().map(|obstacle| {
+            format!(
+                "the schema of variable {name:?} {obstacle}, which this program does not follow: what Cluster API makes of \
+                 its value is not known"
+            )
+        });
         read.push(Definition { name, required, schema, rules, kept: Memo::new(SMALL), opaque });
     }
     read.sort_by(|a, b| a.name.cmp(&b.name));

@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+use crate::topology::gotemplate::{ErrorKind, go_regex};
+
 /// How deep schemas may nest: far deeper than any real one, and safe for recursion.
 pub const MAX_DEPTH: usize = 64;
 
@@ -46,6 +48,8 @@ pub struct Schema {
     pub preserve_unknown: bool,
     /// What tells the items of a list apart. Variables' schemas cannot say so; those of CRDs can.
     pub identity: Identity,
+    /// What in it is not followed here, so that nothing is said of values.
+    pub obstacle: Option<String>,
 }
 
 /// What tells the items of a list apart (`x-kubernetes-list-type`).
@@ -83,8 +87,38 @@ pub struct Limits {
     pub min_properties: Option<u64>,
     /// `uniqueItems`.
     pub unique_items: bool,
-    /// `pattern`: the text, and the compiled form if it compiles.
-    pub pattern: Option<(String, Option<Regex>)>,
+    /// `pattern`: the text, and the compiled form.
+    pub pattern: Option<(String, Pattern)>,
+}
+
+/// A `pattern`, compiled with bounds on time and memory, as it may come from anyone.
+#[derive(Debug)]
+pub enum Pattern {
+    /// It compiles.
+    Compiled(Regex),
+    /// Go does not compile it: it matches nothing.
+    Wrong,
+    /// Go may compile it, and why it is not followed here.
+    NotFollowed(String),
+}
+
+impl Pattern {
+    fn read(text: &str) -> Self {
+        match go_regex(text) {
+            Ok(regex) => Self::Compiled(regex),
+            Err(error) if error.kind == ErrorKind::Exec => Self::Wrong,
+            Err(error) => Self::NotFollowed(error.message),
+        }
+    }
+
+    /// Whether a text has a match, as far as is known.
+    pub fn matches(&self, text: &str) -> bool {
+        match self {
+            Self::Compiled(regex) => regex.is_match(text),
+            Self::Wrong => false,
+            Self::NotFollowed(_) => true,
+        }
+    }
 }
 
 impl Schema {
@@ -95,7 +129,8 @@ impl Schema {
 
     /// What stands for a schema that nests too deep: it takes everything, and has the default of the whole.
     pub fn not_followed(source: &Value) -> Self {
-        Self { default: default(source), preserve_unknown: true, ..Self::default() }
+        let obstacle = Some(format!("nests more than {MAX_DEPTH} levels deep"));
+        Self { default: default(source), preserve_unknown: true, obstacle, ..Self::default() }
     }
 
     /// Whether it is made of other schemas for the same value.
@@ -121,7 +156,7 @@ impl Schema {
             properties.insert(name.clone(), Self::at(schema, depth + 1)?);
         }
         let flag = |key: &str| source.get(key).and_then(Value::as_bool) == Some(true);
-        Some(Self {
+        let mut schema = Self {
             types: types(source, flag("x-kubernetes-int-or-string")),
             format: word(source, "format"),
             nullable: flag("nullable"),
@@ -143,7 +178,19 @@ impl Schema {
                 Some("set") => Identity::Set,
                 _ => Identity::Atomic,
             },
-        })
+            obstacle: None,
+        };
+        schema.obstacle = schema.find_obstacle();
+        Some(schema)
+    }
+
+    fn find_obstacle(&self) -> Option<String> {
+        if let Some((_, Pattern::NotFollowed(why))) = &self.limits.pattern {
+            return Some(format!("has a pattern ({why})"));
+        }
+        let boxed = [&self.additional, &self.items, &self.not].into_iter().flatten().map(AsRef::as_ref);
+        let composed = [&self.all_of, &self.any_of, &self.one_of].into_iter().flatten();
+        self.properties.values().chain(boxed).chain(composed).find_map(|schema| schema.obstacle.clone())
     }
 
     /// Whether there is a default anywhere that defaulting reaches.
@@ -179,45 +226,12 @@ impl Limits {
             max_properties: count("maxProperties"),
             min_properties: count("minProperties"),
             unique_items: flag("uniqueItems"),
-            pattern: Some(word(source, "pattern"))
-                .filter(|pattern| !pattern.is_empty())
-                .map(|pattern| (pattern.clone(), compile(&pattern))),
+            pattern: Some(word(source, "pattern")).filter(|pattern| !pattern.is_empty()).map(|pattern| {
+                let compiled = Pattern::read(&pattern);
+                (pattern, compiled)
+            }),
         }
     }
-}
-
-/// Compiles a pattern with bounds on time and memory, as a pattern may come from anyone.
-fn compile(pattern: &str) -> Option<Regex> {
-    regex::RegexBuilder::new(&go_pattern(pattern)).size_limit(1 << 20).build().ok()
-}
-
-/// Go's `$` is the end of the text; the `regex` crate agrees. Its `\d`, `\w` and `\s` are
-/// ASCII, where the crate's are Unicode.
-fn go_pattern(pattern: &str) -> String {
-    let mut out = String::with_capacity(pattern.len());
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        if character != '\\' {
-            out.push(character);
-            continue;
-        }
-        match characters.next() {
-            Some('d') => out.push_str("[0-9]"),
-            Some('D') => out.push_str("[^0-9]"),
-            Some('w') => out.push_str("[0-9A-Za-z_]"),
-            Some('W') => out.push_str("[^0-9A-Za-z_]"),
-            Some('s') => out.push_str("[\\t\\n\\f\\r ]"),
-            Some('S') => out.push_str("[^\\t\\n\\f\\r ]"),
-            Some('b') => out.push_str("(?-u:\\b)"),
-            Some('z') => out.push_str("\\z"),
-            Some(other) => {
-                out.push('\\');
-                out.push(other);
-            }
-            None => out.push('\\'),
-        }
-    }
-    out
 }
 
 fn default(source: &Value) -> Option<Value> {

@@ -16,11 +16,12 @@ mod recover;
 use super::{
     Repository, Tip,
     commit::{commit, left_behind, move_reference},
+    folders::files_in,
     index::{LockedIndex, Meant},
     journal::Journal,
     objects::Objects,
     tag,
-    trees::{Entry, FILE, Listing, RELEASES, with_file},
+    trees::{Entry, FILE, Listing, with_file},
 };
 use crate::{
     io::disk::{Step, Workspace, place_file, place_release, read_file, remove_release},
@@ -332,76 +333,6 @@ impl ReleaseRun {
     }
 }
 
-impl Repository {
-    /// Whether a commit is another one, or comes after it.
-    pub(super) fn descends(&self, one: Oid, other: Oid) -> bool {
-        one == other || self.inner.graph_descendant_of(one, other).unwrap_or(false)
-    }
-
-    /// The commit that HEAD names.
-    pub fn head(&self) -> Result<Option<String>, Fault> {
-        Ok(self.tip()?.commit().map(|id| id.to_string()))
-    }
-
-    /// Whether HEAD names a commit, and no branch.
-    pub fn is_detached(&self) -> Result<bool, Fault> {
-        Ok(matches!(self.tip()?, Tip::Detached(_)))
-    }
-
-    /// Names that a new release cannot have: those of tags, and of folders that the branch has or had.
-    pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
-        let mut names = self.tag_names()?;
-        names.extend(self.additions().0.into_keys());
-        names.extend(self.committed_releases()?.into_keys());
-        Ok(names)
-    }
-
-    /// Whether there is such a commit here.
-    pub fn has_commit(&self, id: &str) -> bool {
-        Oid::from_str(id).is_ok_and(|id| self.inner.find_commit(id).is_ok())
-    }
-
-    /// The names of all tags.
-    pub fn tag_names(&self) -> Result<BTreeSet<String>, Fault> {
-        Ok(tag::names(self)?.into_iter().collect())
-    }
-
-    /// The names of the releases that HEAD has.
-    pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
-        Ok(self.committed_releases()?.into_keys().collect())
-    }
-
-    /// The folders of releases that HEAD has, with their trees.
-    pub(super) fn committed_releases(&self) -> Result<BTreeMap<String, Oid>, Fault> {
-        let Some(head) = self.tip()?.commit() else { return Ok(BTreeMap::new()) };
-        let failed = |error| Fault::because("cannot read the releases of HEAD", error);
-        let tree = self.inner.find_commit(head).and_then(|commit| commit.tree()).map_err(failed)?;
-        let path = format!("{}{RELEASES}", self.prefix);
-        let folder = match tree.get_path(path.as_ref()) {
-            Ok(entry) => entry.id(),
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(failed(error)),
-        };
-        let tree = self.inner.find_tree(folder).map_err(failed)?;
-        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
-        Ok(folders
-            .map(|entry| (String::from_utf8_lossy(entry.name_bytes()).into_owned(), entry.id()))
-            .collect())
-    }
-
-    /// The tree of a release's folder in a commit.
-    pub(super) fn folder_of(&self, commit: Oid, name: &str) -> Result<Option<Oid>, Fault> {
-        let failed =
-            |error| Fault::because(format!("cannot look for `{name}` in the commit {commit}"), error);
-        let tree = self.inner.find_commit(commit).and_then(|commit| commit.tree()).map_err(failed)?;
-        match tree.get_path(format!("{}{RELEASES}/{name}", self.prefix).as_ref()) {
-            Ok(entry) => Ok((entry.kind() == Some(ObjectType::Tree)).then(|| entry.id())),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(failed(error)),
-        }
-    }
-}
-
 fn hash(text: &str) -> Result<Oid, Fault> {
     hash_bytes(text.as_bytes())
 }
@@ -421,23 +352,4 @@ fn attributes() -> TreePath {
 
 fn file(name: &str, path: &str) -> TreePath {
     path.split('/').fold(folder(name), |folder, part| folder.join(part))
-}
-
-/// Every file of a tree, with its mode.
-pub(super) fn files_in(
-    repository: &git2::Repository,
-    tree: &git2::Tree<'_>,
-    prefix: &str,
-) -> Result<BTreeMap<String, (Oid, i32)>, git2::Error> {
-    let mut found = BTreeMap::new();
-    for entry in tree {
-        let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
-        if entry.kind() == Some(ObjectType::Tree) {
-            let inner = repository.find_tree(entry.id())?;
-            found.extend(files_in(repository, &inner, &format!("{path}/"))?);
-        } else {
-            found.insert(path, (entry.id(), entry.filemode()));
-        }
-    }
-    Ok(found)
 }

@@ -6,7 +6,10 @@ use git2::{BranchType, Oid};
 
 use super::{ReleaseRun, attributes};
 use crate::{
-    io::git::{journal::Journal, tag},
+    io::{
+        disk::remove_staged,
+        git::{journal::Journal, tag},
+    },
     note::Fault,
     world::LOCK,
 };
@@ -15,6 +18,9 @@ impl ReleaseRun {
     /// Finishes what a killed run has begun, if a branch has its commit; else forgets it. Where HEAD no longer has what the
     /// commit brought, git or a person has moved the work tree and the index since: only the tags are left to make.
     pub(super) fn recover(&mut self) -> Result<(), Fault> {
+        if !Journal::is_left(&self.repository) {
+            return Ok(());
+        }
         let mut journal = Journal::read(&self.repository).unwrap_or_default();
         if let Some(commit) = journal.commit {
             self.release_branch_lock(commit, journal.branch.as_deref())?;
@@ -31,6 +37,8 @@ impl ReleaseRun {
                 }
             }
         }
+        // Whoever looks at the tree next may be refused before anything is staged, and `git add` would take it.
+        remove_staged(self.workspace.root(), &[LOCK, attributes().as_str()])?;
         Journal::remove(&self.repository);
         Ok(())
     }

@@ -1,0 +1,77 @@
+//! The folders of releases in commits, and the names that they take.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{ErrorCode, ObjectType, Oid};
+
+use super::{Repository, tag, trees::RELEASES};
+use crate::note::Fault;
+
+impl Repository {
+    /// Names that a new release cannot have: those of tags, and of folders that the branch has or had.
+    pub fn taken_names(&self) -> Result<BTreeSet<String>, Fault> {
+        let mut names = self.tag_names()?;
+        names.extend(self.additions().0.into_keys());
+        names.extend(self.committed_releases()?.into_keys());
+        Ok(names)
+    }
+
+    /// The names of all tags.
+    pub fn tag_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(tag::names(self)?.into_iter().collect())
+    }
+
+    /// The names of the releases that HEAD has.
+    pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
+        Ok(self.committed_releases()?.into_keys().collect())
+    }
+
+    /// The folders of releases that HEAD has, with their trees.
+    pub(super) fn committed_releases(&self) -> Result<BTreeMap<String, Oid>, Fault> {
+        let Some(head) = self.tip()?.commit() else { return Ok(BTreeMap::new()) };
+        let failed = |error| Fault::because("cannot read the releases of HEAD", error);
+        let tree = self.inner.find_commit(head).and_then(|commit| commit.tree()).map_err(failed)?;
+        let path = format!("{}{RELEASES}", self.prefix);
+        let folder = match tree.get_path(path.as_ref()) {
+            Ok(entry) => entry.id(),
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let tree = self.inner.find_tree(folder).map_err(failed)?;
+        let folders = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        Ok(folders
+            .map(|entry| (String::from_utf8_lossy(entry.name_bytes()).into_owned(), entry.id()))
+            .collect())
+    }
+
+    /// The tree of a release's folder in a commit.
+    pub(super) fn folder_of(&self, commit: Oid, name: &str) -> Result<Option<Oid>, Fault> {
+        let failed =
+            |error| Fault::because(format!("cannot look for `{name}` in the commit {commit}"), error);
+        let tree = self.inner.find_commit(commit).and_then(|commit| commit.tree()).map_err(failed)?;
+        match tree.get_path(format!("{}{RELEASES}/{name}", self.prefix).as_ref()) {
+            Ok(entry) => Ok((entry.kind() == Some(ObjectType::Tree)).then(|| entry.id())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// Every file of a tree, with its mode.
+pub(super) fn files_in(
+    repository: &git2::Repository,
+    tree: &git2::Tree<'_>,
+    prefix: &str,
+) -> Result<BTreeMap<String, (Oid, i32)>, git2::Error> {
+    let mut found = BTreeMap::new();
+    for entry in tree {
+        let path = format!("{prefix}{}", String::from_utf8_lossy(entry.name_bytes()));
+        if entry.kind() == Some(ObjectType::Tree) {
+            let inner = repository.find_tree(entry.id())?;
+            found.extend(files_in(repository, &inner, &format!("{path}/"))?);
+        } else {
+            found.insert(path, (entry.id(), entry.filemode()));
+        }
+    }
+    Ok(found)
+}
