@@ -63,7 +63,7 @@ fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<
     if only && left > 0 {
         rollout.some = Some((0, replicas(old).min(replicas(new))));
         rollout.reasons.push(format!(
-            "machines are being replaced already: where the change takes that back, the {left} that are left stay"
+            "machines are being replaced already: where the change takes that back, those that are left ({left}) stay"
         ));
     }
 }
@@ -124,7 +124,8 @@ fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how:
     let (was, now) = (replicas(old), replicas(new));
     // What is scaled down may be what is outdated.
     let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
-    rollout.some = Some((least, count.min(now)));
+    let most = count.min(now);
+    rollout.some = Some((least.min(most), most));
     rollout.replaced = Replaced::Yes;
     let reason =
         format!("{how}: the machines that an earlier change made outdated ({count}) are replaced now");
