@@ -22,6 +22,9 @@ const STRATEGY: &str = "spec.template.spec.rollout.strategy";
 /// `controlplane/kubeadm/config/crd/bases`; `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplanetemplate.go`,
 /// `ValidateUpdate`.
 pub fn refused(objects: &[Value], there: &[Value]) -> Vec<Fault> {
+    if !objects.iter().any(|one| asked(one).is_some()) {
+        return Vec::new();
+    }
     let (new, old) = (Catalog::new(objects.iter().cloned()), Catalog::new(there.iter().cloned()));
     let faults = new.classes().filter_map(|class| {
         let reference = asked(class)?;

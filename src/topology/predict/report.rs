@@ -68,6 +68,9 @@ pub fn part(role: &str) -> String {
 /// Fields that are named of one part; a rebase may touch hundreds.
 const FIELDS: usize = 8;
 
+/// Parts that are named as rolling at the same time; each of hundreds would name all others.
+const TOGETHER: usize = 12;
+
 /// The verdicts line by line; `all` names every field.
 pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
     let width = forecast.verdicts.iter().map(|one| part(&one.subject).chars().count()).max().unwrap_or(0);
@@ -133,7 +136,10 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String])
         words = format!("{words}, {more} more and {less} less at a time");
     }
     if !together.is_empty() {
-        let names: Vec<_> = together.iter().map(|role| part(role)).collect();
+        let mut names: Vec<_> = together.iter().take(TOGETHER).map(|role| part(role)).collect();
+        if together.len() > TOGETHER {
+            names.push(format!("{} more", together.len() - TOGETHER));
+        }
         words = format!("{words}, at the same time as {}", names.join(", "));
     }
     words
@@ -235,4 +241,17 @@ fn changes(change: &Change) -> Value {
         out
     };
     change.objects.iter().map(object).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_hundreds_of_pools_each_names_a_few() {
+        let pools: Vec<String> = (0..400).map(|number| format!("md.p{number}")).collect();
+        let words = rollout((2, 2), None, &pools);
+        assert!(words.ends_with("pool p10, pool p11, 388 more"), "{words}");
+        assert!(rollout((2, 2), None, &pools[..12]).ends_with("pool p10, pool p11"));
+    }
 }
