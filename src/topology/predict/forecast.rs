@@ -193,8 +193,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     opaque.extend(unsettled);
     let question =
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
-    let all = Arc::clone(&before.observed.all);
-    let upgrading = upgrading::roles(&running, &before.observed);
+    let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::roles(&running, &before.observed));
     let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
     let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);

@@ -94,7 +94,7 @@ impl<'a> Said<'a> {
         };
         let is_it = |one: &&str| name.map_or_else(|| observed::is_named(one, prefix), |name| name == *one);
         let of_kind = self.parts.iter().filter(|one| one.0.strip_suffix('s').unwrap_or(one.0) == kind);
-        of_kind.flat_map(|one| &one.1).any(|one| is_it(&one))
+        of_kind.flat_map(|one| &one.1).any(is_it)
     }
 }
 
