@@ -196,7 +196,7 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
     }
 }
 
-/// What Flux leaves alone is as if it were not among the new files, and that is told.
+/// What Flux leaves alone is as if it were not among the new files, and that is told; the rest gets its labels.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
     let place = |one: &Spared| Place { line: one.line, ..Place::file(&*one.file) };
     for one in after.spare(before, by) {
@@ -208,6 +208,7 @@ fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &m
             )
             .hint("where something else applies it, name that with `--applied-by`");
     }
+    after.label(before, by);
     for one in after.forced(before, by) {
         let message = format!(
             "{} asks for `{}`: where a change is refused because a field is immutable, Flux deletes the object and makes it \

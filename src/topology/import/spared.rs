@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::applier::FLUX;
 use super::{Applier, Imported, Objects, lies_in};
-use crate::topology::value::{group, text};
+use crate::topology::value::{get, group, set, text};
 
 /// An object of the new files that Flux would not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +29,8 @@ const ONCE: (&str, &str, &str) = (SSA, "ifnotpresent", "kustomize.toolkit.fluxcd
 /// With this it deletes an object whose change is refused because a field is immutable, and makes it anew.
 const FORCE: (&str, &str, &str) =
     ("kustomize.toolkit.fluxcd.io/force", "enabled", "kustomize.toolkit.fluxcd.io/force: enabled");
+/// Its own labels.
+const OWNER: [&str; 2] = ["kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"];
 const SSA: &str = "kustomize.toolkit.fluxcd.io/ssa";
 
 impl Objects {
@@ -46,6 +48,22 @@ impl Objects {
             asks.is_none()
         });
         spared
+    }
+
+    /// Gives each object the labels by which Flux knows what it applied, where what is there has them: no file does.
+    ///
+    /// Source: `fluxcd/pkg/ssa`, `manager.go`, `SetOwnerLabels`.
+    pub fn label(&mut self, there: &Self, by: Option<&Applier>) {
+        for one in self.all.iter_mut().filter(|one| !one.applied.is_live()) {
+            let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
+            let Some(old) = old.filter(|old| is_by_flux(Some(old), by)) else { continue };
+            for label in OWNER {
+                let path = ["metadata", "labels", label];
+                if let (Some(value), None) = (get(&old.object, &path), get(&one.object, &path)) {
+                    set(&mut one.object, &path, value.clone());
+                }
+            }
+        }
     }
 
     /// What Flux would delete and make anew, where the API server refuses a change of it as one of an immutable field.
