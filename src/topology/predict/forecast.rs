@@ -80,6 +80,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     if faults.is_empty() {
         faults = adoption::refused(&side.class.objects, &[]);
     }
+    let is_refused = !faults.is_empty();
     forecast.faults.extend(faults);
     let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
     if partial {
@@ -90,7 +91,9 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
         return forecast;
     }
     let created = create::create(side.cluster.clone(), &catalog, settings);
-    forecast.faults.extend(created.faults);
+    // What a refused class would make is at fault for nothing else.
+    let own = |one: &Fault| !is_refused || one.stage == Stage::Cluster;
+    forecast.faults.extend(created.faults.into_iter().filter(own));
     forecast.opaque = created.opaque;
     if let Some(desired) = created.desired {
         forecast.faults.extend(objects::refused(&desired, settings.gates));
