@@ -1,14 +1,16 @@
 //! Objects of files are written one by one: where some are refused, others are taken, and a class is there before its Cluster.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::Settings;
 use super::forecast::{Forecast, Side, of_change};
 use super::templates::is_edited;
-use super::verdict::{Meaning, Verdict};
+use super::verdict::{Meaning, Verdict, belongs};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::import::{Applied, ClassFiles};
-use crate::topology::value::{group, text};
+use crate::topology::value::{get, group, list, text};
 
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
                              objects are written one by one";
@@ -37,8 +39,13 @@ pub fn of_files(
     let edited: Vec<&Value> =
         alone.class.objects.iter().filter(|one| is_edited(one, &before.class.objects)).collect();
     if !forecast.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
-        if after.written && before.cluster != after.cluster && edited.iter().any(|one| is_class(one)) {
+        let by_class = edited.iter().any(|one| is_class(one));
+        if by_class && after.written && before.cluster != after.cluster {
             between(&mut forecast, &of_change(before, &alone, settings)?);
+            forecast.notes.extend(lost_values(before, after, &alone.class));
+        }
+        if by_class && is_by_flux(before) {
+            waits_for_templates(&mut forecast, before, &alone.class);
         }
         return Ok(forecast);
     }
@@ -96,19 +103,80 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     if !alone.faults.is_empty() {
         return;
     }
+    let patches = |of: &Forecast, subject: &str| -> Vec<Option<Value>> {
+        let objects = of.change.iter().flat_map(|change| &change.objects);
+        objects.filter(|one| belongs(&one.role, subject)).map(|one| one.patch.clone()).collect()
+    };
+    let differs = |subject: &str| patches(forecast, subject) != patches(alone, subject);
+    let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
+    let first: BTreeMap<&str, &Verdict> = first.map(|one| (one.subject.as_str(), one)).collect();
     for verdict in &mut forecast.verdicts {
-        let first = alone.verdicts.iter().find(|one| one.subject == verdict.subject);
-        let Some(first) = first.filter(|first| touches_machines(first) && !is_like(first, verdict)) else {
-            continue;
-        };
+        let Some(first) = first.get(verdict.subject.as_str()) else { continue };
         verdict.reasons.push(format!(
             "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
-             which waits for the class, it does)",
+             which waits for the class, it does), so that machines are replaced more than once",
             first.meaning.words()
         ));
         if matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace) {
             verdict.meaning = Meaning::Opaque;
         }
+    }
+}
+
+/// Values that the Cluster sets for new variables of its class: Cluster API, which fills in their defaults at the same time,
+/// writes all variables as one list, and whoever writes last wins.
+///
+/// Source, and seen with 1.14.2: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile` (the patch at its end).
+fn lost_values(before: &Side, after: &Side, class: &ClassFiles) -> Option<String> {
+    let set = |side: &Side, name: &str| {
+        list(&side.cluster, &["spec", "topology", "variables"]).iter().any(|one| text(one, &["name"]) == name)
+    };
+    let variables = |of: &ClassFiles| -> Vec<Value> {
+        let classes = of.objects.iter().filter(|one| is_class(one));
+        classes.flat_map(|class| list(class, &["spec", "variables"])).cloned().collect()
+    };
+    let (old, new) = (variables(&before.class), variables(class));
+    let is_new = |one: &&Value| old.iter().all(|old| text(old, &["name"]) != text(one, &["name"]));
+    let filled =
+        new.iter().filter(is_new).filter(|one| get(one, &["schema", "openAPIV3Schema", "default"]).is_some());
+    let names = filled.map(|one| text(one, &["name"]));
+    let names: Vec<String> =
+        names.filter(|name| set(after, name) && !set(before, name)).map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the default of {} may be written over the value that is applied at the same time: Cluster API fills it in as soon as the \
+             class is there; apply the class first, and the Cluster once that is done",
+            names.join(" and ")
+        )
+    })
+}
+
+/// A class that was there and names a template of the same files: Flux writes it first, waits until it is reconciled, and never
+/// comes to the template, unless another Kustomization brings that before.
+///
+/// Source, and seen with kustomize-controller 1.9.4: `fluxcd/pkg/ssa`, `manager_apply.go`, `ApplyAllStaged`.
+fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFiles) {
+    let is_there = |one: &Value| before.class.objects.iter().any(|old| id(old) == id(one));
+    if class.objects.first().is_none_or(|class| !is_there(class)) {
+        return;
+    }
+    let new = class.objects.iter().filter(|one| text(one, &["kind"]).ends_with("Template") && !is_there(one));
+    let new: Vec<String> =
+        new.map(|one| format!("{} {}", text(one, &["kind"]), text(one, &["metadata", "name"]))).collect();
+    if new.is_empty() {
+        return;
+    }
+    for verdict in &mut forecast.verdicts {
+        if matches!(verdict.meaning, Meaning::NoChange | Meaning::Opaque) {
+            continue;
+        }
+        verdict.reasons.push(format!(
+            "Flux writes the class first, waits until Cluster API has reconciled it, and so never comes to {}, which it names: \
+             unless another Kustomization brings that before, Cluster API gets stuck and nothing happens; else: {}",
+            new.join(" and "),
+            verdict.meaning.words()
+        ));
+        verdict.meaning = Meaning::Opaque;
     }
 }
 
@@ -119,19 +187,13 @@ fn touches_machines(verdict: &Verdict) -> bool {
     )
 }
 
-/// Whether two verdicts say the same of a part, whatever else rolls meanwhile.
-fn is_like(one: &Verdict, other: &Verdict) -> bool {
-    match (&one.meaning, &other.meaning) {
-        (
-            Meaning::Rollout { machines, least, .. },
-            Meaning::Rollout { machines: others, least: other, .. },
-        ) => (machines, least) == (others, other),
-        (one, other) => one == other,
-    }
-}
-
 fn is_class(object: &Value) -> bool {
     text(object, &["kind"]) == "ClusterClass"
+}
+
+fn id(object: &Value) -> (String, String, String) {
+    let of = |path: &[&str]| text(object, path).to_owned();
+    (group(&of(&["apiVersion"])).to_owned(), of(&["kind"]), of(&["metadata", "name"]))
 }
 
 fn is_by_flux(before: &Side) -> bool {
@@ -141,10 +203,6 @@ fn is_by_flux(before: &Side) -> bool {
 
 /// The class as it is written, with the templates that were there.
 fn without_templates(side: Side, before: &Side) -> Side {
-    let id = |object: &Value| {
-        let of = |path: &[&str]| text(object, path).to_owned();
-        (group(&of(&["apiVersion"])).to_owned(), of(&["kind"]), of(&["metadata", "name"]))
-    };
     let there = |one: Value| {
         let old = before.class.objects.iter().find(|old| id(old) == id(&one)).cloned();
         if is_class(&one) { Some(one) } else { old }

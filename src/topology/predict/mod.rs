@@ -22,6 +22,7 @@ pub mod rollout;
 pub mod running;
 pub mod stuck;
 mod templates;
+mod tries;
 mod upgrading;
 pub mod verdict;
 

@@ -11,6 +11,7 @@ use super::report::part;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
 use super::running::is_autoscaled;
 use super::stuck;
+use super::tries;
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
@@ -128,6 +129,7 @@ pub fn verdicts(
             verdict.reasons.push(PAUSED.to_owned());
         }
     }
+    tries::tell(&mut all, change);
     all
 }
 
