@@ -39,7 +39,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
 }
 
 fn report(plan: &ClusterPlan, cluster: &Node, error: &FieldError, finder: &mut Finder<'_>) {
-    let place = finder.place_on(&trail(cluster, &error.field));
+    let place = finder.place_on(&trail(cluster, error.path()));
     let place = place.unwrap_or_else(|| finder.place(cluster, &plan.cluster.file));
     let field = error.field.trim_start_matches('.');
     let detail = error.detail.strip_prefix(&format!("{field} in body ")).unwrap_or(&error.detail);

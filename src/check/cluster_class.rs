@@ -27,7 +27,7 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
             fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
         };
         let object = release.objects.iter().find(named);
-        let place = object.and_then(|object| finder.place_on(&trail(object, &fault.error.field)));
+        let place = object.and_then(|object| finder.place_on(&trail(object, fault.error.path())));
         let hint = match fault.by {
             By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
             By::WebhookDefault | By::WebhookValidate => "Cluster API's webhook refuses it when it is applied",
@@ -74,6 +74,7 @@ mod tests {
         let found = of_class("enabledIf: \"", "enabldIf: \"");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("enabldIf: field not declared in schema"), "{found:?}");
+        assert!(!found[0].contains("cluster-class.yaml:1:"), "{found:?}");
     }
 
     #[test]

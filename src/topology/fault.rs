@@ -57,6 +57,12 @@ pub struct FieldError {
 }
 
 impl FieldError {
+    /// The path that it is about: of a field that a schema does not have, only the text names it.
+    pub fn path(&self) -> &str {
+        let named = self.detail.split_once(": ").map(|(path, _)| path).filter(|path| path.starts_with('.'));
+        if self.field.is_empty() { named.unwrap_or_default() } else { &self.field }
+    }
+
     /// A value that is not acceptable.
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Invalid, field, detail)

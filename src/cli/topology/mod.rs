@@ -224,7 +224,7 @@ impl Now<'_> {
         let mut objects = std::iter::once(&self.node).chain(&self.plan.release.objects);
         let object = objects.find(is_named).unwrap_or(&self.node);
         let sources = &self.input.sources;
-        let found = trail(object, &fault.error.field);
+        let found = trail(object, fault.error.path());
         let place = found.iter().rev().find_map(|(_, node)| sources.place(node.origin));
         place.or_else(|| sources.place(self.plan.cluster.origin))
     }
