@@ -47,6 +47,12 @@ pub fn map<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Map<String, Value
     get(object, path).and_then(Value::as_object)
 }
 
+/// Group, kind and name: what an object is, whatever its version and namespace.
+pub fn name_of(object: &Value) -> (&str, &str, &str) {
+    let of = |path: &[&str]| text(object, path);
+    (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]))
+}
+
 /// Sets a value at a path and creates the maps on the way. False when something on the way
 /// is no map.
 pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {

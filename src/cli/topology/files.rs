@@ -97,7 +97,7 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
         }
     }
     alone(&now, &judged, answers.is_empty(), notes);
-    unused(&after, &before, &now, &settings, notes);
+    unused(&after, &before, (&now, &all), &settings, notes);
     Ok(answers)
 }
 
@@ -198,15 +198,14 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
 
 /// What Flux leaves alone is as if it were not among the new files, and that is told; the rest gets its labels.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
-    let place = |one: &Spared| Place { line: one.line, ..Place::file(&*one.file) };
-    for one in after.spare(before, by) {
+    let mut warn = |one: &Spared, message: String| {
+        let place = Place { line: one.line, ..Place::file(&*one.file) };
         notes
-            .warning(
-                "topology",
-                place(&one),
-                format!("Flux does not write {}: it asks for `{}`", one.name, one.asks),
-            )
+            .warning("topology", place, message)
             .hint("where something else applies it, name that with `--applied-by`");
+    };
+    for one in after.spare(before, by) {
+        warn(&one, format!("Flux does not write {}: it asks for `{}`", one.name, one.asks));
     }
     after.label(before, by);
     for one in after.forced(before, by) {
@@ -215,9 +214,7 @@ fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &m
              anew, which is not followed here",
             one.name, one.asks
         );
-        notes
-            .warning("topology", place(&one), message)
-            .hint("where something else applies it, name that with `--applied-by`");
+        warn(&one, message);
     }
 }
 
@@ -298,12 +295,17 @@ fn alone(objects: &Objects, judged: &BTreeSet<String>, no_cluster: bool, notes: 
 
 /// Classes that are written, themselves or their templates, and that no Cluster of the files uses, are judged for
 /// themselves: as new ones, or as what becomes of those that were there.
-fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings, notes: &mut Notes) {
+fn unused(
+    after: &Objects,
+    before: &Objects,
+    (now, running): (&Objects, &[Json]),
+    settings: &Settings,
+    notes: &mut Notes,
+) {
     let mut clusters = now.clusters();
     clusters.dedup_by_key(|one| identity(&one.object));
     let mut judged: Vec<Json> =
         clusters.iter().filter_map(|one| now.class_of(&one.object)?.objects.into_iter().next()).collect();
-    let running = all_running(before);
     for class in now.classes() {
         if judged.iter().any(|one| is_same_class(one, &class.object)) {
             continue;
@@ -318,7 +320,7 @@ fn unused(after: &Objects, before: &Objects, now: &Objects, settings: &Settings,
         let unowned = adoption::refused(&files.objects, &there);
         let catalog = Catalog::new(there).with_gates(settings.gates);
         let partial = !files.missing.is_empty();
-        let faults = create::apply_classes(&files.objects, &catalog, &running);
+        let faults = create::apply_classes(&files.objects, &catalog, running);
         let faults = faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile));
         for fault in faults.chain(&unowned) {
             tell(fault, Some(place(fault, &files, class, now)), notes);
@@ -393,9 +395,7 @@ fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
 
 /// The class that a Cluster moves away from, as the files leave it.
 fn left(running: &Json, new: &Json, now: &Objects) -> Option<ClassFiles> {
-    let old = now.class_of(running)?;
-    let of = |class: &ClassFiles| class.objects.first().cloned();
-    (now.class_of(new).as_ref().and_then(of) != of(&old)).then_some(old)
+    if asked_class(running) == asked_class(new) { None } else { now.class_of(running) }
 }
 
 /// The class that a Cluster asks for, with its namespace where that is said.

@@ -15,6 +15,9 @@ mod view;
 
 use serde_json::{Value, json};
 
+use fields::Fields;
+use health_check::with_strategy;
+
 use super::schemas::defaulted;
 use super::value::{group, set, text, version};
 
@@ -35,8 +38,7 @@ pub fn is_own(object: &Value) -> bool {
 
 /// Whether an object is of Cluster API's own kinds and of the old version.
 pub fn is_old(object: &Value) -> bool {
-    let api_version = text(object, &["apiVersion"]);
-    version(api_version) == "v1beta1" && own_group(text(object, &["kind"])) == Some(group(api_version))
+    is_own(object) && version(text(object, &["apiVersion"])) == "v1beta1"
 }
 
 /// An object in the version that is stored; any other than an old one of Cluster API's own kinds as it is.
@@ -57,6 +59,12 @@ pub fn to_stored(object: &Value) -> Result<Value, String> {
     set(&mut converted, &["apiVersion"], json!(format!("{}/v1beta2", group(text(object, &["apiVersion"])))));
     set(&mut converted, &["spec"], spec);
     Ok(converted)
+}
+
+/// What the specification of a `MachineDeployment` says of its rollouts, where the stored version has it.
+pub fn rollout_of_deployment(old: &Value) -> Value {
+    let fields = Fields::of(old).moved(&["rolloutAfter"], &["rollout", "after"]);
+    with_strategy(fields, old).done()
 }
 
 /// A template as a client gets it that asks for a version; an error where that cannot be known.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Imported, Objects, counts, has_version, identity, is, is_made, lies_in};
 use crate::topology::desired::contract::CLUSTER_NAME;
-use crate::topology::value::{group, text};
+use crate::topology::value::{name_of, text};
 
 impl Objects {
     /// Objects that are there twice and are not the same: of an apply, only the last would stay, and of what runs, one is older.
@@ -16,7 +16,7 @@ impl Objects {
         let mut known: BTreeMap<(&str, &str, &str), Vec<&Imported>> = BTreeMap::new();
         let mut found = Vec::new();
         for one in self.all.iter().filter(|one| counts(&one.object) || is_made(&one.object)) {
-            let others = known.entry(key(&one.object)).or_default();
+            let others = known.entry(name_of(&one.object)).or_default();
             let is_same = |other: &&&Imported| {
                 if is(&one.object, "Cluster") || is_made(&one.object) {
                     identity(&one.object) == identity(&other.object)
@@ -41,7 +41,7 @@ impl Objects {
                 && identity(&one.object).0 == namespace
                 && text(&one.object, &["metadata", "labels", CLUSTER_NAME]) == name
         }) {
-            let at = *places.entry(key(&one.object)).or_insert(found.len());
+            let at = *places.entry(name_of(&one.object)).or_insert(found.len());
             match found.get(at) {
                 None => found.push(one),
                 Some(other) if other.made.is_none() => found[at] = one,
@@ -50,12 +50,6 @@ impl Objects {
         }
         found.into_iter()
     }
-}
-
-/// Group, kind and name.
-fn key(object: &Value) -> (&str, &str, &str) {
-    let of = |path: &[&str]| text(object, path);
-    (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]))
 }
 
 /// Of what runs, the status counts where it is looked at; managed fields may stand in one of two exports alone.

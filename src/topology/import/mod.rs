@@ -288,26 +288,26 @@ impl Objects {
 
     /// Kinds of what the topology controller made, with how many there are.
     pub fn made(&self) -> BTreeMap<String, usize> {
-        let mut kinds = BTreeMap::new();
-        for one in self.all.iter().filter(|one| is_made(&one.object) && !is(&one.object, "Cluster")) {
-            *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
-        }
-        kinds
+        kinds(self.all.iter().filter(|one| is_made(&one.object) && !is(&one.object, "Cluster")))
     }
 
     /// The same of those that are not looked at.
     pub fn ignored(&self) -> BTreeMap<String, usize> {
-        let mut kinds = BTreeMap::new();
         let is_used = |one: &&Imported| {
             let kind = text(&one.object, &["kind"]);
             let is_read = is(&one.object, "Cluster") || kind.ends_with("Template");
             is_read || has_version(&one.object) || one.made.is_some()
         };
-        for one in self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)) {
-            *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
-        }
-        kinds
+        kinds(self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)))
     }
+}
+
+fn kinds<'a>(objects: impl Iterator<Item = &'a Imported>) -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for one in objects {
+        *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
+    }
+    kinds
 }
 
 fn with_status(one: &Imported) -> Value {
@@ -355,8 +355,7 @@ fn is(object: &Value, kind: &str) -> bool {
 
 /// Whether an object is looked at: a Cluster, a class, a template that no controller made, or a definition.
 fn counts(object: &Value) -> bool {
-    let made = get(object, &["metadata", "labels", OWNED]).is_some();
-    let template = text(object, &["kind"]).ends_with("Template") && !made;
+    let template = text(object, &["kind"]).ends_with("Template") && !is_made(object);
     let definition = text(object, &["kind"]) == DEFINITION;
     definition || is(object, "Cluster") || is(object, "ClusterClass") || template
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::applier::FLUX;
 use super::{Applier, Imported, Objects, lies_in};
-use crate::topology::value::{get, group, set, text};
+use crate::topology::value::{get, name_of, set, text};
 
 /// An object of the new files that Flux would not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,11 +87,7 @@ impl Imported {
 }
 
 fn is_same(one: &Value, other: &Value) -> bool {
-    let of = |object, path: &[&str]| text(object, path).to_owned();
-    let kind = |object| (group(text(object, &["apiVersion"])).to_owned(), of(object, &["kind"]));
-    kind(one) == kind(other)
-        && of(one, &["metadata", "name"]) == of(other, &["metadata", "name"])
-        && lies_in(one, text(other, &["metadata", "namespace"]))
+    name_of(one) == name_of(other) && lies_in(one, text(other, &["metadata", "namespace"]))
 }
 
 fn is_by_flux(old: Option<&Imported>, by: Option<&Applier>) -> bool {

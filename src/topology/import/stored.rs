@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use super::applied::LAST_APPLIED;
-use super::{Applied, Claim};
+use super::{Applied, Claim, is_made};
 use crate::topology::convert;
-use crate::topology::desired::contract::OWNED;
 use crate::topology::fault::{By, Fault, FieldError, Stage};
 use crate::topology::schemas::{apply_faults, schema_faults};
-use crate::topology::value::{get, keep_numbers, remove, text};
+use crate::topology::value::{keep_numbers, remove, text};
 
 /// Without what the API server and controllers write for themselves.
 pub(super) fn cleaned(mut object: Value) -> Value {
@@ -26,8 +25,7 @@ pub(super) fn cleaned(mut object: Value) -> Value {
         remove(&mut object, path);
     }
     // Of a template of a class they tell that the class has taken it over.
-    let is_made = get(&object, &["metadata", "labels", OWNED]).is_some();
-    if is_made || !text(&object, &["kind"]).ends_with("Template") {
+    if is_made(&object) || !text(&object, &["kind"]).ends_with("Template") {
         remove(&mut object, &["metadata", "ownerReferences"]);
     }
     object

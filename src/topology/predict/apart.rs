@@ -10,7 +10,7 @@ use super::templates::is_edited;
 use super::verdict::{Meaning, Verdict, belongs};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::import::{Applied, ClassFiles};
-use crate::topology::value::{get, group, list, text};
+use crate::topology::value::{get, list, name_of, text};
 
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
                              objects are written one by one";
@@ -156,7 +156,7 @@ fn lost_values(before: &Side, after: &Side, class: &ClassFiles) -> Option<String
 ///
 /// Source, and seen with kustomize-controller 1.9.4: `fluxcd/pkg/ssa`, `manager_apply.go`, `ApplyAllStaged`.
 fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFiles) {
-    let is_there = |one: &Value| before.class.objects.iter().any(|old| id(old) == id(one));
+    let is_there = |one: &Value| before.class.objects.iter().any(|old| name_of(old) == name_of(one));
     if class.objects.first().is_none_or(|class| !is_there(class)) {
         return;
     }
@@ -191,11 +191,6 @@ fn is_class(object: &Value) -> bool {
     text(object, &["kind"]) == "ClusterClass"
 }
 
-fn id(object: &Value) -> (String, String, String) {
-    let of = |path: &[&str]| text(object, path).to_owned();
-    (group(&of(&["apiVersion"])).to_owned(), of(&["kind"]), of(&["metadata", "name"]))
-}
-
 fn is_by_flux(before: &Side) -> bool {
     let Applied::Known(claims) = &before.applied else { return false };
     !claims.is_empty() && claims.iter().all(|claim| claim.by.is_flux())
@@ -204,7 +199,7 @@ fn is_by_flux(before: &Side) -> bool {
 /// The class as it is written, with the templates that were there.
 fn without_templates(side: Side, before: &Side) -> Side {
     let there = |one: Value| {
-        let old = before.class.objects.iter().find(|old| id(old) == id(&one)).cloned();
+        let old = before.class.objects.iter().find(|old| name_of(old) == name_of(&one)).cloned();
         if is_class(&one) { Some(one) } else { old }
     };
     let objects = side.class.objects.into_iter().filter_map(there).collect();

@@ -161,6 +161,14 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     if let Some(forecast) = outright(before, after, settings) {
         return forecast;
     }
+    let forecast = of_written(before, after, settings)?;
+    let unowned = adoption::refused(&after.class.objects, &before.class.objects);
+    let is_accepted = forecast.change.as_ref().is_some_and(|change| change.accepted);
+    Ok(if is_accepted && !unowned.is_empty() { unreconciled(unowned, forecast.notes) } else { forecast })
+}
+
+/// What Cluster API makes of what is written, where it gets to it.
+fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
     let mut unknown = missing(after, "which was not given");
     let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
     let (desired, mut opaque, given) = match ground(before, &catalog, settings) {
@@ -214,10 +222,6 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
     }
     if settings.gates.in_place {
         rollout::in_place_updates(&mut verdicts);
-    }
-    let unowned = adoption::refused(&after.class.objects, &before.class.objects);
-    if change.accepted && !unowned.is_empty() {
-        return Ok(unreconciled(unowned, notes));
     }
     notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
     Ok(Forecast {

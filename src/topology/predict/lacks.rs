@@ -14,8 +14,8 @@ pub(super) fn lacks(live: &Value, new: &Value) -> BTreeSet<String> {
     let mut parts = BTreeSet::new();
     let of = |side| get(side, &["spec", "topology"]).unwrap_or(&Value::Null);
     let (old, new_topology) = (of(live), of(new));
-    let at = |side, name: &str| get(side, &[name]).cloned().unwrap_or_default();
-    if is_less(&at(new_topology, "controlPlane"), &at(old, "controlPlane")) {
+    let control_plane = |side| get(side, &["controlPlane"]).unwrap_or(&Value::Null);
+    if is_less(control_plane(new_topology), control_plane(old)) {
         parts.insert("control-plane".to_owned());
     }
     for (kind, field) in [("md", "machineDeployments"), ("mp", "machinePools")] {

@@ -189,26 +189,31 @@ pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
 
 /// The live Cluster's condition where it says that something is still to be done for the Cluster as it is now.
 pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
+    let mut found = topology_reconciled(observed);
+    found.find(|one| text(one, &["status"]) == "False" && !is_late(one, observed))
+}
+
+/// The condition, wherever the version of the live Cluster has it.
+fn topology_reconciled(observed: &Observed) -> impl Iterator<Item = &Value> {
     let status = &observed.status;
-    let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
-    let found = conditions.find(|one| text(one, &["type"]) == "TopologyReconciled")?;
-    let seen = get(found, &["observedGeneration"]).and_then(Value::as_i64);
-    let is_late = seen.zip(observed.generation).is_some_and(|(seen, now)| seen < now);
-    (text(found, &["status"]) == "False" && !is_late).then_some(found)
+    let conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
+    conditions.filter(|one| text(one, &["type"]) == "TopologyReconciled")
+}
+
+/// Whether a condition is of an older generation than the live Cluster.
+fn is_late(condition: &Value, observed: &Observed) -> bool {
+    let seen = get(condition, &["observedGeneration"]).and_then(Value::as_i64);
+    seen.zip(observed.generation).is_some_and(|(seen, now)| seen < now)
 }
 
 /// What the live Cluster's condition says.
 fn condition(observed: &Observed) -> Option<Unsettled> {
-    let status = &observed.status;
-    let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
-    let seen = |one: &Value| get(one, &["observedGeneration"]).and_then(Value::as_i64);
-    let is_late = |one: &Value| seen(one).zip(observed.generation).is_some_and(|(seen, now)| seen < now);
     let is_unsettled = |one: &&Value| {
         let is_done = text(one, &["status"]) == "True" || only_deferred(one);
-        text(one, &["type"]) == "TopologyReconciled" && (!is_done || is_late(one))
+        !is_done || is_late(one, observed)
     };
-    let found = conditions.find(is_unsettled)?;
-    if is_late(found) {
+    let found = topology_reconciled(observed).find(is_unsettled)?;
+    if is_late(found, observed) {
         let reason = "the live Cluster's condition TopologyReconciled is of an older generation: Cluster API has not yet \
                       looked at the Cluster as it is now";
         return Some(Unsettled { reason: reason.to_owned(), upgrading: false });

@@ -31,30 +31,12 @@ pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
 pub(super) fn stored(object: &Value) -> Value {
     let mut stored = convert::to_stored(object).unwrap_or_else(|_| object.clone());
     if text(object, &["kind"]) == "MachineDeployment" && version(text(object, &["apiVersion"])) == "v1beta1" {
-        rollout_of_v1beta1(&mut stored);
-    }
-    stored
-}
-
-/// What an old `MachineDeployment` says of its rollouts, where the stored version has it.
-///
-/// Source: `api/core/v1beta1/conversion.go`.
-fn rollout_of_v1beta1(object: &mut Value) {
-    let strategy = ["spec", "rollout", "strategy", "type"];
-    let update = ["spec", "rollout", "strategy", "rollingUpdate"];
-    for (old, new) in [
-        (&["spec", "rolloutAfter"][..], &["spec", "rollout", "after"][..]),
-        (&["spec", "strategy", "type"], &strategy),
-        (&["spec", "strategy", "rollingUpdate", "maxSurge"], &[&update[..], &["maxSurge"]].concat()),
-        (
-            &["spec", "strategy", "rollingUpdate", "maxUnavailable"],
-            &[&update[..], &["maxUnavailable"]].concat(),
-        ),
-    ] {
-        if let Some(value) = present(object, old).cloned() {
-            set(object, new, value);
+        let rollout = convert::rollout_of_deployment(get(object, &["spec"]).unwrap_or(&Value::Null));
+        for (name, value) in rollout.as_object().into_iter().flatten() {
+            set(&mut stored, &["spec", name], value.clone());
         }
     }
+    stored
 }
 
 fn default(object: &mut Value, path: &[&str], value: Value) {

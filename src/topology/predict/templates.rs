@@ -19,7 +19,7 @@ use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME};
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
-use crate::topology::value::{get, group, present, same, set, text};
+use crate::topology::value::{get, name_of, present, same, set, text};
 
 /// A template that runs and is not what its class makes now.
 pub(super) struct Edited {
@@ -190,14 +190,7 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
 
 /// Whether a class or template is changed that was there before. Of a live object, fields that a file leaves out may be filled in.
 pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
-    let is_it = |one: &&Value| {
-        let id = |object: &Value| {
-            let of = |path: &[&str]| text(object, path).to_owned();
-            (group(&of(&["apiVersion"])).to_owned(), of(&["kind"]), of(&["metadata", "name"]))
-        };
-        id(one) == id(object)
-    };
-    let Some(old) = before.iter().find(is_it) else { return false };
+    let Some(old) = before.iter().find(|one| name_of(one) == name_of(object)) else { return false };
     let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
     match present(old, &["metadata", "uid"]) {
         Some(_) => !same(&without_empty(&part_of(&is, &was)), &is),
