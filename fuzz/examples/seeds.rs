@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use serde_json::{Map, Value, json};
-use stackloom::topology::gotemplate::yaml;
+use gotmpl::yaml;
 
 /// Words of the rule language beside its operators: macros, and functions that Kubernetes adds.
 const CEL: &[&str] = &[
@@ -182,7 +182,7 @@ fn main() -> io::Result<()> {
         }
         println!("fuzz/corpus/{target}: {} inputs", inputs.len());
     }
-    let functions = fs::read_to_string(root.join("tests/topology/gotemplate/functions.txt"))?;
+    let functions = fs::read_to_string(root.join("crates/gotmpl/tests/corpus/functions.txt"))?;
     let keywords = [
         "{{ ",
         " }}",
@@ -353,7 +353,7 @@ fn patches(definition: &Value, document: Option<&Value>, data: &Map<String, Valu
 
 /// Go's templates and YAML, as the tests of the engine have them.
 fn templates_of_the_tests(root: &Path, corpora: &mut Corpora) -> io::Result<()> {
-    let folder = root.join("tests/topology/gotemplate");
+    let folder = root.join("crates/gotmpl/tests/corpus");
     let read =
         |name: &str| -> io::Result<Value> { Ok(serde_json::from_slice(&fs::read(folder.join(name))?)?) };
     let (cases, texts, data) = (read("templates.json")?, read("yaml.json")?, read("data.json")?);

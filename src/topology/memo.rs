@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock};
 
+use gotmpl::{Found, Reads};
 use serde_json::Value;
 
 /// Bytes that one memo of small results may take; when there is no more room, it begins anew.
@@ -33,6 +34,29 @@ impl Default for Key {
 }
 
 impl Key {
+    /// All that a template looks at in its data; none where that is too much. `data` gives the fields of the data.
+    pub fn of<'d>(reads: &Reads, data: impl Fn(&str) -> Option<&'d Value>) -> Option<Self> {
+        let mut key = Self::default();
+        for found in reads.look_up(data) {
+            match found {
+                Found::Value(value) => {
+                    key.mark(b'+');
+                    key.value(value);
+                }
+                Found::Missing { depth } => {
+                    key.mark(b'-');
+                    key.number(depth);
+                }
+                Found::Blocked { depth, value } => {
+                    key.mark(b'!');
+                    key.number(depth);
+                    key.value(value);
+                }
+            }
+        }
+        key.short()
+    }
+
     /// Adds a mark, which tells apart what follows it.
     pub fn mark(&mut self, mark: u8) {
         self.bytes.push(mark);
@@ -209,6 +233,29 @@ mod tests {
         keys.dedup();
         assert_eq!(keys.len(), values.len());
         assert_eq!(key(&json!("x".repeat(20_000))), None);
+    }
+
+    #[test]
+    fn what_a_template_does_not_look_at_is_not_in_its_key() {
+        let template = gotmpl::Template::parse("{{ .a.b }}{{ .c }}").unwrap();
+        let key = |data: &Value| Key::of(template.reads().unwrap(), |name| data.get(name));
+        let data = [
+            json!({}),
+            json!({ "a": {} }),
+            json!({ "a": null }),
+            json!({ "a": "1" }),
+            json!({ "a": { "b": null } }),
+            json!({ "a": { "b": [["x"], "y"] } }),
+            json!({ "a": { "b": [["x", "y"]] } }),
+            json!({ "a": { "b": "x" }, "c": "y" }),
+            json!({ "a": { "b": "xy" }, "c": "" }),
+        ];
+        let mut keys: Vec<_> = data.iter().map(|data| key(data).unwrap()).collect();
+        keys.sort();
+        keys.dedup();
+        assert_eq!(keys.len(), data.len());
+        assert_eq!(key(&json!({ "c": 2 })), key(&json!({ "c": 2, "d": 1 })));
+        assert_eq!(key(&json!({ "c": "x".repeat(20_000) })), None);
     }
 
     fn key_of(text: &str) -> Option<Key> {

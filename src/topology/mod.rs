@@ -4,7 +4,7 @@
 //! The steps are those of Cluster API's topology controller and of its webhooks, in the order
 //! of the flow: [`class`] reads a `ClusterClass` and its templates, [`admission`] defaults and
 //! validates what is written ([`variables`], [`schemas`], [`cel`]), [`desired`] computes the
-//! objects ([`names`], [`builtins`], [`patches`] with [`gotemplate`]), [`upgrade`] plans
+//! objects ([`names`], [`builtins`], [`patches`] with [`gotmpl`]), [`upgrade`] plans
 //! versions. [`predict`] puts them together; [`import`] takes in objects as people have them.
 
 pub mod admission;
@@ -14,7 +14,6 @@ pub mod class;
 pub mod convert;
 pub mod desired;
 pub mod fault;
-pub mod gotemplate;
 pub mod import;
 pub mod memo;
 pub mod names;

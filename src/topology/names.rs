@@ -2,9 +2,8 @@
 //!
 //! Source: `internal/topology/names/names.go`.
 
+use gotmpl::Template;
 use serde_json::{Value, json};
-
-use super::gotemplate::Template;
 
 const MAX_NAME: usize = 63;
 const RANDOM: &str = "\u{1}\u{1}\u{1}\u{1}\u{1}";

@@ -1,9 +1,9 @@
 //! Hostile input ends, with an error or with "not known": limits are on steps and sizes, so no clock is asked. A case that
 //! does not end hangs the test; one that recurses too deep ends the process.
 
+use gotmpl::{ErrorKind, Template, yaml};
 use serde_json::{Value, json};
 use stackloom::topology::class::Catalog;
-use stackloom::topology::gotemplate::{ErrorKind, Template, yaml};
 use stackloom::topology::import::Objects;
 use stackloom::topology::patches::json_patch::{self, Path};
 use stackloom::topology::predict::{Settings, create};

@@ -1,12 +1,10 @@
 //! A class as lints see it: its variables and its templates, with where they stand.
 
+use gotmpl::Template;
 use serde_json::Value as Json;
 
 use crate::{
-    topology::{
-        gotemplate::Template,
-        variables::{Definition, definitions},
-    },
+    topology::variables::{Definition, definitions},
     yaml::{Node, Origin, to_json},
 };
 

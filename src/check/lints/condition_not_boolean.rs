@@ -1,5 +1,6 @@
 //! Conditions of patches that are neither yes nor no.
 
+use gotmpl::yaml;
 use serde_json::Value as Json;
 
 use super::{
@@ -7,7 +8,6 @@ use super::{
     class::View,
     probe::{Fill, data},
 };
-use crate::topology::gotemplate::yaml;
 
 pub(super) static LINT: Lint = Lint {
     name: "condition-not-boolean",

@@ -1,11 +1,14 @@
 //! Numbers compared with whole ones as they are written.
 
+use gotmpl::Template;
+
 use super::{
     Found, Lint,
     class::{Value, View},
     probe::{Step, leaves},
 };
-use crate::{topology::gotemplate::Template, yaml::Origin};
+
+use crate::yaml::Origin;
 
 pub(super) static LINT: Lint = Lint {
     name: "integer-comparison",

@@ -1,14 +1,12 @@
 //! Values that a class' schemas take, made up to see what its templates make of them.
 
+use gotmpl::{Template, yaml};
 use serde_json::{Map, Value as Json, json};
 
 use super::class::{Operation, Value, View};
-use crate::topology::{
-    gotemplate::{Template, yaml},
-    variables::{
-        defaulting::{Scope, default_variables},
-        validation::validate_variables,
-    },
+use crate::topology::variables::{
+    defaulting::{Scope, default_variables},
+    validation::validate_variables,
 };
 
 /// How values are made up.

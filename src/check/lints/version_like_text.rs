@@ -27,7 +27,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         for operation in &view.operations {
             let Some(text) = operation.rendered(&data) else { continue };
             let (Some(made), true) = (operation.made(&data), text.contains(probe)) else { continue };
-            let read = crate::topology::gotemplate::yaml::parse(probe).unwrap_or_default();
+            let read = gotmpl::yaml::parse(probe).unwrap_or_default();
             // With another text in its place, a text stands where now something else does.
             let Some(plain) =
                 with(view, &base, &path, json!("sample")).and_then(|data| operation.made(&data))

@@ -3,10 +3,10 @@
 //!
 //! Source: `pkg/apiserver/schema/validation.go` of apiextensions-apiserver.
 
+use gotmpl::{ErrorKind, regexp};
 use serde_json::Value;
 
 use crate::topology::fault::FieldError;
-use crate::topology::gotemplate::{ErrorKind, go_regex};
 use crate::topology::value::{get, list, map, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ fn value_validation(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
     let pattern = text(schema, &["pattern"]);
     if !pattern.is_empty()
-        && let Err(error) = go_regex(pattern)
+        && let Err(error) = regexp::compile(pattern)
         && error.kind == ErrorKind::Exec
     {
         let detail = format!("must be a valid regular expression, but isn't: {}", error.message);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Datelike as _, FixedOffset, TimeDelta, Timelike as _};
+use gotmpl::time::parse_duration;
 use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, Value};
 
 use super::functions::{Outcome, failed, not_known, string};
-use crate::topology::gotemplate::parse_duration;
 
 /// Reads one part of a time.
 type Part = fn(&DateTime<FixedOffset>) -> i64;

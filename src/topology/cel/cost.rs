@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use gotmpl::{ErrorKind, regexp};
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, ListExpr, LiteralValue, MapExpr,
@@ -15,7 +16,6 @@ use super::conversions::{duration_of, is_lax_time, timestamp_of};
 use super::function_cost::{element, function, tenth};
 use super::overloads;
 use super::types::{Size, Type, Typed};
-use crate::topology::gotemplate::{ErrorKind, go_regex};
 
 /// An expression that was looked at.
 #[derive(Debug, Clone)]
@@ -290,7 +290,7 @@ fn literals(name: &str, call: &CallExpr) -> Result<(), String> {
     let right = match name {
         "duration" => duration_of(text).is_some(),
         "timestamp" => timestamp_of(text).is_some() || is_lax_time(text),
-        _ => !go_regex(text).is_err_and(|error| error.kind == ErrorKind::Exec),
+        _ => !regexp::compile(text).is_err_and(|error| error.kind == ErrorKind::Exec),
     };
     if right { Ok(()) } else { Err(format!("invalid {name} argument")) }
 }

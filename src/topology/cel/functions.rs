@@ -4,13 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gotmpl::{Error, ErrorKind, regexp};
 use kube_cel::KubeCelExt as _;
 use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, Value};
 use regex::Regex;
 
 use super::{conversions, quantity};
-use crate::topology::gotemplate::{Error, ErrorKind, go_regex};
 
 /// What a function gives.
 pub(super) type Outcome = Result<Value, ExecutionError>;
@@ -117,7 +117,7 @@ fn with_pattern<T>(name: &str, pattern: &str, run: impl FnOnce(&Regex) -> T) -> 
             if kept.len() >= MAX_KEPT {
                 kept.clear();
             }
-            kept.insert(pattern.to_owned(), go_regex(pattern));
+            kept.insert(pattern.to_owned(), regexp::compile(pattern));
         }
         match kept.get(pattern) {
             Some(Ok(regex)) => Ok(run(regex)),

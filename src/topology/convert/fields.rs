@@ -1,8 +1,8 @@
 //! A struct that is made of the fields of another one.
 
+use gotmpl::time::{format_duration, parse_duration};
 use serde_json::{Map, Value, json};
 
-use crate::topology::gotemplate::{duration_text, parse_duration};
 use crate::topology::value::{get, present, set};
 
 /// The fields of a struct, on their way into the other version.
@@ -110,7 +110,7 @@ pub(super) fn seconds(duration: &Value) -> Result<Value, String> {
 
 /// Seconds as Go prints a duration: `1h0m0s`.
 pub(super) fn duration(seconds: i64) -> Value {
-    json!(duration_text(seconds.saturating_mul(1_000_000_000)))
+    json!(format_duration(seconds.saturating_mul(1_000_000_000)))
 }
 
 /// A reference to an object, by group instead of by version.

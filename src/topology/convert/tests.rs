@@ -3,7 +3,7 @@
 use super::*;
 
 fn yaml(text: &str) -> Value {
-    crate::topology::gotemplate::yaml::parse(text).unwrap()
+    gotmpl::yaml::parse(text).unwrap()
 }
 
 #[test]

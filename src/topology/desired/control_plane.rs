@@ -1,11 +1,11 @@
 //! The control plane and the template of its machines.
 
+use gotmpl::time::format_duration;
 use serde_json::{Map, Value, json};
 
 use super::contract::{CLUSTER_NAME, Contract, OWNED};
 use super::templates::{Copy, object_with, reference, template};
 use super::{Input, instant};
-use crate::topology::gotemplate::duration_text;
 use crate::topology::names::{Named, from_template, simple};
 use crate::topology::upgrade::tracker::Tracker;
 use crate::topology::value::{get, map, merged, present, set, text};
@@ -125,7 +125,7 @@ fn set_settings(made: &mut Value, topology: &Value, class: &Value, contract: Con
         let value = match contract {
             Contract::V1Beta2 => seconds.clone(),
             Contract::V1Beta1 => {
-                json!(duration_text(seconds.as_i64().unwrap_or_default().saturating_mul(1_000_000_000)))
+                json!(format_duration(seconds.as_i64().unwrap_or_default().saturating_mul(1_000_000_000)))
             }
         };
         set(made, path, value);

@@ -10,12 +10,12 @@ pub mod state;
 pub mod templates;
 pub mod workers;
 
+use gotmpl::time::utc_seconds;
 use serde_json::Value;
 
 use self::state::Desired;
 use super::class::Blueprint;
 use super::fault::{Fault, Opaque, Stage};
-use super::gotemplate::utc_seconds;
 use super::names::Draw;
 use super::patches::engine;
 use super::upgrade::tracker::Tracker;

@@ -16,6 +16,7 @@ mod stored;
 
 use std::collections::BTreeMap;
 
+use gotmpl::yaml;
 use serde_json::Value;
 
 use documents::documents;
@@ -23,7 +24,6 @@ use stored::{cleaned, stored};
 
 use super::desired::contract::OWNED;
 use super::fault::Fault;
-use super::gotemplate::yaml;
 use super::value::{get, group, list, present, set, text, version};
 
 pub use applied::{Applied, Claim};

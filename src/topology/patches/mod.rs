@@ -9,11 +9,11 @@ pub mod selector;
 pub mod values;
 pub mod whole;
 
+use gotmpl::{Error, Template};
 use serde_json::Value;
 
 use self::json_patch::Operation;
 use self::selector::Selector;
-use super::gotemplate::{Error, Template};
 use super::memo::{Memo, SMALL};
 use super::value::{get, list, present, text};
 

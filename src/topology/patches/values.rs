@@ -1,11 +1,12 @@
 //! The values of a patch: rendered, looked up or literal.
 
+use gotmpl::ErrorKind;
 use serde_json::Value;
 
 use super::json_patch::{Operation, Source, variable};
 use super::{Parsed, Patch};
 use crate::topology::builtins::Variables;
-use crate::topology::gotemplate::{self, ErrorKind};
+use crate::topology::memo::Key;
 use crate::topology::value::keep_numbers;
 
 /// Why there is no value.
@@ -53,7 +54,7 @@ fn remembered(
 ) -> Result<Value, Failure> {
     let reads = template.template.as_ref().ok().and_then(|parsed| parsed.reads());
     let key = reads.filter(|_| !template.results.is_idle());
-    let key = key.and_then(|reads| reads.key(|name| data.get(name)));
+    let key = key.and_then(|reads| Key::of(reads, |name| data.get(name)));
     template.results.get(key, || {
         let text = match reads {
             Some(reads) => rendered(template, &data.part(reads.fields()))?,
@@ -66,7 +67,7 @@ fn remembered(
 
 /// Reads a rendered text as YAML.
 fn read(template: &Parsed, text: &str) -> Result<Value, Failure> {
-    let mut value = gotemplate::yaml::parse(text).map_err(|error| failure(template, &error))?;
+    let mut value = gotmpl::yaml::parse(text).map_err(|error| failure(template, &error))?;
     keep_numbers(&mut value);
     Ok(value)
 }
@@ -82,7 +83,7 @@ fn rendered(template: &Parsed, data: &Value) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn failure(template: &Parsed, error: &gotemplate::Error) -> Failure {
+fn failure(template: &Parsed, error: &gotmpl::Error) -> Failure {
     let message = format!("template {:?}: {}", template.source, error.message);
     match error.kind {
         ErrorKind::Syntax | ErrorKind::Exec => Failure::Error(message),

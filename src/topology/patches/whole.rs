@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use gotmpl::Reads;
 use serde_json::Value;
 
 use super::Patch;
@@ -9,7 +10,6 @@ use super::item::SPEC;
 use super::json_patch::{Operation, Source};
 use super::selector::Holder;
 use crate::topology::builtins::Variables;
-use crate::topology::gotemplate::Reads;
 use crate::topology::memo::{Key, LARGE, Memo};
 use crate::topology::value::text;
 
@@ -70,7 +70,8 @@ impl Patched {
         if self.specs.is_idle() {
             return None;
         }
-        self.aim(patches, template, holder).reads.as_ref()?.key(|name| variables.get(name))
+        let aim = self.aim(patches, template, holder);
+        Key::of(aim.reads.as_ref()?, |name| variables.get(name))
     }
 
     /// The spec that was made before.

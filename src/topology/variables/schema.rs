@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use gotmpl::{ErrorKind, regexp};
 use regex::Regex;
 use serde_json::Value;
-
-use crate::topology::gotemplate::{ErrorKind, go_regex};
 
 /// How deep schemas may nest: far deeper than any real one, and safe for recursion.
 pub const MAX_DEPTH: usize = 64;
@@ -104,7 +103,7 @@ pub enum Pattern {
 
 impl Pattern {
     fn read(text: &str) -> Self {
-        match go_regex(text) {
+        match regexp::compile(text) {
             Ok(regex) => Self::Compiled(regex),
             Err(error) if error.kind == ErrorKind::Exec => Self::Wrong,
             Err(error) => Self::NotFollowed(error.message),

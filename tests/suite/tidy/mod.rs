@@ -30,7 +30,7 @@ fn files(folder: &str, wanted: impl Fn(&Path) -> bool) -> Vec<(String, String)> 
 
 #[test]
 fn every_module_says_what_it_is_for() {
-    for (path, text) in rust_files("src") {
+    for (path, text) in ["src", "crates"].into_iter().flat_map(rust_files) {
         let first = text.lines().next().unwrap_or_default();
         assert!(first.starts_with("//! ") && first.len() > 8, "{path} begins with {first:?}");
     }
@@ -40,7 +40,7 @@ fn every_module_says_what_it_is_for() {
 fn nothing_is_left_for_later() {
     let marks =
         [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
-    let folders = ["src", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
+    let folders = ["src", "crates", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
     for (path, text) in folders.into_iter().flat_map(|folder| files(folder, |_| true)) {
         for mark in marks {
             assert!(!text.contains(mark), "{path} has a {mark}");

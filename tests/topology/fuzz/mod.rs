@@ -9,7 +9,6 @@ mod cel;
 mod input;
 mod json_patch;
 mod schemas;
-mod templates;
 
 fn each(target: &str, run: fn(&[u8])) {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/topology/fuzz/inputs").join(target);
@@ -34,9 +33,4 @@ fn patches_that_went_wrong_end() {
 #[test]
 fn schemas_that_went_wrong_end() {
     each("schemas", schemas::run);
-}
-
-#[test]
-fn templates_that_went_wrong_end() {
-    each("templates", templates::run);
 }

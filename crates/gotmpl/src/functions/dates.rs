@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::super::budget::Context;
-use super::super::clock::{Time, Zone, days_before, duration_text, parse_duration};
+use super::super::clock::{Time, Zone, days_before};
 use super::super::error::{Outcome, exec, unsupported};
 use super::super::literal::parse_int;
+use super::super::time::{format_duration, parse_duration};
 use super::super::value::{IntType, Value};
 use super::super::{layout, layout_parse};
 use super::args::{any, int, text};
@@ -125,7 +126,7 @@ fn duration<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> 
         Value::Int(IntType::Int64, seconds) => *seconds,
         _ => 0,
     };
-    cx.text(duration_text(seconds.wrapping_mul(1_000_000_000)))
+    cx.text(format_duration(seconds.wrapping_mul(1_000_000_000)))
 }
 
 fn saturated(text: &str) -> i64 {

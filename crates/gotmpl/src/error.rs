@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Why a template or a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Error {
     /// Whose fault it is.
     pub kind: ErrorKind,
@@ -13,8 +14,7 @@ pub struct Error {
     pub line: Option<usize>,
 }
 
-/// The four ways in which an evaluation ends without a result: the first two are the
-/// template's own fault, after the others nobody knows what Go would have said.
+/// Why there is no result. After the first two, Go would report an error, too; after the others, its result is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// The text is not a template, or not YAML.

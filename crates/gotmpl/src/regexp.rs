@@ -1,4 +1,4 @@
-//! Regular expressions of a template, compiled once.
+//! Go's regular expressions (RE2). Templates compile each of theirs once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,7 +45,7 @@ impl Patterns {
         }
         drop(kept);
         cx.spend(COMPILE_STEPS)?;
-        let compiled = compile(source);
+        let compiled = compile_bytes(source);
         let shared = match &compiled {
             Ok(pattern) => Ok(Arc::clone(pattern)),
             Err(fault) => Err((**fault).clone()),
@@ -58,7 +58,7 @@ impl Patterns {
     }
 }
 
-fn compile(source: &[u8]) -> Outcome<Arc<Pattern>> {
+fn compile_bytes(source: &[u8]) -> Outcome<Arc<Pattern>> {
     if source.len() > MAX_PATTERN {
         return Err(limit("a regular expression is too long"));
     }
@@ -116,9 +116,12 @@ impl Pattern {
     }
 }
 
-/// A regular expression of Go, for the `regex` crate.
-pub(in crate::topology) fn go_regex(source: &str) -> Result<regex::Regex, Error> {
-    match compile(source.as_bytes()) {
+/// Compiles a regular expression of Go (RE2 syntax) for the `regex` crate.
+///
+/// # Errors
+/// [`ErrorKind::Exec`](crate::ErrorKind::Exec) where Go refuses the expression; other kinds where this crate cannot take it.
+pub fn compile(source: &str) -> Result<regex::Regex, Error> {
+    match compile_bytes(source.as_bytes()) {
         Ok(pattern) => Ok(pattern.regex.clone()),
         Err(fault) => Err(*fault),
     }

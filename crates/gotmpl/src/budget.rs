@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::error::{Outcome, limit};
-use super::regex::Patterns;
+use super::regexp::Patterns;
 use super::value::{Elem, Map, Str, Value};
 
 /// Steps of one rendering; a large template takes some thousands.

@@ -2,7 +2,7 @@
 
 use super::super::budget::Context;
 use super::super::error::{ErrorKind, Outcome};
-use super::super::regex::{Pattern, Patterns};
+use super::super::regexp::{Pattern, Patterns};
 use super::super::unicode;
 use super::super::value::{Elem, List, Str, Value};
 use super::args::{int, text};
