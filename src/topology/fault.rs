@@ -176,6 +176,8 @@ impl Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, error, .. } = self;
+        // What Cluster API draws for a name is not known.
+        let object = object.replace("#1", "xxxxx").replace("#2", "xxxxx");
         match (object.is_empty(), error.field.is_empty()) {
             (true, _) => write!(f, "{}", error.detail),
             (false, true) => write!(f, "{object}: {}", error.detail),

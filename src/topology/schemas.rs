@@ -169,3 +169,42 @@ fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut
 pub fn source_schema(kind: &str) -> Option<&'static Value> {
     KINDS.get(kind).map(|kind| &kind.source)
 }
+
+/// The schema of an object's kind, in the version in which the object is written.
+pub fn source_schema_of(object: &Value) -> Option<&'static Value> {
+    kind_of(object).map(|kind| &kind.source)
+}
+
+/// Drops `null` where the schema of the kind knows a field that cannot be `null`, as the API server does with all that is written
+/// otherwise than by server-side apply.
+///
+/// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
+pub fn drop_nulls(object: &mut Value) {
+    if let Some(kind) = kind_of(object) {
+        drop_known_nulls(object, &kind.schema);
+    }
+}
+
+fn drop_known_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            let known = |name: &str| schema.properties.get(name).or(schema.additional.as_deref());
+            fields.retain(|name, value| {
+                !value.is_null() || known(name).is_none_or(|known| known.nullable || known.default.is_some())
+            });
+            for (name, value) in fields.iter_mut() {
+                if let Some(known) = known(name) {
+                    drop_known_nulls(value, known);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Some(known) = &schema.items {
+                    drop_known_nulls(item, known);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -191,7 +191,8 @@ fn outcome(case: &Case) -> Outcome {
     let mut out = Outcome::new();
     let class = case.documents("input/class.yaml").unwrap_or_default();
     let mut faults = create::apply_classes(&class, &Catalog::default(), &[]);
-    let catalog = Catalog::new(class);
+    let definitions = contracts(&class);
+    let catalog = Catalog::new(class.into_iter().chain(definitions));
     let cluster = case.document("input/cluster.yaml");
     let mut state = None;
     if let (true, Some(cluster)) = (faults.is_empty(), &cluster) {
@@ -218,6 +219,25 @@ fn outcome(case: &Case) -> Outcome {
         changed(case, &about, &catalog, state, &settings, &mut out);
     }
     out
+}
+
+/// Definitions of control planes that are not Cluster API's: their version is that of their contract.
+fn contracts(class: &[Value]) -> Vec<Value> {
+    let definition = |template: &Value| {
+        let kind = template["kind"].as_str()?.strip_suffix("Template")?;
+        let group = template["apiVersion"].as_str()?.split('/').next()?;
+        (kind.ends_with("ControlPlane") && kind != "KubeadmControlPlane").then(|| {
+            json!({
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {
+                    "name": format!("{}s.{group}", kind.to_lowercase()),
+                    "labels": { "cluster.x-k8s.io/v1beta1": "v1beta1", "cluster.x-k8s.io/v1beta2": "v1beta2" },
+                },
+                "spec": { "group": group, "names": { "kind": kind } },
+            })
+        })
+    };
+    class.iter().filter_map(definition).collect()
 }
 
 fn put_desired(out: &mut Outcome, folder: &str, desired: &Desired) {

@@ -68,11 +68,8 @@ pub fn variables(
     let mut all = Judgement::default();
     for place in &places {
         let mut none = Vec::new();
-        let mut there = cluster.pointer_mut(&place.pointer);
-        if let Some(null) = there.as_deref_mut().filter(|there| there.is_null()) {
-            *null = Value::Array(Vec::new());
-        }
-        let there = there.and_then(Value::as_array_mut);
+        // A `null` that gets no entries stays, and the schema refuses it.
+        let there = cluster.pointer_mut(&place.pointer).and_then(Value::as_array_mut);
         let values = there.unwrap_or(&mut none);
         all.errors.extend(default_in_place(values, definitions, place.scope, &place.path, open));
         if !none.is_empty() {

@@ -9,6 +9,33 @@ use crate::topology::value::{get, present, set};
 pub(super) struct Fields<'a> {
     from: &'a Value,
     into: Value,
+    /// Whether `null` is kept in the place of lists and maps without entries.
+    marks: bool,
+}
+
+/// Maps of the kubeadm types; every other object is a struct.
+const MAPS: [&str; 3] = ["featureGates", "labels", "annotations"];
+
+fn is_empty_map(name: &str, value: &Value) -> bool {
+    MAPS.contains(&name) && value.as_object().is_some_and(Map::is_empty)
+}
+
+/// Drops lists and maps without entries, and what marks them. What held nothing else stays, as an empty struct: Go leaves a
+/// list out that has no items, but does not leave out a struct in which such a list is set.
+pub(super) fn without_marks(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            // No taints are something else than none that are named.
+            fields.retain(|name, value| match value {
+                Value::Null => false,
+                Value::Array(items) => !items.is_empty() || name == "taints",
+                _ => !is_empty_map(name, value),
+            });
+            fields.values_mut().for_each(without_marks);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_marks),
+        _ => {}
+    }
 }
 
 /// What Go leaves out of its JSON where a field says `omitempty` or `omitzero`.
@@ -24,7 +51,12 @@ fn is_empty(value: &Value) -> bool {
 
 impl<'a> Fields<'a> {
     pub(super) fn of(from: &'a Value) -> Self {
-        Self { from, into: Value::Object(Map::new()) }
+        Self { from, into: Value::Object(Map::new()), marks: false }
+    }
+
+    /// The same, with a mark where a list or map without entries was: see [`without_marks`].
+    pub(super) fn marked(from: &'a Value) -> Self {
+        Self { marks: true, ..Self::of(from) }
     }
 
     /// Fields of the same name and meaning.
@@ -51,8 +83,11 @@ impl<'a> Fields<'a> {
 
     /// A value of its own.
     pub(super) fn put(mut self, to: &[&str], value: Option<Value>) -> Self {
-        if let Some(value) = value.filter(|value| !is_empty(value)) {
+        let Some(value) = value else { return self };
+        if !is_empty(&value) {
             set(&mut self.into, to, value);
+        } else if self.marks && (value.is_array() || to.last().is_some_and(|name| is_empty_map(name, &value))) {
+            set(&mut self.into, to, Value::Null);
         }
         self
     }

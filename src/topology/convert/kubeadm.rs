@@ -24,13 +24,13 @@ pub(super) fn control_plane_template(old: &Value) -> Result<Value, String> {
 }
 
 fn template(old: &Value, spec: impl Fn(&Value) -> Result<Value, String>) -> Result<Value, String> {
-    let new = Fields::of(old).moved(&["template", "metadata"], &["template", "metadata"]);
+    let new = Fields::marked(old).moved(&["template", "metadata"], &["template", "metadata"]);
     Ok(new.part(&["template", "spec"], &["template", "spec"], spec)?.done())
 }
 
 /// `spec` of a `KubeadmControlPlane`.
 pub(super) fn control_plane(old: &Value) -> Result<Value, String> {
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["replicas", "version"])
         .part(&["machineTemplate"], &["machineTemplate"], machine_template)?
         .part(&["kubeadmConfigSpec"], &["kubeadmConfigSpec"], config)?
@@ -47,7 +47,7 @@ pub(super) fn control_plane(old: &Value) -> Result<Value, String> {
 }
 
 fn machine_template(old: &Value) -> Result<Value, String> {
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["metadata"])
         .part(&["infrastructureRef"], &["spec", "infrastructureRef"], |old| Ok(grouped(old)))?
         .moved(&["readinessGates"], &["spec", "readinessGates"])
@@ -58,7 +58,7 @@ fn machine_template(old: &Value) -> Result<Value, String> {
 
 fn remediation(old: &Value) -> Result<Value, String> {
     let period = present(old, &["retryPeriod"]).map(seconds).transpose()?;
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["maxRetry"])
         .seconds(&["minHealthyPeriod"], &["minHealthyPeriodSeconds"])?
         .put(&["retryPeriodSeconds"], period.filter(|seconds| *seconds != json!(0)))
@@ -76,7 +76,7 @@ pub(super) fn file(either: &Value) -> Result<Value, String> {
 
 /// `spec` of a `KubeadmConfig`, which others have inside of them.
 pub(super) fn config(old: &Value) -> Result<Value, String> {
-    let mut new = Fields::of(old)
+    let mut new = Fields::marked(old)
         .keep(&["mounts", "bootCommands", "preKubeadmCommands", "postKubeadmCommands"])
         .keep(&["ntp", "format", "verbosity"])
         .part(&["clusterConfiguration"], &["clusterConfiguration"], cluster_configuration)?
@@ -85,7 +85,7 @@ pub(super) fn config(old: &Value) -> Result<Value, String> {
         .each(&["files"], &["files"], file)?
         .keep(&["diskSetup", "users"])
         .part(&["ignition", "containerLinuxConfig"], &["ignition", "containerLinuxConfig"], |old| {
-            Ok(Fields::of(old).keep(&["additionalConfig"]).keep_true(&["strict"]).done())
+            Ok(Fields::marked(old).keep(&["additionalConfig"]).keep_true(&["strict"]).done())
         })?
         .done();
     timeouts(old, &mut new)?;
@@ -116,12 +116,12 @@ fn arguments(old: &Value) -> Result<Value, String> {
 
 /// `networking`, `kubernetesVersion` and `clusterName` are Cluster API's own business now.
 fn cluster_configuration(old: &Value) -> Result<Value, String> {
-    let new = Fields::of(old)
+    let new = Fields::marked(old)
         .keep(&["controlPlaneEndpoint", "certificatesDir", "imageRepository", "featureGates"])
         .keep(&["certificateValidityPeriodDays", "caCertificateValidityPeriodDays", "encryptionAlgorithm"])
         .keep(&["dns"])
         .part(&["etcd", "local"], &["etcd", "local"], |old| {
-            Ok(Fields::of(old)
+            Ok(Fields::marked(old)
                 .keep(&["imageRepository", "imageTag", "dataDir", "serverCertSANs", "peerCertSANs"])
                 .part(&["extraArgs"], &["extraArgs"], arguments)?
                 .keep(&["extraEnvs"])
@@ -134,29 +134,29 @@ fn cluster_configuration(old: &Value) -> Result<Value, String> {
 }
 
 fn component(old: &Value) -> Result<Value, String> {
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["certSANs", "extraEnvs"])
         .part(&["extraArgs"], &["extraArgs"], arguments)?
         .each(&["extraVolumes"], &["extraVolumes"], |old| {
-            let new = Fields::of(old).keep(&["name", "hostPath", "mountPath", "pathType"]);
+            let new = Fields::marked(old).keep(&["name", "hostPath", "mountPath", "pathType"]);
             Ok(new.keep_true(&["readOnly"]).done())
         })?
         .done())
 }
 
 fn init_configuration(old: &Value) -> Result<Value, String> {
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["localAPIEndpoint", "skipPhases", "patches"])
         .part(&["nodeRegistration"], &["nodeRegistration"], node_registration)?
         .each(&["bootstrapTokens"], &["bootstrapTokens"], |old| {
-            let new = Fields::of(old).keep(&["token", "description", "expires", "usages", "groups"]);
+            let new = Fields::marked(old).keep(&["token", "description", "expires", "usages", "groups"]);
             Ok(new.seconds(&["ttl"], &["ttlSeconds"])?.done())
         })?
         .done())
 }
 
 fn join_configuration(old: &Value) -> Result<Value, String> {
-    let mut new = Fields::of(old)
+    let mut new = Fields::marked(old)
         .keep(&["caCertPath", "skipPhases", "patches"])
         .part(&["nodeRegistration"], &["nodeRegistration"], node_registration)?
         .part(&["discovery"], &["discovery"], discovery)?
@@ -167,10 +167,10 @@ fn join_configuration(old: &Value) -> Result<Value, String> {
 }
 
 fn discovery(old: &Value) -> Result<Value, String> {
-    Ok(Fields::of(old)
+    Ok(Fields::marked(old)
         .keep(&["tlsBootstrapToken", "file"])
         .part(&["bootstrapToken"], &["bootstrapToken"], |old| {
-            let new = Fields::of(old).keep(&["token", "apiServerEndpoint", "caCertHashes"]);
+            let new = Fields::marked(old).keep(&["token", "apiServerEndpoint", "caCertHashes"]);
             Ok(new.keep_true(&["unsafeSkipCAVerification"]).done())
         })?
         .done())
@@ -178,7 +178,7 @@ fn discovery(old: &Value) -> Result<Value, String> {
 
 /// No taints at all are something else than an empty list of them: that takes the default ones away.
 fn node_registration(old: &Value) -> Result<Value, String> {
-    let mut new = Fields::of(old)
+    let mut new = Fields::marked(old)
         .keep(&["name", "criSocket", "ignorePreflightErrors", "imagePullPolicy", "imagePullSerial"])
         .part(&["kubeletExtraArgs"], &["kubeletExtraArgs"], arguments)?
         .done();

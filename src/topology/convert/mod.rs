@@ -47,7 +47,7 @@ pub fn to_stored(object: &Value) -> Result<Value, String> {
         return Ok(object.clone());
     }
     let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
-    let spec = match text(object, &["kind"]) {
+    let mut spec = match text(object, &["kind"]) {
         "Cluster" => cluster::spec(&spec)?,
         "ClusterClass" => class::spec(&spec)?,
         "KubeadmConfig" => kubeadm::config(&spec)?,
@@ -55,6 +55,9 @@ pub fn to_stored(object: &Value) -> Result<Value, String> {
         "KubeadmControlPlane" => kubeadm::control_plane(&spec)?,
         _ => kubeadm::control_plane_template(&spec)?,
     };
+    if !matches!(text(object, &["kind"]), "Cluster" | "ClusterClass") {
+        fields::without_marks(&mut spec);
+    }
     let mut converted = object.clone();
     set(&mut converted, &["apiVersion"], json!(format!("{}/v1beta2", group(text(object, &["apiVersion"])))));
     set(&mut converted, &["spec"], spec);

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Settings;
-use super::apply::server_side_apply;
+use super::apply::{read_metadata, server_side_apply};
 use super::client_side::client_side_apply;
-use super::create::{apply_classes, blueprint};
+use super::create::{apply_classes, blueprint, stored_classes};
 use super::reconcile::{Pass, Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
@@ -20,9 +20,9 @@ use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::desired::{Generated, Input, generate};
-use crate::topology::fault::{By, Fault, Opaque, Stage};
+use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
-use crate::topology::schemas::{apply_faults, schema_faults};
+use crate::topology::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::topology::upgrade::plan::Plan;
 use crate::topology::value::{get, list, merge_patch, remove, set, text};
 
@@ -182,12 +182,13 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     let rejected = |faults| Change { faults, ..Change::default() };
     let own = [before.running.cluster.clone()];
     let clusters = if before.all.is_empty() { &own[..] } else { &before.all };
-    let faults = apply_classes(after.classes, &before.catalog, clusters);
+    let classes = stored_classes(after.classes, &before.catalog, after.writing);
+    let faults = apply_classes(&classes, &before.catalog, clusters);
     if !faults.is_empty() {
         return rejected(faults);
     }
     let mut catalog = before.catalog.clone();
-    catalog.apply(after.classes.iter().cloned());
+    catalog.apply(classes);
     let mut running = before.running.clone();
     let mut opaque = Vec::new();
     if let Some(cluster) = after.cluster {
@@ -263,11 +264,13 @@ fn admit(
 
 /// What is stored of a Cluster that is written over a live one; `parts` are what was applied before and what others set.
 pub(super) fn stored(live: &Value, parts: (&Value, &Value), cluster: &Value, writing: Writing) -> Value {
-    match writing {
+    let mut stored = match writing {
         Writing::Apply => server_side_apply(live, parts.0, parts.1, cluster),
         Writing::Merge => client_side_apply(live, parts.0, cluster),
         Writing::Replace => replaced(live, cluster),
-    }
+    };
+    read_metadata(&mut stored);
+    stored
 }
 
 /// References carry symbolic names, which no schema takes.
@@ -284,6 +287,7 @@ fn with_real_references(cluster: &Value) -> Value {
 /// A Cluster that is written as a whole keeps what the controller needs in it.
 fn replaced(live: &Value, cluster: &Value) -> Value {
     let mut new = cluster.clone();
+    drop_nulls(&mut new);
     for path in [&["metadata", "namespace"][..], &["spec", "infrastructureRef"], &["spec", "controlPlaneRef"]]
     {
         if let Some(value) = get(live, path) {
@@ -309,14 +313,14 @@ fn converge(
             return result;
         }
     };
-    let mut rests = false;
+    let (mut rests, mut emptied) = (false, Vec::new());
     let most = passes(&running, &blueprint.class);
     let (mut earlier, mut settled) = (None, Settled::default());
     for _ in 0..most {
         let generated = match compute(&running, &blueprint, settings, earlier.as_ref()) {
             Ok(generated) => earlier.insert(generated),
-            Err(fault) => {
-                result.faults.push(fault);
+            Err(faults) => {
+                result.faults.extend(faults);
                 break;
             }
         };
@@ -337,6 +341,7 @@ fn converge(
             break;
         }
         result.opaque.clone_from(&generated.opaque);
+        emptied.extend(pass.opaque);
         if start == running {
             result.waits = waits(&running, &generated.tracker);
             rests = true;
@@ -344,6 +349,8 @@ fn converge(
         }
     }
     result.desired = earlier.map(|last| last.desired);
+    emptied.retain(|one| !result.opaque.contains(one));
+    result.opaque.append(&mut emptied);
     if !rests && result.faults.is_empty() {
         let reason = format!("after {most} passes the controller still changes something");
         result.opaque.push(of_the_cluster(reason));
@@ -376,14 +383,15 @@ fn compute(
     blueprint: &Blueprint,
     settings: &Settings,
     earlier: Option<&Generated>,
-) -> Result<Generated, Fault> {
+) -> Result<Generated, Vec<Fault>> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
     let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
-    if let Some(error) = judged.errors.first() {
-        let detail = format!("{}: {}", error.field, error.detail);
-        return Err(Fault::controller(Stage::Apply, detail));
+    if !judged.errors.is_empty() {
+        let told = |error: FieldError| FieldError { detail: format!("{}: {}", error.field, error.detail), ..error };
+        let errors = judged.errors.into_iter().map(told).collect();
+        return Err(Fault::of(Stage::Apply, By::Topology, "", errors));
     }
     let mut generated = generate(Input {
         blueprint,
@@ -393,7 +401,7 @@ fn compute(
         version: settings.patches(),
         earlier,
     })
-    .map_err(|fault| Fault { stage: Stage::Apply, ..fault })?;
+    .map_err(|fault| vec![Fault { stage: Stage::Apply, ..fault }])?;
     generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
     Ok(generated)
 }

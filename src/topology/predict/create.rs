@@ -5,6 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Settings;
+use super::apply::{has_empty, read_metadata, server_side_apply};
+use super::change::Writing;
+use super::client_side::client_side_apply;
 use crate::topology::admission;
 use crate::topology::admission::gates::Gates;
 use crate::topology::class::{Blueprint, Catalog, class_key};
@@ -13,7 +16,7 @@ use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
 use crate::topology::schemas::{apply_faults, schema_faults};
-use crate::topology::value::{set, text};
+use crate::topology::value::{present, set, text};
 
 /// A Cluster after admission.
 #[derive(Debug)]
@@ -66,6 +69,23 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
     if faults.is_empty() { missing } else { faults }
 }
 
+/// Classes and templates as they are stored when they are written over what is there: what comes from an API server is what is
+/// stored. One field manager set all that is there, so only what is empty is merged.
+pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
+    let stored = |object: &Value| {
+        let is_live = ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
+        let there = before.same_object(object).filter(|there| {
+            !is_live && has_empty(object) && text(there, &["apiVersion"]) == text(object, &["apiVersion"])
+        });
+        match there {
+            None => object.clone(),
+            Some(there) if writing == Writing::Merge => client_side_apply(there, there, object),
+            Some(there) => server_side_apply(there, there, &Value::Null, object),
+        }
+    };
+    objects.iter().map(stored).collect()
+}
+
 /// Values nest no deeper in any real object; walking over them recurses.
 const MAX_DEPTH: usize = 300;
 
@@ -114,6 +134,7 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
     if text(&cluster, &["metadata", "namespace"]).is_empty() {
         set(&mut cluster, &["metadata", "namespace"], json!("default"));
     }
+    read_metadata(&mut cluster);
     let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
     let mut opaque = Vec::new();
     let mut faults = apply_faults(&cluster, Stage::Cluster);

@@ -14,12 +14,19 @@ use crate::topology::value::text;
 /// Why the controller cannot create a desired state; it stops at the first refusal.
 pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     for (role, object) in desired.objects() {
-        if let Some(first) = refusals(object, &with_defaults(object, None), None, gates).first() {
-            let detail = format!("error reconciling the Cluster topology: {role}: {first}");
-            return vec![Fault::controller(Stage::Apply, detail)];
+        let faults = refusals(object, &with_defaults(object, None), None, gates);
+        if !faults.is_empty() {
+            return faults.into_iter().map(|fault| of_creation(&role, &fault)).collect();
         }
     }
     Vec::new()
+}
+
+/// The controller passes on what the API server says of an object that it creates.
+fn of_creation(role: &str, fault: &Fault) -> Fault {
+    let detail = format!("error reconciling the Cluster topology: {role}: {fault}");
+    let error = FieldError::new(fault.error.kind, fault.error.field.clone(), detail);
+    Fault { stage: Stage::Apply, by: By::Topology, object: String::new(), error }
 }
 
 /// Why an object cannot be added to a Cluster that runs.
@@ -35,6 +42,7 @@ pub fn refused_update(written: &Value, object: &Value, running: &Value, gates: G
 /// The API server looks at an object in the version in which it is written, webhooks look at what is stored.
 fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
     let real = with_real_names(if convert::is_old(written) { written } else { object });
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
     let mut faults = apply_faults(&real, Stage::Apply);
     if faults.is_empty() {
         faults = schema_faults(&real, Stage::Apply);
@@ -46,12 +54,14 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
         let kind = text(object, &["kind"]);
         let running = running.map(with_real_names);
         let errors = webhooks::validate(&with_real_names(object), running.as_ref(), gates);
-        let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
         if let ("MachineDeployment" | "MachinePool", Some(why)) = (kind, workers::defaulting(written)) {
             let error = FieldError::new(ErrorType::Controller, "", why);
             return Fault::of(Stage::Apply, By::WebhookDefault, &name, vec![error]);
         }
         faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
+    }
+    for fault in faults.iter_mut().filter(|fault| !fault.object.is_empty()) {
+        fault.object.clone_from(&name);
     }
     faults
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::apply::server_side_apply;
+use super::apply::{has_empty, server_side_apply};
 use super::kubeadm;
 use super::objects;
 use super::running::{with_defaults, with_filled};
@@ -18,7 +18,7 @@ use crate::topology::admission::gates::Gates;
 use crate::topology::desired::Generated;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker, positions};
-use crate::topology::fault::{Fault, Stage};
+use crate::topology::fault::{Fault, Opaque, Stage};
 use crate::topology::names::{Draw, simple};
 use crate::topology::schemas::is_known;
 use crate::topology::upgrade::tracker::Workers;
@@ -31,6 +31,8 @@ pub struct Pass {
     pub rotated: BTreeSet<String>,
     /// Why it stopped half-way.
     pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
     /// Feature gates of the management cluster.
     gates: Gates,
     /// What others set of objects that run, by role.
@@ -81,23 +83,89 @@ fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> 
     write("infrastructure-cluster", &mut running.infrastructure, &desired.infrastructure, pass)
 }
 
-/// What becomes of an object where its controller applies another.
-pub(super) fn applied(running: &Value, desired: &Value, others: Option<&Value>) -> Value {
+/// What becomes of an object where its controller applies another; `previous` is what it applied before. Where that set all that
+/// there is, only what is empty is merged.
+pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others: Option<&Value>) -> Value {
     match others.filter(|others| others.is_object()) {
-        Some(others) => server_side_apply(running, running, others, desired),
+        Some(others) => server_side_apply(running, previous, others, desired),
+        None if has_empty(desired) && text(running, &["apiVersion"]) == text(desired, &["apiVersion"]) => {
+            server_side_apply(running, previous, &Value::Null, desired)
+        }
         None => desired.clone(),
     }
 }
 
+/// What the controller set of an object that runs: not what webhooks fill in, which belongs to nobody.
+fn set_before(running: &Value, desired: &Value) -> Value {
+    let mut previous = running.clone();
+    take_filled(&mut previous, &with_defaults(desired, Some(running)), desired);
+    previous
+}
+
+fn take_filled(previous: &mut Value, filled: &Value, desired: &Value) {
+    let (Some(previous), Some(filled)) = (previous.as_object_mut(), filled.as_object()) else { return };
+    previous.retain(|name, value| {
+        let Some(filled) = filled.get(name) else { return true };
+        match desired.get(name) {
+            None if same(value, filled) => false,
+            None => {
+                take_filled(value, filled, &Value::Null);
+                !value.as_object().is_some_and(serde_json::Map::is_empty)
+            }
+            Some(desired) => {
+                take_filled(value, filled, desired);
+                true
+            }
+        }
+    });
+}
+
+/// An object in the old version in which something loses all its entries: in that version nothing is known of what runs.
+fn emptied_in_old(role: &str, running: &Value, desired: &Value) -> Option<Opaque> {
+    let api_version = text(desired, &["apiVersion"]);
+    if api_version == text(running, &["apiVersion"]) {
+        return None;
+    }
+    let path = emptied(running.get("spec")?, desired.get("spec")?)?;
+    let kind = text(desired, &["kind"]);
+    let reason = format!(
+        "{kind} is written in {api_version}, where spec{path} loses all its entries: whether the API server takes that in this \
+         version is not known here"
+    );
+    Some(Opaque { role: role.to_owned(), reason })
+}
+
+/// Where something has entries and is to have none.
+fn emptied(running: &Value, desired: &Value) -> Option<String> {
+    let has_entries = match running {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let is_empty = match desired {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    if has_entries && is_empty {
+        return Some(String::new());
+    }
+    desired.as_object()?.iter().find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
+}
+
 /// Writes one object in place.
 fn write(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
-    let mut next = with_defaults(&applied(running, desired, pass.others.get(role)), Some(running));
+    pass.opaque.extend(emptied_in_old(role, running, desired));
+    let previous = set_before(running, desired);
+    let written = applied(running, &previous, desired, pass.others.get(role));
+    let mut next = with_defaults(&written, Some(running));
     for path in [&["status"][..], &["metadata", "ownerReferences"]] {
         if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {
             set(&mut next, path, kept);
         }
     }
-    let faults = objects::refused_update(desired, &next, running, pass.gates);
+    let faults = objects::refused_update(&written, &next, running, pass.gates);
     if faults.is_empty() {
         *running = next;
         return true;
@@ -165,10 +233,10 @@ fn template(
     settled: &mut Settled,
     pass: &mut Pass,
 ) -> Option<bool> {
-    let next = applied(current, desired, pass.others.get(role));
+    let next = applied(current, current, desired, pass.others.get(role));
     if is_known(desired) && !settled.is_taken(&next) {
         let defaulted = with_defaults(&next, Some(current));
-        let faults = objects::refused_update(desired, &defaulted, current, pass.gates);
+        let faults = objects::refused_update(&next, &defaulted, current, pass.gates);
         if !faults.is_empty() {
             pass.faults.extend(faults);
             return None;

@@ -91,7 +91,7 @@ fn compared(
         let spec = with_symbols(get(&made.whole, &["spec"])?, get(model, &["spec"])?);
         let mut whole = model.clone();
         set(&mut whole, &["spec"], spec.clone());
-        let next = applied(&whole, model, Some(&made.others));
+        let next = applied(&whole, &whole, model, Some(&made.others));
         if same(&comparable_spec(&whole), &comparable_spec(&next)) {
             return None;
         }
