@@ -86,7 +86,8 @@ impl<'a> Fields<'a> {
         let Some(value) = value else { return self };
         if !is_empty(&value) {
             set(&mut self.into, to, value);
-        } else if self.marks && (value.is_array() || to.last().is_some_and(|name| is_empty_map(name, &value))) {
+        } else if self.marks && (value.is_array() || to.last().is_some_and(|name| is_empty_map(name, &value)))
+        {
             set(&mut self.into, to, Value::Null);
         }
         self

@@ -389,7 +389,8 @@ fn compute(
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
     let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
     if !judged.errors.is_empty() {
-        let told = |error: FieldError| FieldError { detail: format!("{}: {}", error.field, error.detail), ..error };
+        let told =
+            |error: FieldError| FieldError { detail: format!("{}: {}", error.field, error.detail), ..error };
         let errors = judged.errors.into_iter().map(told).collect();
         return Err(Fault::of(Stage::Apply, By::Topology, "", errors));
     }

@@ -73,7 +73,8 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
 /// stored. One field manager set all that is there, so only what is empty is merged.
 pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
     let stored = |object: &Value| {
-        let is_live = ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
+        let is_live =
+            ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
         let there = before.same_object(object).filter(|there| {
             !is_live && has_empty(object) && text(there, &["apiVersion"]) == text(object, &["apiVersion"])
         });

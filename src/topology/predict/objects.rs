@@ -16,15 +16,19 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
     for (role, object) in desired.objects() {
         let faults = refusals(object, &with_defaults(object, None), None, gates);
         if !faults.is_empty() {
-            return faults.into_iter().map(|fault| of_creation(&role, &fault)).collect();
+            let all = faults.iter().filter(|fault| fault.by == By::Schema).count().max(1);
+            return faults.iter().take(all).map(|fault| of_creation(&role, fault)).collect();
         }
     }
     Vec::new()
 }
 
-/// The controller passes on what the API server says of an object that it creates.
+/// The controller passes on what the API server says of an object that it creates; a webhook names no field there.
 fn of_creation(role: &str, fault: &Fault) -> Fault {
     let detail = format!("error reconciling the Cluster topology: {role}: {fault}");
+    if fault.by != By::Schema {
+        return Fault::controller(Stage::Apply, detail);
+    }
     let error = FieldError::new(fault.error.kind, fault.error.field.clone(), detail);
     Fault { stage: Stage::Apply, by: By::Topology, object: String::new(), error }
 }

@@ -151,7 +151,10 @@ fn emptied(running: &Value, desired: &Value) -> Option<String> {
     if has_entries && is_empty {
         return Some(String::new());
     }
-    desired.as_object()?.iter().find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
+    desired
+        .as_object()?
+        .iter()
+        .find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
 }
 
 /// Writes one object in place.

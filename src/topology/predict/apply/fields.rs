@@ -54,7 +54,9 @@ impl Set {
 
     pub(super) fn difference(&self, other: &Self) -> Self {
         let children = self.children.iter().filter_map(|(element, own)| {
-            let Some(theirs) = other.children.get(element) else { return Some((element.clone(), own.clone())) };
+            let Some(theirs) = other.children.get(element) else {
+                return Some((element.clone(), own.clone()));
+            };
             let left = own.difference(theirs);
             (!left.is_empty()).then(|| (element.clone(), left))
         });
@@ -83,9 +85,8 @@ impl Set {
                 members.insert(element.clone());
             }
         }
-        let named = |(element, below): (&Element, &Self)| {
-            (element.clone(), below.with_named(kind.inner(element)))
-        };
+        let named =
+            |(element, below): (&Element, &Self)| (element.clone(), below.with_named(kind.inner(element)));
         Self { members, children: self.children.iter().map(named).collect() }
     }
 

@@ -59,11 +59,13 @@ fn pruned(merged: &Value, last: &Set, managed: &Set, kind: Type<'_>) -> Value {
 }
 
 /// The API server reads metadata into a type of its own: what is `null` there is not there.
-pub(super) fn read_metadata(object: &mut Value) {
+pub fn read_metadata(object: &mut Value) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     metadata.retain(|_, value| !value.is_null());
     for name in ["labels", "annotations"] {
-        for value in metadata.get_mut(name).and_then(Value::as_object_mut).into_iter().flat_map(|all| all.values_mut()) {
+        for value in
+            metadata.get_mut(name).and_then(Value::as_object_mut).into_iter().flat_map(|all| all.values_mut())
+        {
             if value.is_null() {
                 *value = json!("");
             }
@@ -81,4 +83,3 @@ pub fn has_empty(applied: &Value) -> bool {
         _ => false,
     }
 }
-

@@ -8,11 +8,15 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// converter is how an API server reads what is applied of a kind. Metadata, which no CustomResourceDefinition describes, is not looked at.
+// converter is how an API server reads what is applied of a kind. Of metadata, which no CustomResourceDefinition describes, only
+// what people write is described.
 func converter(gvk apischema.GroupVersionKind, structural *schema.Structural) (managedfields.TypeConverter, error) {
 	model := structural.ToKubeOpenAPI()
 	metadata := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}}}
 	metadata.AddExtension("x-kubernetes-preserve-unknown-fields", true)
+	for _, name := range []string{"labels", "annotations"} {
+		metadata.SetProperty(name, *spec.MapProperty(spec.StringProperty()))
+	}
 	model.SetProperty("metadata", metadata)
 	for _, name := range []string{"apiVersion", "kind"} {
 		model.SetProperty(name, *spec.StringProperty())
@@ -37,4 +41,17 @@ func (c *Catalog) Apply(object *unstructured.Unstructured) error {
 	}
 	_, err = v.types.ObjectToTyped(object)
 	return err
+}
+
+// Converter is how an API server reads what is applied of a kind; of a kind that is not known, it merges maps and takes lists as
+// one value.
+func (c *Catalog) Converter(gvk apischema.GroupVersionKind) (managedfields.TypeConverter, error) {
+	if !c.Known(gvk) {
+		return converter(gvk, &schema.Structural{Generic: schema.Generic{Type: "object"}, Extensions: schema.Extensions{XPreserveUnknownFields: true}})
+	}
+	v, err := c.validator(gvk)
+	if err != nil {
+		return nil, err
+	}
+	return converter(gvk, v.structural)
 }
