@@ -227,14 +227,15 @@ fn applied_by(object: &Value, entries: &[(&str, &Value)]) -> Option<Value> {
     let own = version(text(object, &["apiVersion"]));
     if entries.iter().all(|(version, _)| version.is_empty() || *version == own) {
         let fields: Vec<&Value> = entries.iter().map(|(_, fields)| *fields).collect();
-        return Some(identified(object, owned(object, &fields)));
+        let separable = text(object, &["kind"]) == "Cluster";
+        return Some(identified(object, part_of(object, &fields, separable)));
     }
     if text(object, &["kind"]) != "Cluster" {
         return None;
     }
     let stored = convert::to_stored(object).ok()?;
     let fields = in_stored(own, entries)?;
-    Some(identified(&stored, owned(&stored, &fields.iter().collect::<Vec<_>>())))
+    Some(identified(&stored, part_of(&stored, &fields.iter().collect::<Vec<_>>(), true)))
 }
 
 /// Sets of fields of a Cluster in the version that is stored; none where one is of an unknown version.
@@ -258,21 +259,26 @@ pub(super) fn identified(object: &Value, mut fields: Value) -> Value {
 
 /// The part of a value that sets of fields name.
 pub(super) fn owned(value: &Value, sets: &[&Value]) -> Value {
+    part_of(value, sets, false)
+}
+
+/// The same; where no map is `atomic`, a map that a set names without its entries was applied empty, and others filled it.
+fn part_of(value: &Value, sets: &[&Value], separable: bool) -> Value {
     let inner = |key: &str| -> Vec<&Value> { sets.iter().filter_map(|set| set.get(key)).collect() };
     let leaf = sets.iter().any(|set| is_leaf(set));
     match value {
-        _ if leaf => value.clone(),
+        _ if leaf && !(separable && value.is_object()) => value.clone(),
         Value::Object(fields) => {
             let kept = fields.iter().filter_map(|(name, value)| {
                 let sets = inner(&format!("f:{name}"));
-                (!sets.is_empty()).then(|| (name.clone(), owned(value, &sets)))
+                (!sets.is_empty()).then(|| (name.clone(), part_of(value, &sets, separable)))
             });
             Value::Object(kept.collect())
         }
         Value::Array(items) => {
             let kept = items.iter().filter_map(|item| {
                 let inner: Vec<&Value> = sets.iter().flat_map(|set| naming(item, set)).collect();
-                (!inner.is_empty()).then(|| with_keys(item, owned(item, &inner), sets))
+                (!inner.is_empty()).then(|| with_keys(item, part_of(item, &inner, separable), sets))
             });
             Value::Array(kept.collect())
         }
