@@ -76,7 +76,10 @@ pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writi
         let is_live =
             ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
         let there = before.same_object(object).filter(|there| {
-            !is_live && has_empty(object) && text(there, &["apiVersion"]) == text(object, &["apiVersion"])
+            *there != object
+                && !is_live
+                && has_empty(object)
+                && text(there, &["apiVersion"]) == text(object, &["apiVersion"])
         });
         match there {
             None => object.clone(),
