@@ -136,7 +136,8 @@ fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -
     match subject {
         render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
         render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
-        render::Subject::Root | render::Subject::Management(..) | render::Subject::Namespace(_) => {}
+        render::Subject::Root => check::shared(input, &mut notes),
+        render::Subject::Management(..) | render::Subject::Namespace(_) => {}
     }
     check::objects(&drawn, input, &mut notes);
     (drawn, notes)

@@ -3,6 +3,7 @@
 //! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod beside;
 mod class_lint;
 mod cluster;
 mod cluster_api;
@@ -11,6 +12,7 @@ mod control_plane;
 pub mod lints;
 mod object;
 mod plaintext_secret;
+mod secrets;
 mod unencrypted_secret;
 mod unlisted;
 mod variable_value;
@@ -52,7 +54,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 10] = [
+pub static RULES: [&Rule; 12] = [
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
@@ -60,6 +62,8 @@ pub static RULES: [&Rule; 10] = [
     &control_plane::RULE,
     &object::RULE,
     &plaintext_secret::RULE,
+    &plaintext_secret::OF_CLUSTER,
+    &plaintext_secret::OF_STACK,
     &unencrypted_secret::RULE,
     &unlisted::RULE,
     &variable_value::RULE,
@@ -95,6 +99,11 @@ pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut 
             check(release, &mut Finder { input, classes, notes });
         }
     }
+}
+
+/// Looks at the sources that belong to no stack and to no single cluster.
+pub fn shared(input: &Input, notes: &mut Notes) {
+    plaintext_secret::check_shared(&mut Finder { input, classes: &Classes::default(), notes });
 }
 
 /// Runs the rules that look at a cluster.

@@ -52,16 +52,19 @@ pub struct StackSpec {
     pub versioning: Option<Versioning>,
     /// Combinations that do not work, beside the addons' own ranges.
     pub compatibility: Option<Vec<CompatibilityRule>>,
-    /// Lints that the class may trip, each with the reason.
+    /// Lints that the class may trip, and what looks like a secret and is none, each with the reason.
     pub allow: Option<Vec<Allowance>>,
 }
 
-/// A lint that a stack's class may trip.
+/// A lint that a stack's class may trip, or what looks like a secret and is none.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Allowance {
-    /// The lint's name: the code of its message.
+    /// The name that the message shows: a lint, or what found the secret.
     pub rule: String,
+    /// For a secret: the file that it stands in, as seen from the stack's folder, such as `addons/net/values.yaml`.
+    #[serde(rename = "in")]
+    pub file: Option<String>,
     /// Why it is right here, in words for the next person.
     #[schemars(length(min = 1))]
     pub reason: String,

@@ -21,7 +21,7 @@ pub struct Input {
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
     pub companions: BTreeSet<String>,
-    /// The files in such folders that may hold a secret. Nothing is made from them; they are only held to hide it.
+    /// The files in such folders. Nothing is made from them; the checks look for secrets in them.
     pub beside: Sources,
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
@@ -153,9 +153,7 @@ impl World for Files {
                     if holds_object(path, text.as_bytes()) {
                         companions.insert(folder.to_owned());
                     }
-                    if may_hold_secret(path) {
-                        beside.insert(path.clone(), text.clone());
-                    }
+                    beside.insert(path.clone(), text.clone());
                 }
                 None if is_input(path) => {
                     sources.insert(path.clone(), text.clone());
@@ -189,14 +187,6 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
         !(line.is_empty() || line.starts_with(b"#") || line == b"...")
     };
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
-}
-
-/// Whether a file of a `<cluster>.d` folder is looked at for secrets: objects, and what kustomize makes Secrets of.
-pub fn may_hold_secret(path: &str) -> bool {
-    let file = std::path::Path::new(path);
-    let named = file.file_name().is_some_and(|name| name == "Kustomization");
-    let other = file.extension().is_some_and(|end| end == "json" || end == "env");
-    is_yaml(path) || named || other
 }
 
 /// Whether a path ends as definitions do.

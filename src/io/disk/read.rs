@@ -13,10 +13,7 @@ use walkdir::{DirEntry, WalkDir};
 use super::reason;
 use crate::{
     note::{Fault, Notes, Place},
-    world::{
-        Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml, may_hold_secret,
-        release_of,
-    },
+    world::{Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml, release_of},
     yaml::Sources,
 };
 
@@ -219,11 +216,9 @@ impl Found<'_> {
                 if holds_object(&path, &bytes) {
                     self.companions.insert(folder.to_owned());
                 }
-                if may_hold_secret(&path) {
-                    // The readers of Kubernetes pass over a byte order mark.
-                    let text = String::from_utf8_lossy(&bytes);
-                    self.beside.insert(path, text.trim_start_matches('\u{feff}').to_owned());
-                }
+                // The readers of Kubernetes pass over a byte order mark.
+                let text = String::from_utf8_lossy(&bytes);
+                self.beside.insert(path, text.trim_start_matches('\u{feff}').to_owned());
             }
             Err(error) => {
                 self.companions.insert(folder.to_owned());

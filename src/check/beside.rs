@@ -1,0 +1,96 @@
+//! What lies in a cluster's `.d` folder, as kustomize reads it.
+
+use super::secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file};
+use crate::{
+    note::{Notes, Place},
+    world::Input,
+    yaml::{RawNode, Source, read_raw},
+};
+
+/// The names under which kustomize looks for its own file.
+const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The `.d` folder of a definition.
+pub(super) fn folder(definition: &str) -> String {
+    let stem = definition.strip_suffix(".yaml").or_else(|| definition.strip_suffix(".yml"));
+    format!("{}.d", stem.unwrap_or(definition))
+}
+
+/// Whether kustomize takes a file for its own.
+pub(super) fn is_kustomization(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
+}
+
+/// What kustomize would make Secrets of: literals, and files that are not encrypted. And files outside of the folder, at
+/// which nobody looks.
+pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    for source in input.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
+            for key in ["secretGenerator", "configMapGenerator"] {
+                let generators = document.root.child(key).map(Tree::items).unwrap_or_default();
+                let secret = key == "secretGenerator";
+                generators
+                    .iter()
+                    .for_each(|one| of_generator(one, secret, source, folder, input, &mut spots));
+            }
+        }
+    }
+    spots
+}
+
+fn of_generator(
+    generator: &RawNode,
+    secret: bool,
+    source: &Source,
+    folder: &str,
+    input: &Input,
+    spots: &mut Vec<Spot>,
+) {
+    let spot =
+        |place, name, what: &str| Spot { place, found: Found { name, what: what.to_owned(), line: 0 } };
+    let literals = generator.child("literals").map(Tree::items).unwrap_or_default();
+    if secret {
+        let word = |node: &RawNode| source.word(node.start);
+        spots.extend(
+            literals.iter().map(|one| spot(word(one), OBJECT, "a value of a Secret that kustomize makes")),
+        );
+    }
+    let lists = ["files", "envs"]
+        .into_iter()
+        .flat_map(|key| generator.child(key).map(Tree::items).unwrap_or_default());
+    for named in lists.chain(generator.child("env")) {
+        let Some(text) = named.text() else { continue };
+        let file = text.rsplit_once('=').map_or(&*text, |(_, file)| file);
+        let Some(path) = joined(&source.path, file).filter(|path| path.starts_with(&format!("{folder}/")))
+        else {
+            spots.push(spot(
+                source.word(named.start),
+                "outside-file",
+                "a file outside of this folder, at which nobody looks",
+            ));
+            continue;
+        };
+        let beside = input.beside.at(&path);
+        if let Some(read) = beside.filter(|read| secret && !is_encrypted_file(&read.text)) {
+            spots.push(spot(Place::file(&*read.path), OBJECT, "a file that kustomize makes a Secret of"));
+        }
+    }
+}
+
+/// A path as seen from a file; none where it leads out of the fleet.
+fn joined(from: &str, to: &str) -> Option<String> {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    if to.starts_with('/') {
+        return None;
+    }
+    for part in to.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}

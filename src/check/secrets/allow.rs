@@ -1,0 +1,144 @@
+//! What a stack or a definition allows, by the name of what found it, with a reason.
+//!
+//! A stack says so in `stack.yaml` for a file of the stack; a cluster in its definition, for the definition itself or for a
+//! file of its `.d` folder.
+
+use super::{OWN, rules};
+use crate::{
+    check::Finder,
+    definition::closest,
+    note::Notes,
+    world::Input,
+    yaml::{Node, Source, read},
+};
+
+/// Whether this is the name of something that finds secrets.
+pub(in crate::check) fn is_name(name: &str) -> bool {
+    OWN.contains(&name) || rules::names().any(|one| one == name)
+}
+
+/// The allowances that hold for a file.
+pub(super) struct List<'a> {
+    owner: &'a Source,
+    /// What paths in `in` begin after.
+    folder: String,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    rule: String,
+    file: Option<String>,
+    reasoned: bool,
+    node: Node,
+}
+
+/// The allowances that hold for a file; none where nothing could say so.
+pub(super) fn of_file<'a>(input: &'a Input, file: &str) -> Option<List<'a>> {
+    let (owner, folder) = owner(input, file)?;
+    Some(List { owner, folder, entries: entries(owner) })
+}
+
+/// The file that says what is allowed in a file, and the folder that paths in it are seen from.
+fn owner<'a>(input: &'a Input, file: &str) -> Option<(&'a Source, String)> {
+    let sources = &input.sources;
+    if let Some(rest) = file.strip_prefix("stacks/") {
+        let mut parts = rest.splitn(3, '/');
+        let folder = format!("stacks/{}/{}", parts.next()?, parts.next()?);
+        return Some((sources.at(&format!("{folder}/stack.yaml"))?, format!("{folder}/")));
+    }
+    let definition = match crate::world::companion_folder(file) {
+        Some(folder) => {
+            let stem = folder.strip_suffix(".d")?;
+            ["yaml", "yml"].iter().find_map(|end| sources.at(&format!("{stem}.{end}")))?
+        }
+        None if file.starts_with("clusters/") => sources.at(file)?,
+        None => return None,
+    };
+    let folder = definition.path.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+    Some((definition, folder.unwrap_or_default()))
+}
+
+fn entries(owner: &Source) -> Vec<Entry> {
+    let Some(root) = read(owner, &mut Notes::new()) else { return Vec::new() };
+    let list = root.at(&["spec", "allow"]).and_then(Node::as_sequence).unwrap_or_default();
+    let entry = |node: &Node| {
+        let word = |key| node.get(key).and_then(Node::as_str);
+        let reasoned = word("reason").is_some_and(|reason| !reason.trim().is_empty());
+        Some(Entry {
+            rule: word("rule")?.to_owned(),
+            file: word("in").map(str::to_owned),
+            reasoned,
+            node: node.clone(),
+        })
+    };
+    list.iter().filter_map(entry).collect()
+}
+
+impl List<'_> {
+    /// Whether something of this name may stand in a file.
+    pub(super) fn allows(&self, file: &str, name: &str) -> bool {
+        let inside = self.inside(file);
+        self.entries.iter().any(|one| one.reasoned && one.rule == name && one.file.as_deref() == inside)
+    }
+
+    /// The path of a file as `in` has it; none of the owner itself.
+    fn inside<'f>(&self, file: &'f str) -> Option<&'f str> {
+        let own = *self.owner.path == *file && file.starts_with("clusters/");
+        (!own).then(|| file.strip_prefix(&*self.folder).unwrap_or(file))
+    }
+
+    /// How something is allowed.
+    pub(super) fn hint(&self, file: &str, name: &str) -> String {
+        let inside = self.inside(file).map(|path| format!("in: {path}, ")).unwrap_or_default();
+        format!(
+            "if it is none, allow it in {} under `spec`: `allow: [{{ rule: {name}, {inside}reason: … }}]`",
+            self.owner.path
+        )
+    }
+}
+
+/// Reports the allowances of a definition that allow nothing: an unknown name, no reason, a file that is not there.
+pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
+    let Some(list) = of_file(finder.input, file) else { return };
+    for entry in &list.entries {
+        let place = |key: &str| {
+            let node = entry.node.get(key).unwrap_or(&entry.node);
+            finder.input.sources.place(node.origin)
+        };
+        if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
+            let names = OWN.into_iter().chain(rules::names());
+            let hint = closest(&entry.rule, names).map(|name| format!("did you mean `{name}`?"));
+            let message = format!("nothing called `{}` finds secrets, so it cannot be allowed", entry.rule);
+            let note = finder.notes.error("unknown-lint", place("rule"), message);
+            note.hint(
+                hint.unwrap_or_else(|| "use the name that the message about the secret shows".to_owned()),
+            );
+        }
+        let of_stack = list.owner.path.starts_with("stacks/");
+        if of_stack && is_name(&entry.rule) != entry.file.is_some() {
+            let (message, hint) = if entry.file.is_some() {
+                (format!("`{}` is a lint of the whole class, and not of a file", entry.rule), "remove `in`")
+            } else {
+                (
+                    format!("`{}` is allowed without a file", entry.rule),
+                    "name the file with `in`, as seen from the stack's folder",
+                )
+            };
+            finder.notes.error("wrong-value", place("rule"), message).hint(hint);
+        }
+        if !entry.reasoned {
+            let message = format!("`{}` is allowed without a reason", entry.rule);
+            let note = finder.notes.error("wrong-value", place("reason"), message);
+            note.hint("say in words why this is not a secret");
+        }
+        let missing = entry.file.as_deref().filter(|path| {
+            let path = format!("{}{path}", list.folder);
+            finder.input.sources.at(&path).is_none() && finder.input.beside.at(&path).is_none()
+        });
+        if let Some(path) = missing {
+            let message = format!("`{}{path}` does not exist", list.folder);
+            let note = finder.notes.error("wrong-value", place("in"), message);
+            note.hint(format!("write the path as seen from `{}`", list.folder));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Secrets in a file as it stands: its values, its comments, its lines where it is no YAML, and its name.
+
+use super::{At, Found, Tree, in_comment, in_object, in_text, report, rules};
+use crate::{
+    note::{Notes, Place},
+    yaml::{Document, RawNode, Source, read_raw},
+};
+
+/// Endings of files that hold keys in a form that is no text.
+const KEY_FILES: [&str; 6] = [".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+
+/// Something in a file.
+#[derive(Debug)]
+pub(in crate::check) struct Spot {
+    /// Where.
+    pub(in crate::check) place: Place,
+    /// What.
+    pub(in crate::check) found: Found,
+}
+
+/// What in a file looks like a secret; what the reader says of it as YAML goes to `notes`.
+pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
+    let mut spots = Vec::new();
+    let lower = source.path.to_ascii_lowercase();
+    if rules::by_path(&lower).is_some() || KEY_FILES.iter().any(|end| lower.ends_with(end)) {
+        let found = Found { name: "key-file", what: "a file of keys".to_owned(), line: 0 };
+        spots.push(Spot { place: Place::file(&*source.path), found });
+        return spots;
+    }
+    // A file of assignments or of text is one long scalar to a reader of YAML, or several.
+    let documents = read_raw(source, notes).filter(|all| all.iter().any(|one| is_collection(&one.root)));
+    match documents {
+        Some(documents) => documents.iter().for_each(|one| in_document(source, one, &mut spots)),
+        None => in_lines(source, &mut spots),
+    }
+    spots
+}
+
+fn is_collection(node: &RawNode) -> bool {
+    !node.entries().is_empty() || !node.items().is_empty()
+}
+
+fn in_document(source: &Source, document: &Document, spots: &mut Vec<Spot>) {
+    for (node, found) in in_object(&source.path, &document.root, &report::is_allowed) {
+        let text = node.text().unwrap_or_default();
+        spots.push(Spot { place: report::at(source, node.start, &text, found.line), found });
+    }
+    for comment in &document.comments {
+        let text = comment.text.trim();
+        for found in in_comment(&source.path, text) {
+            spots.push(Spot { place: source.place(comment.start, text.chars().count() + 2), found });
+        }
+    }
+}
+
+/// What no reader of ours understands is looked through line by line.
+fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
+    let says = |line: &str, key: &str| {
+        let rest = line.trim().trim_start_matches(['{', '"']).strip_prefix(key);
+        rest.is_some_and(|rest| rest.trim_start_matches('"').starts_with(':'))
+    };
+    let is_secret = |line: &str| line.trim_end().trim_end_matches(['}', ',', '"']).ends_with("Secret");
+    let lines = || source.text.lines();
+    let secret = lines().any(|line| says(line, "kind") && is_secret(line));
+    let sealed = lines().any(|line| says(line, "sops") || says(line, "encryptedData"));
+    let at = At { path: &source.path, parent: "", key: "" };
+    let mut found = if sealed { Vec::new() } else { in_text(at, &source.text) };
+    if secret && !sealed {
+        let data = |line: &&str| ["data", "stringData"].iter().any(|key| says(line, key));
+        found.extend(lines().enumerate().filter(|(_, line)| data(line)).map(|(line, _)| Found {
+            name: super::OBJECT,
+            what: "a Secret with its content".to_owned(),
+            line,
+        }));
+    }
+    found.sort_by_key(|one| one.line);
+    let mut starts = vec![0];
+    starts.extend(source.text.match_indices('\n').map(|(at, _)| at + 1));
+    for one in found {
+        let start = starts.get(one.line).copied().unwrap_or_default();
+        let line = source.text[start..].lines().next().unwrap_or_default();
+        spots.push(Spot { place: source.place(start, line.trim_end().chars().count().max(1)), found: one });
+    }
+}

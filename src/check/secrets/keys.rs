@@ -1,0 +1,267 @@
+//! Values that are credentials by the name they have: `password: …`, `--client-secret=…`, `{"token": "…"}`.
+
+/// How keys of credentials end, in lower case and without `-` and `_`.
+const ENDS: [&str; 26] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "secretkey",
+    "secretaccesskey",
+    "clientsecret",
+    "accesstoken",
+    "apitoken",
+    "apikey",
+    "privatekey",
+    "clientkeydata",
+    "token",
+    "encryptionkey",
+    "signingkey",
+    "masterkey",
+    "sharedsecret",
+    "webhooksecret",
+    "appsecret",
+    "jwtsecret",
+    "sessionsecret",
+    "cookiesecret",
+    "consumersecret",
+    "bindpw",
+    "presharedkey",
+];
+/// The shortest text that is taken for a credential.
+const SHORTEST: usize = 6;
+
+/// Whether a key says that its value is a credential.
+pub(super) fn names_credential(key: &str) -> bool {
+    let short = key.strip_suffix("pass").map(|rest| rest.ends_with(['_', '-'])).unwrap_or(false);
+    let key_lower = key.to_ascii_lowercase();
+    let plain = key_lower.replace(['-', '_'], "");
+    short
+        || key.ends_with("_PASS")
+        || key.ends_with("Pass")
+        || plain == "pass"
+        || ENDS.iter().any(|end| plain.ends_with(end))
+}
+
+/// A literal value under a key that says it is a credential, on one line, pass phrases with blanks included; references,
+/// placeholders and switches are none.
+pub(super) fn is_credential(key: &str, text: &str) -> bool {
+    let whole = text.trim();
+    // Most texts end here, before anything is made of their keys.
+    whole.len() >= SHORTEST && !whole.contains('\n') && is_literal(text) && names_credential(key)
+}
+
+/// What names something elsewhere, or is encrypted, is no credential in plain sight.
+fn is_literal(text: &str) -> bool {
+    !text.contains("{{") && !text.contains("${") && !text.starts_with('$') && !is_encrypted(text)
+}
+
+/// Whether a value is as SOPS or a tool like it leaves it: `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`.
+pub(super) fn is_encrypted(text: &str) -> bool {
+    let Some(inner) = text.trim().strip_prefix("ENC[").and_then(|rest| rest.strip_suffix(']')) else {
+        return false;
+    };
+    match inner.split_once(',') {
+        Some(("AES256_GCM", rest)) => ["data:", ",iv:", ",tag:"].iter().all(|part| rest.contains(part)),
+        Some((method, rest)) => {
+            let named = method.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit());
+            named && !method.is_empty() && rest.len() >= 40 && !rest.contains(char::is_whitespace)
+        }
+        None => false,
+    }
+}
+
+/// Whether SOPS encrypted a file: a document, or lines of `key=value`.
+pub(in crate::check) fn is_encrypted_file(text: &str) -> bool {
+    let marked = text.lines().any(|line| {
+        let line = line.trim_start().trim_start_matches('"');
+        line.starts_with("sops:") || line.starts_with("sops\":") || line.starts_with("sops_")
+    });
+    marked
+        && text.split("ENC[").skip(1).any(|rest| {
+            let inner = rest.split(']').next().unwrap_or_default();
+            is_encrypted(&format!("ENC[{inner}]"))
+        })
+}
+
+/// Whether a line gives a credential its value, in any of the ways in which files, JSON and shells do.
+pub(super) fn assigns(line: &str) -> bool {
+    let line = line.trim();
+    if line.len() < SHORTEST {
+        return false;
+    }
+    let unescaped;
+    let line = if line.contains("\\\"") {
+        unescaped = line.replace("\\\"", "\"");
+        &unescaped
+    } else {
+        line
+    };
+    assigns_as_a_whole(line) || assigns_inside(line) || hands_over(line)
+}
+
+/// The same of prose, where only what looks made up is taken for a credential.
+pub(super) fn assigns_in_prose(line: &str) -> bool {
+    let made_up = |word: &str| {
+        word.len() >= SHORTEST + 2
+            && word.bytes().any(|b| b.is_ascii_digit())
+            && word.bytes().any(|b| b.is_ascii_alphabetic())
+    };
+    pieces(line).any(|(key, value)| made_up(value) && literal_value(value) && is_credential(key, value))
+}
+
+/// `key=value` or `key: value` with nothing else on the line.
+fn assigns_as_a_whole(line: &str) -> bool {
+    let line = line.trim_start_matches("- ").trim_start_matches("export ");
+    let Some(at) = line.find(['=', ':']) else { return false };
+    let key = line[..at].trim().trim_start_matches('-').trim_matches(['"', '\'']);
+    let plain = !key.is_empty() && key.chars().all(is_of_key);
+    let value = line[at + 1..].trim();
+    let value =
+        value.split(" #").next().unwrap_or(value).trim().trim_end_matches(',').trim_matches(['"', '\'']);
+    // A map or a list below the key is looked at piece by piece.
+    plain && !value.starts_with(['{', '[']) && literal_value(value) && is_credential(last(key), value)
+}
+
+/// Pieces of JSON, of flow maps, of queries and of command lines.
+fn assigns_inside(line: &str) -> bool {
+    pieces(line).any(|(key, value)| literal_value(value) && is_credential(key, value))
+}
+
+/// Every `key: value` and `key=value` of a line, whatever stands around it.
+pub(super) fn pieces(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    line.match_indices(['=', ':']).filter_map(|(at, separator)| {
+        let before = line[..at].trim_end_matches([' ', '"', '\'']);
+        let start = before.rfind(|c| !is_of_key(c)).map_or(0, |at| at + 1);
+        let key = before[start..].trim_start_matches('-');
+        let after = &line[at + separator.len()..];
+        let after = if separator == ":" { after.trim_start() } else { after };
+        let value = match after.chars().next() {
+            Some(quote @ ('"' | '\'')) => after[1..].split(quote).next().unwrap_or_default(),
+            _ => after
+                .split([' ', '\t', ',', ';', '&', '}', ']', ')', '"', '\'', '|'])
+                .next()
+                .unwrap_or_default(),
+        };
+        (!key.is_empty()).then(|| (last(key), value))
+    })
+}
+
+/// Command lines that hand a password over: `--password hunter2`, `sshpass -p …`, `echo root:… | chpasswd`, and `.netrc`.
+fn hands_over(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
+    let login =
+        line.contains("sshpass") || line.contains("docker login") || line.contains("helm registry login");
+    let netrc = words.contains(&"login") && words.contains(&"machine");
+    let by_flag = words.windows(2).any(|pair| {
+        let (flag, value) = (pair[0], pair[1]);
+        let name = flag.trim_start_matches('-');
+        let named = flag.starts_with("--") && names_credential(name) || netrc && flag == "password";
+        let literal = !value.starts_with('-') && literal_value(value) && is_literal(value);
+        (named || login && flag == "-p") && literal && value.len() >= SHORTEST
+    });
+    let piped = || {
+        let word = line.split("chpasswd").next().unwrap_or_default().split([' ', '"', '\'', '|']);
+        let mut pairs = word.filter_map(|word| word.split_once(':'));
+        pairs.any(|(user, password)| !user.is_empty() && is_literal(password) && password.len() >= SHORTEST)
+    };
+    by_flag || line.contains("chpasswd") && piped()
+}
+
+/// What reads or is computed is no literal.
+fn literal_value(value: &str) -> bool {
+    !value.contains(['(', '<', '>', '%', '`']) && !value.contains("://")
+}
+
+fn is_of_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
+}
+
+fn last(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Whether a value under this key is the name of something, and no secret itself.
+pub(super) fn is_reference(parent: &str, key: &str) -> bool {
+    let (parent, key) = (parent.to_ascii_lowercase(), key.to_ascii_lowercase());
+    const ENDS: [&str; 9] = ["name", "ref", "path", "file", "dir", "class", "namespace", "url", "id"];
+    ENDS.iter().any(|end| key.ends_with(end))
+        || parent.ends_with("ref")
+        || parent.ends_with("selector")
+        || key.starts_with("existing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_say_what_a_credential_is() {
+        for key in [
+            "adminPassword",
+            "DB_PASSWORD",
+            "passphrase",
+            "botToken",
+            "client-key-data",
+            "SMTP_PASS",
+            "pass",
+            "x-api-key",
+        ] {
+            assert!(names_credential(key), "{key}");
+        }
+        for key in [
+            "existingSecret",
+            "tokenTTL",
+            "passwordAuthentication",
+            "compass",
+            "bypass",
+            "secretName",
+            "publicKey",
+        ] {
+            assert!(!names_credential(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn only_what_a_tool_encrypted_counts_as_encrypted() {
+        assert!(is_encrypted("ENC[AES256_GCM,data:b2s=,iv:aXY=,tag:dGFn,type:str]"));
+        assert!(!is_encrypted("ENC[hunter2hunter2]"));
+        assert!(!is_encrypted("ENC[AES256_GCM,hunter2hunter2]"));
+        assert!(!is_encrypted("ENC[]"));
+    }
+
+    #[test]
+    fn lines_that_assign_are_told_from_those_that_refer() {
+        for line in [
+            "password = hunter2hunter2",
+            "- password: \"hunter2hunter2\"",
+            "export DB_PASSWORD=hunter2hunter2",
+            "{\"auths\": {}, \"token\":\"0123456789\"}",
+            "{\\\"password\\\": \\\"hunter2hunter2\\\"}",
+            "{user: me, password: hunter2hunter2}",
+            "packer build -var ssh_password=hunter2hunter2 image.json",
+            "mytool --client-secret hunter2hunter2 --verbose",
+            "RUN echo 'root:hunter2hunter2' | chpasswd",
+            "sshpass -p hunter2hunter2 ssh node",
+            "machine git.example.org login me password hunter2hunter2",
+            "Server=db;Password=hunter2hunter2;Port=1",
+        ] {
+            assert!(assigns(line), "{line}");
+        }
+        for line in [
+            "the password: ask your administrator",
+            "passwordAuthentication=no",
+            "password=<unset>",
+            "password=$(cat /run/secret)",
+            "password: {{ .password }}",
+            "mytool --password $PASSWORD --verbose",
+            "mytool --token-file /run/token",
+            "token: ${{ cluster.variables.token }}",
+        ] {
+            assert!(!assigns(line), "{line}");
+        }
+        assert!(assigns_in_prose("old one was password: hunter2hunter2"));
+        assert!(!assigns_in_prose("password: see the vault"));
+    }
+}

@@ -1,0 +1,286 @@
+//! What looks like a secret: by the name that it has ([`keys`]), by its form ([`rules`], a scanner's rule set), by what it
+//! decodes to, and by the object that holds it ([`tree`]).
+//!
+//! Nothing here reports: rules of `check` do, with a place whose line is masked ([`report`]).
+
+mod allow;
+mod files;
+mod keys;
+mod report;
+mod rules;
+mod tree;
+
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
+
+pub(super) use allow::{faults as allowance_faults, is_name};
+pub(super) use files::{Spot, in_file};
+pub(super) use keys::is_encrypted_file;
+pub(super) use report::{is_allowed, tell, tell_node};
+pub(super) use tree::{OBJECT, Tree, in_object};
+
+/// How often something may be encoded in something else.
+const DEPTH: usize = 3;
+/// What `auth` of a docker configuration holds.
+const PAIR: &str = "a user and a password, encoded in base64";
+/// The shortest word that is decoded.
+const ENCODED: usize = 24;
+
+/// What of a text looks like a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The name of what found it, by which it is allowed.
+    pub(super) name: &'static str,
+    /// What it looks like.
+    pub(super) what: String,
+    /// The line of the text, counted from 0.
+    pub(super) line: usize,
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At<'a> {
+    /// Its file.
+    pub(super) path: &'a str,
+    /// The key above its own.
+    pub(super) parent: &'a str,
+    /// Its key.
+    pub(super) key: &'a str,
+}
+
+/// Names of what is found here, beside those of the rule set.
+pub(super) const OWN: [&str; 9] = [
+    "aws-access-token",
+    "credential",
+    "docker-auth",
+    "key-file",
+    "outside-file",
+    "password-in-address",
+    "private-key",
+    "secret-object",
+    "unencrypted-value",
+];
+
+/// What looks like a secret in a text; each line once.
+pub(super) fn in_text(at: At<'_>, text: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    look(at, text, 0, &mut found);
+    found.sort_by_key(|one| one.line);
+    found.dedup_by_key(|one| one.line);
+    found
+}
+
+fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
+    if keys::is_encrypted(text) {
+        return;
+    }
+    let mut add = |name, what: &str, line| found.push(Found { name, what: what.to_owned(), line });
+    if keys::is_credential(at.key, text) {
+        return add("credential", "a credential", 0);
+    }
+    if is_auth(at.key) && is_pair(text) {
+        return add("docker-auth", PAIR, 0);
+    }
+    if text.len() < 8 {
+        return;
+    }
+    let assigns = text.contains(['\n', '=', '{']) || text.contains("--") || text.contains("chpasswd");
+    for (number, line) in text.lines().enumerate() {
+        if ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"]
+            .iter()
+            .any(|mark| line.contains(mark))
+        {
+            add("private-key", "a private key", number);
+        } else if has_password(line) {
+            add("password-in-address", "an address with a password in it", number);
+        } else if let Some((name, what)) = by_form(line) {
+            add(name, what, number);
+        } else if line.contains("auth")
+            && keys::pieces(line).any(|(key, value)| is_auth(key) && is_pair(value))
+        {
+            add("docker-auth", PAIR, number);
+        } else if assigns && keys::assigns(line) || keys::assigns_in_prose(line) {
+            add("credential", "a credential", number);
+        }
+    }
+    by_rules(at, text, found);
+    if depth < DEPTH {
+        decoded(at, text, depth, found);
+    }
+}
+
+/// The key of a registry's user and password in a docker configuration, and that of npm.
+fn is_auth(key: &str) -> bool {
+    matches!(key, "auth" | "_auth")
+}
+
+/// What the scanner's rules say of a text, read with the keys above it, as one would write it in a file.
+fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
+    let prefix = match (at.parent, at.key) {
+        (_, "") => String::new(),
+        ("", key) => format!("{key}: "),
+        (parent, key) => format!("{parent}.{key}: "),
+    };
+    let reference = keys::is_reference(at.parent, at.key);
+    for hit in rules::scan(at.path, &format!("{prefix}{text}")) {
+        let start = hit.start.saturating_sub(prefix.len()).min(text.len());
+        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+        // The general rule goes by keys alone, and many keys of Kubernetes name a Secret, not what is in it.
+        if reference && line == 0 && hit.rule == rules::GENERIC {
+            continue;
+        }
+        found.push(Found { name: hit.rule, what: format!("a secret of the kind `{}`", hit.rule), line });
+    }
+}
+
+/// What is encoded in base64, as a whole or word by word.
+fn decoded(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
+    let mut inside = |word: &str, line: usize| {
+        let Some(bytes) = decode(word) else { return };
+        let inner = match String::from_utf8(bytes) {
+            Ok(inner) => {
+                let mut inner_found = Vec::new();
+                look(At { key: "", parent: "", ..at }, &inner, depth + 1, &mut inner_found);
+                inner_found.into_iter().next().map(|one| (one.name, one.what))
+            }
+            Err(error) => is_key(error.as_bytes()).then(|| ("private-key", "a private key".to_owned())),
+        };
+        if let Some((name, what)) = inner {
+            let encoded = if what.contains("base64") { what } else { format!("{what}, encoded in base64") };
+            found.push(Found { name, what: encoded, line });
+        }
+    };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
+    if text.trim_end().contains('\n') && text.chars().all(|c| is_word(c) || c == '=' || c.is_whitespace()) {
+        let whole: String = text.split_whitespace().collect();
+        return inside(&whole, 0);
+    }
+    for (number, line) in text.lines().enumerate() {
+        for word in line.split(|c| !is_word(c)).filter(|word| word.len() >= ENCODED) {
+            inside(word, number);
+        }
+    }
+}
+
+fn decode(word: &str) -> Option<Vec<u8>> {
+    let word = word.trim_end_matches('=');
+    let engine = if word.contains(['-', '_']) { URL_SAFE_NO_PAD } else { STANDARD_NO_PAD };
+    engine.decode(word).ok()
+}
+
+/// Whether bytes begin as a private key does in DER: a sequence that begins with its version (RFC 5208, 8017, 5915).
+fn is_key(bytes: &[u8]) -> bool {
+    matches!(
+        bytes,
+        [0x30, 0x82, _, _, 0x02, 0x01, 0x00, 0x02 | 0x30, ..] | [0x30, 0x81, _, 0x02, 0x01, 0x00 | 0x01, ..]
+    ) || matches!(bytes, [0x30, _, 0x02, 0x01, 0x00 | 0x01, 0x04 | 0x30, ..])
+}
+
+/// `user:password`, encoded.
+fn is_pair(text: &str) -> bool {
+    let decoded = decode(text.trim()).and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.is_some_and(|pair| pair.split_once(':').is_some_and(|(_, password)| !password.is_empty()))
+}
+
+/// Tokens by their beginnings, whatever their entropy.
+fn by_form(text: &str) -> Option<(&'static str, &'static str)> {
+    const SHORTEST: usize = 20;
+    const FORMS: [(&str, usize, &str, &str); 7] = [
+        ("AKIA", 20, "aws-access-token", "an access key of AWS"),
+        ("ghp_", 40, "github-pat", "a token of GitHub"),
+        ("github_pat_", 40, "github-fine-grained-pat", "a token of GitHub"),
+        ("glpat-", 20, "gitlab-pat", "a token of GitLab"),
+        ("xoxb-", 20, "slack-bot-token", "a token of Slack"),
+        ("eyJhbGciOi", 60, "jwt", "a JSON web token"),
+        ("AGE-SECRET-KEY-1", 60, "age-secret-key", "a key of age"),
+    ];
+    if is_of_bot(text) {
+        return Some(("telegram-bot-api-token", "the token of a bot"));
+    }
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
+    words.filter(|word| word.len() >= SHORTEST).find_map(|word| {
+        let form =
+            FORMS.iter().find(|(prefix, length, ..)| word.starts_with(prefix) && word.len() >= *length);
+        form.map(|(.., name, what)| (*name, *what))
+    })
+}
+
+/// Telegram's tokens are a number and a key; the scanner's rule wants the service's name beside them.
+fn is_of_bot(text: &str) -> bool {
+    text.match_indices(":A").any(|(at, _)| {
+        let digits = text[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
+        let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        (8..=16).contains(&digits) && text[at + 1..].bytes().take_while(word).count() >= 34
+    })
+}
+
+/// Whether an address in a text carries `user:password@`, written out.
+fn has_password(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c)).next();
+        let user = authority.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user);
+        let password = user.and_then(|user| user.split_once(':')).map(|(_, password)| password);
+        password.is_some_and(|password| !password.is_empty() && !password.contains(['$', '{']))
+    })
+}
+
+/// What a comment looks like.
+pub(super) fn in_comment(path: &str, text: &str) -> Vec<Found> {
+    in_text(At { path, parent: "", key: "" }, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(key: &str, text: &str) -> Option<&'static str> {
+        let at = At { path: "a.yaml", parent: "", key };
+        in_text(at, text).first().map(|one| one.name)
+    }
+
+    #[test]
+    fn credentials_are_told_from_references() {
+        assert!(found("adminPassword", "hunter2hunter2").is_some());
+        assert!(found("adminPassword", "48151623").is_some());
+        assert!(found("rootPassword", "correct horse battery staple").is_some());
+        assert!(found("data", "-----BEGIN RSA PRIVATE KEY-----\nx").is_some());
+        assert!(found("x", "key AKIAABCDEFGHIJKLMNOP").is_some());
+        assert!(found("x", &format!("ghp_{}", "a".repeat(36))).is_some());
+        assert!(found("mirror", "see https://user:hunter2@registry.example.org/v2").is_some());
+        assert!(found("mirror", "https://registry.example.org:5000/a:b@sha256:00").is_none());
+        assert!(found("mirror", "https://user:${PASSWORD}@registry.example.org").is_none());
+        assert!(found("git", "ssh://git@git.example.org:22/fleet.git").is_none());
+        assert!(found("cloud.conf", "[Global]\npassword = hunter2hunter2\n").is_some());
+        assert!(found("clouds.yaml", "auth:\n  password: \"hunter2hunter2\"\n").is_some());
+        assert!(found("args", "--client-secret=0123456789").is_some());
+        assert!(found("credentials", "aws_secret_access_key=wJalrXUtnFEMI\n").is_some());
+        assert!(found("script", "password=$(cat /run/secret)\nexport X\n").is_none());
+        assert!(found("script", "password: {{ .password }}\nx: y\n").is_none());
+        assert!(found("text", "the password: ask your administrator").is_none());
+        assert!(found("file", "passwordAuthentication=no\npassword=<unset>\n").is_none());
+        assert!(found("adminPassword", "${PASSWORD}").is_none());
+        assert!(found("adminPassword", "{{ .password }}").is_none());
+        assert!(found("existingSecret", "cloud-config").is_none());
+        assert!(found("tokenTTL", "24h0m0s").is_none());
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded() {
+        use base64::engine::general_purpose::STANDARD;
+        let key = STANDARD.encode("-----BEGIN PRIVATE KEY-----\nMIIEvQ\n-----END PRIVATE KEY-----\n");
+        assert_eq!(found("ca", &key), Some("private-key"));
+        assert_eq!(found("ca", &STANDARD.encode(&key)), Some("private-key"));
+        let wrapped: Vec<_> = key.as_bytes().chunks(20).map(|part| String::from_utf8_lossy(part)).collect();
+        assert_eq!(found("ca", &wrapped.join("\n")), Some("private-key"));
+        assert_eq!(found("script", &format!("echo {key} | base64 -d > /key")), Some("private-key"));
+        assert_eq!(found("auth", &STANDARD.encode("user:hunter2")), Some("docker-auth"));
+        let config = format!("{{\"auths\":{{\"r\":{{\"auth\":\"{}\"}}}}}}", STANDARD.encode("user:hunter2"));
+        assert_eq!(found("config.json", &config), Some("docker-auth"));
+        assert_eq!(found("config", &STANDARD.encode(&config)), Some("docker-auth"));
+        assert_eq!(found("digest", &"0123456789abcdef".repeat(4)), None);
+        let certificate = STANDARD.encode("-----BEGIN CERTIFICATE-----\nMIIEvQ\n-----END CERTIFICATE-----\n");
+        assert_eq!(found("certificate-authority-data", &certificate), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Telling of a secret without repeating it.
+
+use super::{Found, Tree, allow, rules};
+use crate::{
+    check::Finder,
+    note::Place,
+    yaml::{Node, Origin, Source},
+};
+
+/// The annotation with which an object, or a cluster for all its files, says with a reason that what looks like a secret
+/// is none.
+const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
+/// The longest key that is shown beside a masked value.
+const KEY: usize = 40;
+
+/// Whether an object says, with a reason, that what looks like a secret in it is none.
+pub(in crate::check) fn is_allowed<T: Tree>(object: &T) -> bool {
+    let annotations = object.child("metadata").and_then(|metadata| metadata.child("annotations"));
+    let reason = annotations.and_then(|annotations| annotations.word(ALLOW));
+    reason.is_some_and(|reason| !reason.trim().is_empty())
+}
+
+/// Reports what was found at a node that was drawn; `made_from` is the file of what has no place of its own.
+pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, finder: &mut Finder<'_>) {
+    let sources = &finder.input.sources;
+    let text = node.text().unwrap_or_default();
+    let source = sources.get(node.origin.file);
+    let place = match source {
+        Some(source) => at(source, node.origin.offset as usize, &text, found.line),
+        // What the program itself put into an object comes from the definition, where it stands as it is.
+        None => searched(sources.at(made_from), &text).unwrap_or_else(|| Place::file(made_from)),
+    };
+    debug_assert!(source.is_some() || node.origin == Origin::NOWHERE || node.origin.trace().is_some());
+    tell("plaintext-secret", place, found, finder);
+}
+
+fn searched(source: Option<&Source>, text: &str) -> Option<Place> {
+    let source = source?;
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    source.text.find(line).map(|at| source.word(at))
+}
+
+/// The place of a line of the scalar that stands at a byte of a file.
+pub(super) fn at(source: &Source, offset: usize, text: &str, line: usize) -> Place {
+    let wanted = text.lines().nth(line).unwrap_or_default().trim();
+    let exact = source.block_line(offset, line).filter(|_| !wanted.is_empty()).and_then(|start| {
+        let rest = source.text[start..].lines().next().unwrap_or_default();
+        let indent = rest.len() - rest.trim_start().len();
+        // A template's block has lines that are not among those of its result.
+        (rest.trim() == wanted).then(|| source.place(start + indent, wanted.chars().count()))
+    });
+    exact.unwrap_or_else(|| source.word(offset))
+}
+
+/// Reports what was found at a place, unless it is allowed there.
+pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, finder: &mut Finder<'_>) {
+    let allowed = allow::of_file(finder.input, &place.file);
+    if allowed.as_ref().is_some_and(|list| list.allows(&place.file, found.name)) {
+        return;
+    }
+    let source = masked(&place);
+    let place = Place { source, ..place };
+    let hint = allowed.map(|list| list.hint(&place.file, found.name));
+    let (who, instead) = if code == "plaintext-secret" {
+        (
+            "the tree is read by many",
+            "put it into a Secret that SOPS or External Secrets makes (for example in the cluster's `.d` folder), and name that",
+        )
+    } else {
+        (
+            "git keeps it for all who can read it",
+            "encrypt it with SOPS (docs/flux.md), or put an ExternalSecret or a SealedSecret in its place; if it was pushed, change the credential",
+        )
+    };
+    let note = finder.notes.error(code, place, format!("this looks like {}, and {who}", found.what));
+    note.hint(instead);
+    if let Some(hint) = hint {
+        note.hint(hint);
+    }
+}
+
+/// The line of a place with its value masked: only a short key before it is shown.
+fn masked(place: &Place) -> String {
+    let line = &place.source;
+    let shown = line.find([':', '=']).map_or(0, |at| at + 1);
+    let key = line[..shown].trim().trim_start_matches("- ");
+    let plain = !key.is_empty()
+        && key.len() <= KEY
+        && key[..key.len() - 1].chars().all(|c| c.is_ascii_alphanumeric() || " _-./\"'".contains(c))
+        && place.column > line[..shown].chars().count()
+        && rules::scan("", key).is_empty();
+    let shown = if plain { shown } else { 0 };
+    let hidden = line[shown..].chars().map(|c| if c.is_whitespace() { c } else { '*' });
+    line[..shown].chars().chain(hidden).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_of_a_line_is_never_shown() {
+        let masked = |line: &str, column: usize| {
+            masked(&Place { source: line.to_owned(), column, line: 1, ..Place::file("a.yaml") })
+        };
+        assert_eq!(masked("  password: hunter2 # old: x", 13), "  password: ******* * **** *");
+        assert_eq!(masked("  - token=abc", 11), "  - token=***");
+        assert_eq!(masked("  {a: b, password: hunter2}", 20), "  *** ** ********* ********");
+        assert_eq!(
+            masked("ghp_x9Kd2mQ7zR4tB8vN1wY5cF3hJ6pL0sG2aE7u: on", 1),
+            "******************************************".to_owned()[..41].to_owned() + " **"
+        );
+        assert_eq!(masked("just words", 1), "**** *****");
+    }
+}

@@ -1,0 +1,232 @@
+//! Secrets in an object: what its kind, its keys and its values say.
+
+use std::borrow::Cow;
+
+use super::{At, Found, in_text, keys};
+use crate::yaml::{Node, RawKind, RawNode, Style};
+
+/// What finds a Secret with its content.
+pub(in crate::check) const OBJECT: &str = "secret-object";
+
+/// A tree of values: as it was drawn, or as it stands in a file, where a key may stand twice.
+pub(in crate::check) trait Tree: Sized {
+    /// The text of a scalar; null and booleans have none.
+    fn text(&self) -> Option<Cow<'_, str>>;
+    /// The entries of a map.
+    fn entries(&self) -> Vec<(&str, &Self)>;
+    /// The items of a list.
+    fn items(&self) -> &[Self];
+
+    /// The value of a key.
+    fn child(&self, name: &str) -> Option<&Self> {
+        self.entries().into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
+    }
+
+    /// The text of a key.
+    fn word(&self, name: &str) -> Option<Cow<'_, str>> {
+        self.child(name)?.text()
+    }
+}
+
+impl Tree for Node {
+    fn text(&self) -> Option<Cow<'_, str>> {
+        let number = || self.as_int().map(|number| Cow::Owned(number.to_string()));
+        self.as_str().map(Cow::Borrowed).or_else(number)
+    }
+
+    fn entries(&self) -> Vec<(&str, &Self)> {
+        let entries = self.as_mapping().into_iter().flat_map(|mapping| mapping.iter());
+        entries.map(|entry| (&*entry.key.name, &entry.value)).collect()
+    }
+
+    fn items(&self) -> &[Self] {
+        self.as_sequence().unwrap_or_default()
+    }
+}
+
+impl Tree for RawNode {
+    fn text(&self) -> Option<Cow<'_, str>> {
+        match &self.kind {
+            RawKind::Scalar { text, style: Style::Plain }
+                if matches!(&**text, "" | "~" | "null" | "true" | "false") =>
+            {
+                None
+            }
+            RawKind::Scalar { text, .. } => Some(Cow::Borrowed(text)),
+            RawKind::Sequence(_) | RawKind::Mapping(_) => None,
+        }
+    }
+
+    fn entries(&self) -> Vec<(&str, &Self)> {
+        let RawKind::Mapping(entries) = &self.kind else { return Vec::new() };
+        entries
+            .iter()
+            .filter_map(|(key, value)| match &key.kind {
+                RawKind::Scalar { text, .. } => Some((text.as_str(), value)),
+                RawKind::Sequence(_) | RawKind::Mapping(_) => None,
+            })
+            .collect()
+    }
+
+    fn items(&self) -> &[Self] {
+        match &self.kind {
+            RawKind::Sequence(items) => items,
+            RawKind::Scalar { .. } | RawKind::Mapping(_) => &[],
+        }
+    }
+}
+
+/// What in an object of a file is a secret in plain sight, or looks like one: the node, and what it is. `skip` says of
+/// objects that something allows what they hold.
+pub(in crate::check) fn in_object<'a, T: Tree>(
+    path: &str,
+    object: &'a T,
+    skip: &dyn Fn(&T) -> bool,
+) -> Vec<(&'a T, Found)> {
+    let mut found = Vec::new();
+    of_object(path, object, None, skip, &mut found);
+    found
+}
+
+fn of_object<'a, T: Tree>(
+    path: &str,
+    object: &'a T,
+    of_list: Option<&str>,
+    skip: &dyn Fn(&T) -> bool,
+    found: &mut Vec<(&'a T, Found)>,
+) {
+    if skip(object) {
+        return;
+    }
+    let kind = object.word("kind").map(Cow::into_owned).or_else(|| of_list.map(str::to_owned));
+    let kind = kind.unwrap_or_default();
+    // A list of the API: each item is an object, of the kind that the list names where it names none.
+    if let (Some(of), Some(items)) = (kind.strip_suffix("List"), object.child("items")) {
+        let of = (!of.is_empty()).then_some(of);
+        items.items().iter().for_each(|item| of_object(path, item, of, skip, found));
+        return;
+    }
+    let encrypted = object.child("sops").is_some();
+    if kind == "Secret" {
+        of_secret(object, encrypted, found);
+    } else if encrypted && !holds_encrypted(object) {
+        found.push((object, plain("a SOPS file in which nothing is encrypted")));
+    }
+    let hidden = if kind == "SealedSecret" { "encryptedData" } else { "" };
+    Walk { path, hidden }.walk("", "", object, found);
+}
+
+fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T, Found)>) {
+    let mut values = Vec::new();
+    for key in ["data", "stringData"] {
+        if let Some(data) = object.child(key) {
+            leaves(data, &mut values);
+        }
+    }
+    if !encrypted && !values.is_empty() {
+        let what = "a Secret with its content".to_owned();
+        found.push((object, Found { name: OBJECT, what, line: 0 }));
+    } else if encrypted {
+        let open = values
+            .into_iter()
+            .filter(|value| value.text().is_some_and(|text| !text.is_empty() && !keys::is_encrypted(&text)));
+        found.extend(open.map(|value| (value, plain("a value of a Secret that SOPS did not encrypt"))));
+    }
+}
+
+fn plain(what: &str) -> Found {
+    Found { name: "unencrypted-value", what: what.to_owned(), line: 0 }
+}
+
+fn leaves<'a, T: Tree>(node: &'a T, out: &mut Vec<&'a T>) {
+    let (entries, items) = (node.entries(), node.items());
+    if entries.is_empty() && items.is_empty() && node.text().is_some() {
+        out.push(node);
+    }
+    entries.into_iter().for_each(|(_, value)| leaves(value, out));
+    items.iter().for_each(|item| leaves(item, out));
+}
+
+fn holds_encrypted<T: Tree>(object: &T) -> bool {
+    let mut values = Vec::new();
+    object
+        .entries()
+        .into_iter()
+        .filter(|(key, _)| *key != "sops")
+        .for_each(|(_, one)| leaves(one, &mut values));
+    values.into_iter().any(|value| value.text().is_some_and(|text| keys::is_encrypted(&text)))
+}
+
+struct Walk<'a> {
+    path: &'a str,
+    /// A key whose values a tool encrypted.
+    hidden: &'static str,
+}
+
+impl Walk<'_> {
+    fn walk<'a, T: Tree>(&self, parent: &str, key: &str, node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+        if let Some(text) = node.text() {
+            self.value(parent, key, node, &text, found);
+        }
+        let entries = node.entries();
+        // In an ExternalSecret `secretKey` names a key, and what is beside it says where the secret comes from.
+        let reference = entries.iter().any(|(key, _)| *key == "remoteRef");
+        for (name, value) in entries {
+            let skipped =
+                reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
+            if !skipped {
+                self.walk(key, name, value, found);
+            }
+            self.key(node, name, found);
+        }
+        let items = node.items();
+        for (at, item) in items.iter().enumerate() {
+            // A command line in pieces: `--password` and then what it is.
+            let flag = at.checked_sub(1).and_then(|before| items[before].text());
+            let flag = flag.as_deref().filter(|flag| flag.starts_with("--") && !flag.contains('='));
+            match flag {
+                Some(flag) if item.text().is_some_and(|text| !text.starts_with('-')) => {
+                    self.walk(key, flag.trim_start_matches('-'), item, found);
+                }
+                _ => self.walk(parent, key, item, found),
+            }
+        }
+        self.named(node, found);
+    }
+
+    fn value<'a, T: Tree>(
+        &self,
+        parent: &str,
+        key: &str,
+        node: &'a T,
+        text: &str,
+        found: &mut Vec<(&'a T, Found)>,
+    ) {
+        let told = in_text(At { path: self.path, parent, key }, text);
+        found.extend(told.into_iter().map(|one| (node, one)));
+    }
+
+    /// A key may be a token itself.
+    fn key<'a, T: Tree>(&self, node: &'a T, name: &str, found: &mut Vec<(&'a T, Found)>) {
+        if name.len() >= 20 {
+            self.value("", "", node, name, found);
+        }
+    }
+
+    /// A variable, an entry of an environment, a JSON patch: its name says what its value is.
+    fn named<'a, T: Tree>(&self, node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+        let Some(value) = node.child("value") else { return };
+        let Some(text) = value.text() else { return };
+        let name = ["name", "key", "path"].into_iter().find_map(|key| node.word(key));
+        let Some(name) = name else { return };
+        let name = name.rsplit('/').next().unwrap_or_default();
+        if found.iter().any(|(known, _)| std::ptr::eq(*known, value)) {
+            return;
+        }
+        if keys::is_credential(name, &text) {
+            found.push((value, Found { name: "credential", what: "a credential".to_owned(), line: 0 }));
+        } else {
+            self.value("", name, value, &text, found);
+        }
+    }
+}
