@@ -39,6 +39,44 @@ pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
     spots
 }
 
+/// Where a file of kustomize names something outside of the folder: another folder, or an address.
+pub(super) fn outside(folder: &str, input: &Input) -> Vec<Place> {
+    const LISTS: [&str; 9] = [
+        "bases",
+        "components",
+        "configurations",
+        "crds",
+        "generators",
+        "helmCharts",
+        "resources",
+        "transformers",
+        "validators",
+    ];
+    let mut places = Vec::new();
+    for source in input.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
+            let items = LISTS
+                .into_iter()
+                .flat_map(|key| document.root.child(key).map(Tree::items).unwrap_or_default());
+            for item in items {
+                // A chart, or an object written in place, is named by no text.
+                let text = item.text().unwrap_or_default();
+                let inline = text.contains('\n');
+                let path = joined(&source.path, &text);
+                let below = path
+                    .as_deref()
+                    .is_some_and(|path| path == folder || path.starts_with(&format!("{folder}/")));
+                let address =
+                    text.contains("://") || text.starts_with("git@") || text.starts_with("github.com/");
+                if !inline && (text.is_empty() || address || !below) {
+                    places.push(source.word(item.start));
+                }
+            }
+        }
+    }
+    places
+}
+
 fn of_generator(
     generator: &RawNode,
     secret: bool,
@@ -93,4 +131,38 @@ fn joined(from: &str, to: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
+}
+
+/// An object of a file, out of the lists that hold it.
+pub(super) struct Beside {
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) place: Place,
+    pub(super) node: RawNode,
+}
+
+/// The objects of a file that Flux would apply.
+pub(super) fn objects(source: &Source) -> Vec<Beside> {
+    let mut found = Vec::new();
+    if crate::world::is_yaml(&source.path) || is_kustomization(&source.path) || source.path.ends_with(".json")
+    {
+        for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
+            unpack(source, &document.root, "", "", &mut found);
+        }
+    }
+    found
+}
+
+fn unpack(source: &Source, node: &RawNode, version: &str, of_list: &str, found: &mut Vec<Beside>) {
+    let word = |key: &str, default: &str| {
+        node.child(key).and_then(Tree::text).map_or_else(|| default.to_owned(), Into::into)
+    };
+    let (version, kind) = (word("apiVersion", version), word("kind", of_list));
+    if let (Some(of), Some(items)) = (kind.strip_suffix("List"), node.child("items")) {
+        items.items().iter().for_each(|item| unpack(source, item, &version, of, found));
+        return;
+    }
+    let at = node.child("kind").map_or(node.start, |kind| kind.start);
+    let group = crate::release::group_of(&version).to_owned();
+    found.push(Beside { group, kind, place: source.word(at), node: node.clone() });
 }

@@ -3,6 +3,7 @@
 //! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod allowed_kind;
 mod beside;
 mod class_lint;
 mod cluster;
@@ -10,6 +11,7 @@ mod cluster_api;
 mod cluster_class;
 mod control_plane;
 pub mod lints;
+mod metadata;
 mod object;
 mod plaintext_secret;
 mod secrets;
@@ -54,13 +56,17 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 12] = [
+pub static RULES: [&Rule; 16] = [
+    &allowed_kind::RULE,
+    &allowed_kind::OF_CLUSTER,
+    &allowed_kind::OF_STACK,
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,
     &object::RULE,
+    &object::OF_CLUSTER,
     &plaintext_secret::RULE,
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,

@@ -1,8 +1,11 @@
 //! What every object must have before an engine sees it.
 
-use super::{Check, Finder, Rule};
+use super::{Check, Finder, Rule, allowed_kind::is_cluster_wide, beside, metadata};
 use crate::{
     model::Subdomain,
+    note::{Notes, Place},
+    plan::ClusterPlan,
+    release::group_of,
     render::{Drawn, Object, Target},
     tree::PartId,
     yaml::Node,
@@ -10,71 +13,131 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "object",
-    docs: "A template gave something that is no Kubernetes object, has a name that no API server takes, or lies in \
-           another namespace than its part: an engine would refuse the whole folder, or touch what is not this cluster's.",
+    docs: "An object that no API server takes (its version, name, labels, annotations, owners), a list of objects, something \
+           for kustomize, or an object in another namespace than that of its part: an engine would refuse the whole folder, \
+           or touch what is not this cluster's.",
     check: Check::Objects(check),
 };
 
+/// The same of what lies beside a cluster.
+pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
+
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for object in &drawn.objects {
-        let place = finder.place(&object.node, object.path.as_str());
-        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
-        let (Some(_), Some(kind), Some(name)) =
-            (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]))
-        else {
-            finder
-                .notes
-                .error(
-                    "object",
-                    place,
-                    format!("{} gives something that is no Kubernetes object", object.source),
-                )
-                .hint("it needs apiVersion, kind and metadata.name, all of them text");
-            continue;
-        };
-        if !(kind.starts_with(|c: char| c.is_ascii_uppercase())
-            && kind.chars().all(|c| c.is_ascii_alphanumeric()))
-        {
-            let place = object
-                .node
-                .get("kind")
-                .map_or_else(|| place.clone(), |node| finder.place(node, object.path.as_str()));
-            finder.notes.error("object", place, format!("`{kind}` is no kind that an API can have")).hint(
-                "a kind is one word in letters and digits and begins with a capital, such as ConfigMap",
-            );
-            continue;
+        let source = (object.path.as_str(), &*object.source);
+        if let Some((kind, name)) = check_object(&object.node, source, finder) {
+            check_namespace(drawn, object, kind, name, finder);
         }
-        let sources = &finder.input.sources;
-        let at = |key: &str| {
-            let node = object.node.at(&["metadata", key]).or_else(|| object.node.get("metadata"));
-            node.and_then(|node| sources.place(node.origin)).unwrap_or_else(|| place.clone())
-        };
-        if !is_name(kind, name) {
-            finder
-                .notes
-                .error("object", at("name"), format!("{kind} `{name}` has a name that no API server takes"))
-                .hint("use lower-case letters, digits, dashes and dots, at most 253, beginning and ending with a letter or digit");
-        }
-        if let Some(expected) = expected_namespace(drawn, object) {
-            match text(&["metadata", "namespace"]) {
-                Some(found) if found == expected => {}
-                found => {
-                    let found = found.map_or_else(
-                        || "no namespace".to_owned(),
-                        |found| format!("the namespace `{found}`"),
-                    );
+    }
+    for object in &drawn.frozen {
+        check_object(object, ("cluster-class", "the cluster class"), finder);
+    }
+}
+
+/// Looks at an object by itself; its kind and name, if it has them.
+fn check_object<'a>(
+    node: &'a Node,
+    (path, source): (&str, &str),
+    finder: &mut Finder<'_>,
+) -> Option<(&'a str, &'a str)> {
+    let place = finder.place(node, path);
+    if let Some((what, hint)) = metadata::is_no_object(node) {
+        let place = node.get("kind").map_or(place, |kind| finder.place(kind, path));
+        finder.notes.error("object", place, format!("{source} gives something that is {what}")).hint(hint);
+        return None;
+    }
+    let text = |path: &[&str]| node.at(path).and_then(Node::as_str);
+    let (Some(_), Some(kind), Some(name)) =
+        (text(&["apiVersion"]), text(&["kind"]), text(&["metadata", "name"]))
+    else {
+        finder
+            .notes
+            .error("object", place, format!("{source} gives something that is no Kubernetes object"))
+            .hint("it needs apiVersion, kind and metadata.name, all of them text");
+        return None;
+    };
+    if !is_kind(kind) {
+        let place = node.get("kind").map_or_else(|| place.clone(), |node| finder.place(node, path));
+        finder
+            .notes
+            .error("object", place, format!("`{kind}` is no kind that an API can have"))
+            .hint("a kind is one word in letters and digits and begins with a capital, such as ConfigMap");
+        return None;
+    }
+    if !is_name(kind, name) {
+        let at = node.at(&["metadata", "name"]).map_or(place, |name| finder.place(name, path));
+        finder
+            .notes
+            .error("object", at, format!("{kind} `{name}` has a name that no API server takes"))
+            .hint("use lower-case letters, digits, dashes and dots, at most 253, beginning and ending with a letter or digit");
+    }
+    for fault in metadata::faults(node, kind, name) {
+        let place = finder.input.sources.place(fault.origin).unwrap_or_else(|| finder.place(node, path));
+        finder.notes.error("object", place, fault.message).hint(fault.hint);
+    }
+    Some((kind, name))
+}
+
+fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finder: &mut Finder<'_>) {
+    let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
+    let group = text(&["apiVersion"]).map(group_of).unwrap_or_default();
+    // What lies in no namespace is refused or allowed by its kind, and gets none.
+    if is_cluster_wide(group, kind) {
+        return;
+    }
+    let Some(expected) = expected_namespace(drawn, object) else { return };
+    let found = text(&["metadata", "namespace"]);
+    if found == Some(expected) {
+        return;
+    }
+    let found = found.map_or_else(|| "no namespace".to_owned(), |found| format!("the namespace `{found}`"));
+    let at = object.node.at(&["metadata", "namespace"]).or_else(|| object.node.get("metadata"));
+    let place = finder.place(at.unwrap_or(&object.node), object.path.as_str());
+    finder
+        .notes
+        .error("object", place, format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"))
+        .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; a kind that lies in no namespace does not belong here");
+}
+
+/// What lies in a `.d` folder is applied as it is: what no API server takes stops all of it.
+fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
+    let input = finder.input;
+    let folder = beside::folder(&plan.cluster.file);
+    for source in input.beside.below(&folder) {
+        for object in beside::objects(source) {
+            let hidden = |place: Place| Place { source: String::new(), ..place };
+            if object.group == "kustomize.config.k8s.io" || beside::is_kustomization(&source.path) {
+                if !beside::is_kustomization(&source.path) || object.kind == "Component" {
                     finder
                         .notes
-                        .error(
-                            "object",
-                            at("namespace"),
-                            format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"),
-                        )
-                        .hint("write `namespace: ${{ namespace.name }}` into the template's metadata");
+                        .error("object", hidden(object.place), format!("a {} of kustomize among what is applied", object.kind))
+                        .hint("it changes what Flux makes of the whole folder: only a `kustomization.yaml` of the kind Kustomization may do so");
                 }
+                continue;
+            }
+            // What this program's reader refuses, others may take: it is looked at for secrets alone.
+            let Some(node) = Node::from_raw(&object.node, source, &mut Notes::new()) else { continue };
+            let name = node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
+            for fault in metadata::faults(&node, &object.kind, name) {
+                let place = hidden(source.word(fault.origin.offset as usize));
+                finder.notes.error("object", place, fault.message).hint(fault.hint);
             }
         }
     }
+    for spot in beside::outside(&folder, input) {
+        finder
+            .notes
+            .error(
+                "object",
+                Place { source: String::new(), ..spot },
+                "this leads out of the folder, and Flux would apply what is there",
+            )
+            .hint("put the objects into this folder: nobody reviews what comes from elsewhere");
+    }
+}
+
+fn is_kind(kind: &str) -> bool {
+    kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// Roles and bindings may hold colons and capitals; everything else is a DNS subdomain.

@@ -6,6 +6,7 @@
 
 mod artifact;
 mod assets;
+mod brought;
 mod catalogue;
 mod class;
 mod content;
@@ -36,6 +37,7 @@ use semver::Version;
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
+pub use brought::{Brought, Where, brought, full_kind, group_of};
 pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Component, Difference, Impact, Rebases, Release};
+use super::{Component, Difference, Impact, Rebases, Release, Where, brought};
 use crate::tree::HTML_HEADER;
 
 /// How many lines of a component are told; the rest is counted.
@@ -33,6 +33,9 @@ pub(super) fn text(
     for (what, now, before) in versions(release, last) {
         line(format!("| {what} | {now} | {} |", before.unwrap_or_else(|| "–".to_owned())));
     }
+    for one in rights(release, last) {
+        line(one);
+    }
     if last.is_some() {
         for component in Component::ALL {
             let told: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
@@ -49,6 +52,28 @@ pub(super) fn text(
         }
     }
     text
+}
+
+/// What in a release grants rights, so that nobody has to look for it.
+fn rights(release: &Release, last: Option<&Release>) -> Vec<String> {
+    let granting = |release: &Release| brought(release).into_iter().filter(|one| one.grants.is_some());
+    let before: Vec<_> = last.map(|last| granting(last).collect()).unwrap_or_default();
+    let mut lines = Vec::new();
+    for one in granting(release) {
+        let place = match one.place {
+            Where::Classes => "management cluster, with the class",
+            Where::Namespace => "management cluster, per namespace",
+            Where::Cluster => "management cluster, per cluster",
+            Where::Workload => "workload clusters",
+        };
+        let new = if last.is_some() && !before.contains(&one) { ", new" } else { "" };
+        let why = one.grants.unwrap_or_default();
+        lines.push(format!("- {place}: {} `{}` ({}): {why}{new}", one.full_kind(), one.name, one.path));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, "\n## Rights\n".to_owned());
+    }
+    lines
 }
 
 /// What the move means: for any cluster by the class, and for those of this repository as computed for each.

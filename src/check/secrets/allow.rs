@@ -12,9 +12,21 @@ use crate::{
     yaml::{Node, Source, read},
 };
 
-/// Whether this is the name of something that finds secrets.
+/// How names of kinds begin where they are allowed.
+pub(in crate::check) const KIND: &str = "kind/";
+
+/// Whether this is the name of something that finds secrets, or of a kind.
 pub(in crate::check) fn is_name(name: &str) -> bool {
-    OWN.contains(&name) || rules::names().any(|one| one == name)
+    name.strip_prefix(KIND).is_some_and(|kind| kind.starts_with(|c: char| c.is_ascii_uppercase()))
+        || OWN.contains(&name)
+        || rules::names().any(|one| one == name)
+}
+
+/// Whether a file may hold something of this name, and how that is said.
+pub(in crate::check) fn allowed(input: &Input, file: &str, name: &str) -> (bool, Option<String>) {
+    let list = of_file(input, file);
+    let allowed = list.as_ref().is_some_and(|list| list.allows(file, name));
+    (allowed, list.map(|list| list.hint("if it belongs there", file, name)))
 }
 
 /// The allowances that hold for a file.
@@ -88,10 +100,10 @@ impl List<'_> {
     }
 
     /// How something is allowed.
-    pub(super) fn hint(&self, file: &str, name: &str) -> String {
+    pub(super) fn hint(&self, when: &str, file: &str, name: &str) -> String {
         let inside = self.inside(file).map(|path| format!("in: {path}, ")).unwrap_or_default();
         format!(
-            "if it is none, allow it in {} under `spec`: `allow: [{{ rule: {name}, {inside}reason: … }}]`",
+            "{when}, allow it in {} under `spec`: `allow: [{{ rule: {name}, {inside}reason: … }}]`",
             self.owner.path
         )
     }
@@ -108,11 +120,9 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
             let names = OWN.into_iter().chain(rules::names());
             let hint = closest(&entry.rule, names).map(|name| format!("did you mean `{name}`?"));
-            let message = format!("nothing called `{}` finds secrets, so it cannot be allowed", entry.rule);
+            let message = format!("nothing called `{}` finds anything, so it cannot be allowed", entry.rule);
             let note = finder.notes.error("unknown-lint", place("rule"), message);
-            note.hint(
-                hint.unwrap_or_else(|| "use the name that the message about the secret shows".to_owned()),
-            );
+            note.hint(hint.unwrap_or_else(|| "use the name that the hint of the message shows".to_owned()));
         }
         let of_stack = list.owner.path.starts_with("stacks/");
         if of_stack && is_name(&entry.rule) != entry.file.is_some() {
@@ -129,7 +139,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if !entry.reasoned {
             let message = format!("`{}` is allowed without a reason", entry.rule);
             let note = finder.notes.error("wrong-value", place("reason"), message);
-            note.hint("say in words why this is not a secret");
+            note.hint("say in words why it may stand there");
         }
         let missing = entry.file.as_deref().filter(|path| {
             let path = format!("{}{path}", list.folder);

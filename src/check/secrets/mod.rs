@@ -15,7 +15,7 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 
-pub(super) use allow::{faults as allowance_faults, is_name};
+pub(super) use allow::{KIND, allowed, faults as allowance_faults, is_name};
 pub(super) use files::{Spot, in_file};
 pub(super) use keys::is_encrypted_file;
 pub(super) use report::{is_allowed, tell, tell_node};
@@ -25,6 +25,8 @@ pub(super) use tree::{OBJECT, Tree, in_object};
 const DEPTH: usize = 3;
 /// What `auth` of a docker configuration holds.
 const PAIR: &str = "a user and a password, encoded in base64";
+/// What stands in the first line of a private key, and in no other text.
+const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
 /// The shortest word that is decoded.
 const ENCODED: usize = 24;
 
@@ -86,12 +88,10 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
     if text.len() < 8 {
         return;
     }
+    let begins = text.contains("-----BEGIN ");
     let assigns = text.contains(['\n', '=', '{']) || text.contains("--") || text.contains("chpasswd");
     for (number, line) in text.lines().enumerate() {
-        if ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"]
-            .iter()
-            .any(|mark| line.contains(mark))
-        {
+        if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
             add("private-key", "a private key", number);
         } else if has_password(line) {
             add("password-in-address", "an address with a password in it", number);

@@ -37,7 +37,9 @@ pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, f
 fn searched(source: Option<&Source>, text: &str) -> Option<Place> {
     let source = source?;
     let line = text.lines().find(|line| !line.trim().is_empty())?;
-    source.text.find(line).map(|at| source.word(at))
+    let at = source.text.find(line)?;
+    let quoted = source.text[..at].ends_with(['"', '\'']);
+    Some(source.word(at - usize::from(quoted)))
 }
 
 /// The place of a line of the scalar that stands at a byte of a file.
@@ -60,7 +62,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     }
     let source = masked(&place);
     let place = Place { source, ..place };
-    let hint = allowed.map(|list| list.hint(&place.file, found.name));
+    let hint = allowed.map(|list| list.hint("if it is none", &place.file, found.name));
     let (who, instead) = if code == "plaintext-secret" {
         (
             "the tree is read by many",

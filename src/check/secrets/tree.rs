@@ -172,8 +172,7 @@ impl Walk<'_> {
         // In an ExternalSecret `secretKey` names a key, and what is beside it says where the secret comes from.
         let reference = entries.iter().any(|(key, _)| *key == "remoteRef");
         for (name, value) in entries {
-            let skipped =
-                reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
+            let skipped = reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
             if !skipped {
                 self.walk(key, name, value, found);
             }

@@ -1,0 +1,199 @@
+//! Which kinds a folder may bring.
+
+use super::{Check, Finder, Rule, beside, secrets};
+use crate::{
+    note::Place,
+    plan::ClusterPlan,
+    release::{Release, Where, brought, full_kind, group_of},
+    render::Drawn,
+    yaml::Node,
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "allowed-kind",
+    docs: "A folder of a stack brings an object that does more than its folder is for: what runs, grants rights or applies \
+           other objects would come into the management cluster with a stack, without a word. Kinds beyond the table of \
+           docs/checks.md are allowed by name, in `stack.yaml` or in the definition.",
+    check: Check::Objects(check),
+};
+
+/// The same of templates that no cluster makes objects of.
+pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..RULE };
+/// The same of a `.d` folder.
+pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
+
+/// Kinds of the core and of Kubernetes' own groups that only configure, and only in their namespace.
+const NAMESPACED: [(&str, &str); 10] = [
+    ("", "ConfigMap"),
+    ("", "LimitRange"),
+    ("", "ResourceQuota"),
+    ("", "Secret"),
+    ("networking.k8s.io", "NetworkPolicy"),
+    ("policy", "PodDisruptionBudget"),
+    ("bitnami.com", "SealedSecret"),
+    ("external-secrets.io", "ExternalSecret"),
+    ("external-secrets.io", "PushSecret"),
+    ("external-secrets.io", "SecretStore"),
+];
+/// Groups all of whose kinds configure clusters and their machines.
+const GROUPS: [&str; 3] = ["cluster.x-k8s.io", "openstack.k-orc.cloud", "metal3.io"];
+/// Kinds that lie in no namespace: they concern the whole management cluster.
+const CLUSTER_WIDE: [(&str, &str); 36] = [
+    ("", "Namespace"),
+    ("", "Node"),
+    ("", "PersistentVolume"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+    ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+    ("apiregistration.k8s.io", "APIService"),
+    ("cert-manager.io", "ClusterIssuer"),
+    ("certificates.k8s.io", "CertificateSigningRequest"),
+    ("certificates.k8s.io", "ClusterTrustBundle"),
+    ("cilium.io", "CiliumClusterwideNetworkPolicy"),
+    ("cilium.io", "CiliumLoadBalancerIPPool"),
+    ("external-secrets.io", "ClusterExternalSecret"),
+    ("external-secrets.io", "ClusterSecretStore"),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+    ("gateway.networking.k8s.io", "GatewayClass"),
+    ("networking.k8s.io", "IngressClass"),
+    ("networking.k8s.io", "IPAddress"),
+    ("networking.k8s.io", "ServiceCIDR"),
+    ("node.k8s.io", "RuntimeClass"),
+    ("rbac.authorization.k8s.io", "ClusterRole"),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+    ("resource.k8s.io", "DeviceClass"),
+    ("resource.k8s.io", "ResourceSlice"),
+    ("scheduling.k8s.io", "PriorityClass"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshotClass"),
+    ("snapshot.storage.k8s.io", "VolumeSnapshotContent"),
+    ("storage.k8s.io", "CSIDriver"),
+    ("storage.k8s.io", "CSINode"),
+    ("storage.k8s.io", "StorageClass"),
+    ("storage.k8s.io", "VolumeAttachment"),
+];
+
+/// Whether objects of a kind lie in no namespace.
+pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
+    CLUSTER_WIDE.contains(&(group, kind))
+}
+
+/// Whether a folder may bring a kind, as docs/checks.md has it.
+pub(super) fn is_allowed(place: Where, group: &str, kind: &str) -> bool {
+    let of_groups = GROUPS.iter().any(|one| group == *one || group.ends_with(&format!(".{one}")));
+    match place {
+        Where::Classes => {
+            let class = (group, kind) == ("cluster.x-k8s.io", "ClusterClass");
+            class || group.ends_with(".cluster.x-k8s.io") && kind.ends_with("Template")
+        }
+        // A Cluster or a class that a stack brings beside those of the program would escape all that holds for them.
+        Where::Namespace | Where::Cluster => {
+            let own = matches!((group, kind), ("cluster.x-k8s.io", "Cluster" | "ClusterClass"));
+            NAMESPACED.contains(&(group, kind)) || of_groups && !own
+        }
+        Where::Workload => true,
+    }
+}
+
+/// Where a file of a source says what it brings; none of the program's own objects.
+fn place_of(source: &str) -> Option<Where> {
+    let folder = |name: &str| source.starts_with(name);
+    match () {
+        () if folder("namespace/") => Some(Where::Namespace),
+        () if folder("cluster/") => Some(Where::Cluster),
+        () => None,
+    }
+}
+
+fn words(place: Where) -> &'static str {
+    match place {
+        Where::Classes => "`cluster-class/`",
+        Where::Namespace => "`namespace/`",
+        Where::Cluster => "`cluster/`",
+        Where::Workload => "`manifests/`",
+    }
+}
+
+fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
+    let frozen = drawn.frozen.iter().map(|object| (Some(Where::Classes), object));
+    let objects = drawn.objects.iter().map(|object| (place_of(&object.source), &object.node));
+    for (place, object) in objects.chain(frozen) {
+        let Some(place) = place else { continue };
+        let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+        let (group, kind) = (group_of(text("apiVersion")), text("kind"));
+        if !kind.is_empty() && !is_allowed(place, group, kind) {
+            let node = object.get("kind").unwrap_or(object);
+            let place_of_kind = finder.place(node, &format!("generated ({})", words(place)));
+            tell(words(place), &full_kind(kind, group), place_of_kind, finder);
+        }
+    }
+}
+
+/// Looks at templates that may give nothing today, and something tomorrow.
+fn check_stack(release: &Release, finder: &mut Finder<'_>) {
+    for one in
+        brought(release).into_iter().filter(|one| matches!(one.place, Where::Namespace | Where::Cluster))
+    {
+        let computed = one.kind.contains("${{") || one.group.contains("${{");
+        if !computed && is_allowed(one.place, &one.group, &one.kind) || one.kind.is_empty() {
+            continue;
+        }
+        let minor = release.kubernetes.minor().dashed();
+        let paths = [format!("{minor}/{}", one.path), one.path.clone()];
+        let folder = format!("stacks/{}", release.stack);
+        let source = paths.iter().find_map(|path| finder.input.sources.at(&format!("{folder}/{path}")));
+        let Some(source) = source else { continue };
+        let at = source.text.match_indices("kind:").find(|(at, _)| {
+            source.text[at + "kind:".len()..]
+                .trim_start()
+                .trim_start_matches(['"', '\''])
+                .starts_with(&one.kind)
+        });
+        let at = at.map_or(0, |(at, word)| at + word.len() + 1);
+        if computed {
+            finder
+                .notes
+                .error(RULE.name, source.word(at), format!("the kind of an object of {} is computed", words(one.place)))
+                .hint("write it out: what a stack brings into the management cluster is known before a cluster uses it");
+        } else {
+            tell(words(one.place), &one.full_kind(), source.word(at), finder);
+        }
+    }
+}
+
+fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
+    let name = format!("{}{kind}", secrets::KIND);
+    let (allowed, hint) = secrets::allowed(finder.input, &place.file, &name);
+    if allowed {
+        return;
+    }
+    let message =
+        format!("{kind} is not among the kinds that {folder} may bring into the management cluster");
+    // A numbered release cannot be changed, and was cut as it is.
+    let note = if place.file.starts_with("generated/releases/") {
+        finder.notes.warning(RULE.name, place, message)
+    } else {
+        finder.notes.error(RULE.name, place, message)
+    };
+    note.hint("docs/checks.md has the kinds of each folder; what workload clusters need belongs into an addon's `manifests/`");
+    if let Some(hint) = hint {
+        note.hint(hint);
+    }
+}
+
+/// What lies in a `.d` folder belongs to one cluster and lies in one namespace.
+fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
+    let input = finder.input;
+    for source in input.beside.below(&beside::folder(&plan.cluster.file)) {
+        for object in beside::objects(source) {
+            if is_cluster_wide(&object.group, &object.kind) {
+                let kind = full_kind(&object.kind, &object.group);
+                tell("a `.d` folder", &kind, Place { source: String::new(), ..object.place }, finder);
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What the API server wants of any object: its version, its labels and annotations, its owners.
+//!
+//! The rules are those of apimachinery's `ValidateObjectMeta`, and of the types of `ObjectMeta` and `TypeMeta`.
+
+use super::allowed_kind::is_cluster_wide;
+use crate::{
+    model::{Label, Subdomain},
+    release::group_of,
+    yaml::{Entry, Mapping, Node, Origin},
+};
+
+/// What all annotations of an object may have together, keys and values.
+const ANNOTATIONS: usize = 256 * 1024;
+/// What the value of a label, and the name in a key, may have.
+const WORD: usize = 63;
+/// Kinds that make other objects from a template with metadata of its own.
+const WITH_TEMPLATE: [&str; 7] =
+    ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
+
+/// Something that the API server refuses.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) origin: Origin,
+    pub(super) message: String,
+    pub(super) hint: &'static str,
+}
+
+/// What the API server refuses of an object, or what would escape the checks.
+pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let version = object.get("apiVersion").unwrap_or(object);
+    if let Some(text) = version.as_str().filter(|text| !is_version(text)) {
+        faults.push(Fault {
+            origin: version.origin,
+            message: format!("`{text}` is no apiVersion"),
+            hint: "write `<group>/<version>`, or `v1` for the core: apps/v1, cluster.x-k8s.io/v1beta2",
+        });
+    }
+    let what = format!("{kind} `{name}`");
+    match object.get("metadata") {
+        Some(metadata) => of_metadata(&what, metadata, &mut faults),
+        None => {}
+    }
+    let group = version.as_str().map(group_of).unwrap_or_default();
+    let namespace = object.at(&["metadata", "namespace"]);
+    if let Some(namespace) = namespace.filter(|_| is_cluster_wide(group, kind)) {
+        faults.push(Fault {
+            origin: namespace.origin,
+            message: format!("{what} has a namespace, and objects of its kind lie in none"),
+            hint: "remove `namespace`: such an object concerns the whole cluster",
+        });
+    }
+    if WITH_TEMPLATE.contains(&kind) || kind.ends_with("Template") {
+        if let Some(metadata) = object.at(&["spec", "template", "metadata"]) {
+            of_labels(&what, metadata, &mut faults);
+        }
+    }
+    faults
+}
+
+/// What stands for several objects, or is meant for kustomize and not for an API server.
+pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)> {
+    let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let (kind, group) = (text("kind"), group_of(text("apiVersion")));
+    let of_kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
+    if kind == "List" || kind.ends_with("List") && (of_kubernetes || object.get("items").is_some()) {
+        return Some((
+            "a list of objects, which no check could look into",
+            "write each object as a document of its own, with `---` between them",
+        ));
+    }
+    (group == "kustomize.config.k8s.io").then_some((
+        "for kustomize, and changes what Flux makes of all files beside it",
+        "remove it, or write what it would make",
+    ))
+}
+
+/// `<group>/<version>`, or a version of the core.
+fn is_version(text: &str) -> bool {
+    let (group, version) =
+        text.split_once('/').map_or((None, text), |(group, version)| (Some(group), version));
+    let group = group.is_none_or(|group| Subdomain::new(group).is_ok());
+    group && Label::new(version).is_ok() && version.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
+    let mut wrong =
+        |node: &Node, message: String, hint| faults.push(Fault { origin: node.origin, message, hint });
+    let Some(mapping) = metadata.as_mapping() else {
+        return wrong(metadata, format!("the metadata of {what} is {}", metadata.kind()), "it is a map");
+    };
+    if let Some(namespace) =
+        mapping.get("namespace").filter(|node| node.as_str().is_none_or(|text| Label::new(text).is_err()))
+    {
+        wrong(
+            namespace,
+            format!("the namespace of {what} is not a name"),
+            "write a DNS label, in quotes if it looks like a number",
+        );
+    }
+    if let Some(fields) = mapping.get("managedFields").filter(|node| !node.is_null()) {
+        wrong(
+            fields,
+            format!("{what} says who manages its fields"),
+            "remove `managedFields`: only the API server writes it",
+        );
+    }
+    if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null()) {
+        let is_owner = |owner: &Node| {
+            let word = |key| owner.get(key).and_then(Node::as_str).is_some_and(|text| !text.is_empty());
+            let flag = |key| owner.get(key).is_none_or(|node| node.as_bool().is_some());
+            ["apiVersion", "kind", "name", "uid"].into_iter().all(word)
+                && ["controller", "blockOwnerDeletion"].into_iter().all(flag)
+        };
+        if !owners.as_sequence().is_some_and(|list| list.iter().all(is_owner)) {
+            wrong(
+                owners,
+                format!("the `ownerReferences` of {what} are no list of owners"),
+                "remove them: only a controller knows the `uid` of an owner",
+            );
+        }
+    }
+    if let Some(finalizers) = mapping.get("finalizers").filter(|node| !node.is_null()) {
+        let is_key = |one: &Node| one.as_str().is_some_and(is_qualified);
+        if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_key)) {
+            wrong(
+                finalizers,
+                format!("the `finalizers` of {what} are no list of names"),
+                "write a list of names such as `example.org/cleanup`",
+            );
+        }
+    }
+    of_labels(what, metadata, faults);
+}
+
+fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
+    for key in ["labels", "annotations"] {
+        let Some(node) = metadata.get(key).filter(|node| !node.is_null()) else { continue };
+        let Some(mapping) = node.as_mapping() else {
+            faults.push(Fault {
+                origin: node.origin,
+                message: format!("the {key} of {what} are {}", node.kind()),
+                hint: "they are a map of text",
+            });
+            continue;
+        };
+        mapping.iter().for_each(|entry| of_entry(what, key, entry, faults));
+        let size = size(mapping);
+        if key == "annotations" && size > ANNOTATIONS {
+            faults.push(Fault {
+                origin: node.origin,
+                message: format!(
+                    "the annotations of {what} have {size} bytes together, and {ANNOTATIONS} are allowed"
+                ),
+                hint: "put the text into a ConfigMap",
+            });
+        }
+    }
+}
+
+fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Fault>) {
+    let name = &entry.key.name;
+    let one = key.trim_end_matches('s');
+    if !is_qualified(name) {
+        faults.push(Fault {
+            origin: entry.key.origin,
+            message: format!("the {one} `{}` of {what} has a key that no API server takes", shortened(name)),
+            hint: "write `<name>` or `<domain>/<name>`; the name has letters, digits, `-`, `_` and `.`, at most 63",
+        });
+    }
+    let Some(text) = entry.value.as_str() else {
+        faults.push(Fault {
+            origin: entry.value.origin,
+            message: format!("the {one} `{}` of {what} is {}, not text", shortened(name), entry.value.kind()),
+            hint: "write it in quotes",
+        });
+        return;
+    };
+    if key == "labels" && !text.is_empty() && !is_word(text) {
+        faults.push(Fault {
+            origin: entry.value.origin,
+            message: format!("the label `{}` of {what} has a value that no API server takes", shortened(name)),
+            hint: "letters, digits, `-`, `_` and `.`, at most 63, beginning and ending with a letter or a digit; an annotation takes any text",
+        });
+    }
+}
+
+fn shortened(name: &str) -> String {
+    let short: String = name.chars().take(80).collect();
+    if short.len() < name.len() { format!("{short}…") } else { short }
+}
+
+fn size(mapping: &Mapping) -> usize {
+    mapping.iter().map(|entry| entry.key.name.len() + entry.value.as_str().map_or(0, str::len)).sum()
+}
+
+/// A key of labels, annotations and finalizers.
+fn is_qualified(key: &str) -> bool {
+    match key.split_once('/') {
+        Some((domain, name)) => Subdomain::new(domain).is_ok() && is_word(name),
+        None => is_word(key),
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let inside = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    let ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    inside && text.len() <= WORD && ends(text.bytes().next()) && ends(text.bytes().last())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_have_a_limit_together() {
+        let metadata = |size: usize| {
+            let mut annotations = Mapping::new();
+            annotations.set("a", "x".repeat(size / 2).as_str());
+            annotations.set("b", "x".repeat(size / 2).as_str());
+            let mut metadata = Mapping::new();
+            metadata.set("annotations", annotations);
+            let mut object = Mapping::new();
+            object.set("metadata", metadata);
+            Node::from(object)
+        };
+        assert_eq!(faults(&metadata(ANNOTATIONS - 2), "ConfigMap", "a").len(), 0);
+        let found = faults(&metadata(ANNOTATIONS), "ConfigMap", "a");
+        assert_eq!(found.len(), 1);
+        assert!(found[0].message.contains("262146 bytes together"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn versions_keys_and_values_are_those_of_the_api_server() {
+        for version in ["v1", "apps/v1", "cluster.x-k8s.io/v1beta2"] {
+            assert!(is_version(version), "{version}");
+        }
+        for version in ["", "../x", "a/b/c", "apps/", "/v1", "apps/V1", "apps/1"] {
+            assert!(!is_version(version), "{version}");
+        }
+        assert!(is_qualified("example.org/Some_Name.1") && is_qualified("app"));
+        assert!(!is_qualified("a/b/c") && !is_qualified("/x") && !is_qualified("-x") && !is_qualified(""));
+    }
+}

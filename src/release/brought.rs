@@ -1,0 +1,126 @@
+//! What the templates of a release bring beside its class: the kinds of their objects, and which of them grant rights.
+//!
+//! Templates are read, not rendered: an object counts whether a cluster gets it or not. What charts bring is not looked at.
+
+use crate::{
+    template::Template,
+    yaml::{FileId, RawKind, RawNode, Source, read_raw},
+};
+
+use super::Release;
+use crate::note::Notes;
+
+/// Where a template's objects are applied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Where {
+    /// In the management cluster, with the classes.
+    Classes,
+    /// In the management cluster, once per namespace.
+    Namespace,
+    /// In the management cluster, once per cluster.
+    Cluster,
+    /// In workload clusters.
+    Workload,
+}
+
+/// An object that a release brings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Brought {
+    /// Where it is applied.
+    pub place: Where,
+    /// Its group, empty for the core.
+    pub group: String,
+    /// Its kind; an expression where the template computes it.
+    pub kind: String,
+    /// Its name as the template has it.
+    pub name: String,
+    /// The template, by its path in the stack.
+    pub path: String,
+    /// Why it grants rights, if it does.
+    pub grants: Option<&'static str>,
+}
+
+impl Brought {
+    /// Kind and group, as `kubectl` has them.
+    pub fn full_kind(&self) -> String {
+        full_kind(&self.kind, &self.group)
+    }
+}
+
+/// Kind and group, as `kubectl` has them.
+pub fn full_kind(kind: &str, group: &str) -> String {
+    if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") }
+}
+
+/// The group of an `apiVersion`.
+pub fn group_of(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
+}
+
+/// What the templates of a release bring.
+pub fn brought(release: &Release) -> Vec<Brought> {
+    let own = [(Where::Namespace, &release.namespace), (Where::Cluster, &release.cluster)];
+    let own = own.into_iter().flat_map(|(place, list)| list.iter().map(move |one| (place, one)));
+    let addons = release.addons.iter().flat_map(|addon| &addon.manifests).map(|one| (Where::Workload, one));
+    let mut all: Vec<_> =
+        own.chain(addons).flat_map(|(place, one)| of_template(place, &one.path, &one.template)).collect();
+    all.extend(release.nameless().iter().flat_map(|object| {
+        let mut text = String::new();
+        crate::yaml::emit(object, &mut text);
+        of_text(Where::Classes, "cluster-class", &text)
+    }));
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn of_template(place: Where, path: &str, template: &Template) -> Vec<Brought> {
+    of_text(place, path, &template.canonical())
+}
+
+fn of_text(place: Where, path: &str, text: &str) -> Vec<Brought> {
+    let source = Source { id: FileId(u32::MAX), path: path.into(), text: text.into() };
+    let documents = read_raw(&source, &mut Notes::new()).unwrap_or_default();
+    documents.iter().map(|document| of_object(place, path, &document.root)).collect()
+}
+
+fn of_object(place: Where, path: &str, object: &RawNode) -> Brought {
+    let word = |path: &[&str]| at(object, path).map(str::to_owned).unwrap_or_default();
+    let (version, kind) = (word(&["apiVersion"]), word(&["kind"]));
+    let group = group_of(&version).to_owned();
+    let grants = grants(object, &group, &kind);
+    Brought { place, group, kind, name: word(&["metadata", "name"]), path: path.to_owned(), grants }
+}
+
+/// Why an object grants rights to something, or lets something into other objects.
+fn grants(object: &RawNode, group: &str, kind: &str) -> Option<&'static str> {
+    match (group, kind) {
+        _ if kind.contains("${{") || group.contains("${{") => Some("its kind is computed"),
+        ("rbac.authorization.k8s.io", _) => Some("RBAC"),
+        ("admissionregistration.k8s.io", _) => Some("a webhook or a policy that sees other objects"),
+        ("apiextensions.k8s.io", _) => Some("kinds of its own"),
+        ("apiregistration.k8s.io", _) => Some("an API of its own"),
+        ("certificates.k8s.io", _) => Some("a certificate"),
+        ("", "Secret") => (at(object, &["type"])? == "kubernetes.io/service-account-token")
+            .then_some("a token that does not expire"),
+        ("", "ServiceAccount") => Some("an identity"),
+        ("", "Namespace") => {
+            let level = at(object, &["metadata", "labels", "pod-security.kubernetes.io/enforce"])?;
+            (level == "privileged" || level.contains("${{")).then_some("a namespace of privileged Pods")
+        }
+        _ => None,
+    }
+}
+
+fn at<'a>(object: &'a RawNode, path: &[&str]) -> Option<&'a str> {
+    let mut node = object;
+    for step in path {
+        let RawKind::Mapping(entries) = &node.kind else { return None };
+        let named = |(key, _): &&(RawNode, RawNode)| matches!(&key.kind, RawKind::Scalar { text, .. } if text == step);
+        node = &entries.iter().find(named)?.1;
+    }
+    match &node.kind {
+        RawKind::Scalar { text, .. } => Some(text),
+        RawKind::Sequence(_) | RawKind::Mapping(_) => None,
+    }
+}
