@@ -1,6 +1,10 @@
 //! Which kinds a folder may bring.
 
-use super::{Check, Finder, Rule, beside, secrets};
+use super::{
+    Check, Finder, Rule, beside,
+    metadata::{self, KUSTOMIZE, is_kind},
+    secrets,
+};
 use crate::{
     note::Place,
     plan::ClusterPlan,
@@ -125,7 +129,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         let Some(place) = place else { continue };
         let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
         let (group, kind) = (group_of(text("apiVersion")), text("kind"));
-        if !kind.is_empty() && !is_allowed(place, group, kind) {
+        // What is no object at all is told by another rule.
+        if is_kind(kind) && metadata::is_no_object(object).is_none() && !is_allowed(place, group, kind) {
             let node = object.get("kind").unwrap_or(object);
             let place_of_kind = finder.place(node, &format!("generated ({})", words(place)));
             tell(words(place), &full_kind(kind, group), place_of_kind, finder);
@@ -139,7 +144,8 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
         brought(release).into_iter().filter(|one| matches!(one.place, Where::Namespace | Where::Cluster))
     {
         let computed = one.kind.contains("${{") || one.group.contains("${{");
-        if !computed && is_allowed(one.place, &one.group, &one.kind) || one.kind.is_empty() {
+        let other = !is_kind(&one.kind) || one.kind.ends_with("List") || one.group == KUSTOMIZE;
+        if !computed && (other || is_allowed(one.place, &one.group, &one.kind)) {
             continue;
         }
         let minor = release.kubernetes.minor().dashed();

@@ -17,6 +17,9 @@ const WORD: usize = 63;
 const WITH_TEMPLATE: [&str; 7] =
     ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
+/// The group of what is meant for kustomize.
+pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
+
 /// Something that the API server refuses.
 #[derive(Debug)]
 pub(super) struct Fault {
@@ -69,10 +72,15 @@ pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)
             "write each object as a document of its own, with `---` between them",
         ));
     }
-    (group == "kustomize.config.k8s.io").then_some((
+    (group == KUSTOMIZE).then_some((
         "for kustomize, and changes what Flux makes of all files beside it",
         "remove it, or write what it would make",
     ))
+}
+
+/// One word in letters and digits that begins with a capital.
+pub(super) fn is_kind(kind: &str) -> bool {
+    kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// `<group>/<version>`, or a version of the core.

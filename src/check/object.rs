@@ -1,6 +1,11 @@
 //! What every object must have before an engine sees it.
 
-use super::{Check, Finder, Rule, allowed_kind::is_cluster_wide, beside, metadata};
+use super::{
+    Check, Finder, Rule,
+    allowed_kind::is_cluster_wide,
+    beside,
+    metadata::{self, KUSTOMIZE, is_kind},
+};
 use crate::{
     model::Subdomain,
     note::{Notes, Place},
@@ -24,7 +29,8 @@ pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside),
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for object in &drawn.objects {
-        let source = (object.path.as_str(), &*object.source);
+        let made_from = object.source.split(" of ").next().unwrap_or_default();
+        let source = (object.path.as_str(), made_from);
         if let Some((kind, name)) = check_object(&object.node, source, finder) {
             check_namespace(drawn, object, kind, name, finder);
         }
@@ -106,7 +112,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     for source in input.beside.below(&folder) {
         for object in beside::objects(source) {
             let hidden = |place: Place| Place { source: String::new(), ..place };
-            if object.group == "kustomize.config.k8s.io" || beside::is_kustomization(&source.path) {
+            if object.group == KUSTOMIZE || beside::is_kustomization(&source.path) {
                 if !beside::is_kustomization(&source.path) || object.kind == "Component" {
                     finder
                         .notes
@@ -134,10 +140,6 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             )
             .hint("put the objects into this folder: nobody reviews what comes from elsewhere");
     }
-}
-
-fn is_kind(kind: &str) -> bool {
-    kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
 
 /// Roles and bindings may hold colons and capitals; everything else is a DNS subdomain.
