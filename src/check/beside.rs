@@ -30,9 +30,9 @@ pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
             for key in ["secretGenerator", "configMapGenerator"] {
                 let generators = document.root.child(key).map(Tree::items).unwrap_or_default();
                 let secret = key == "secretGenerator";
-                generators
-                    .iter()
-                    .for_each(|one| of_generator(one, secret, source, folder, input, &mut spots));
+                for one in generators {
+                    of_generator(one, secret, source, folder, input, &mut spots);
+                }
             }
         }
     }

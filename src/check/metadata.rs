@@ -40,9 +40,8 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
         });
     }
     let what = format!("{kind} `{name}`");
-    match object.get("metadata") {
-        Some(metadata) => of_metadata(&what, metadata, &mut faults),
-        None => {}
+    if let Some(metadata) = object.get("metadata") {
+        of_metadata(&what, metadata, &mut faults);
     }
     let group = version.as_str().map(group_of).unwrap_or_default();
     let namespace = object.at(&["metadata", "namespace"]);
@@ -53,10 +52,9 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
             hint: "remove `namespace`: such an object concerns the whole cluster",
         });
     }
-    if WITH_TEMPLATE.contains(&kind) || kind.ends_with("Template") {
-        if let Some(metadata) = object.at(&["spec", "template", "metadata"]) {
-            of_labels(&what, metadata, &mut faults);
-        }
+    let makes_others = WITH_TEMPLATE.contains(&kind) || kind.ends_with("Template");
+    if let Some(metadata) = object.at(&["spec", "template", "metadata"]).filter(|_| makes_others) {
+        of_labels(&what, metadata, &mut faults);
     }
     faults
 }

@@ -34,7 +34,7 @@ const SHORTEST: usize = 6;
 
 /// Whether a key says that its value is a credential.
 pub(super) fn names_credential(key: &str) -> bool {
-    let short = key.strip_suffix("pass").map(|rest| rest.ends_with(['_', '-'])).unwrap_or(false);
+    let short = key.strip_suffix("pass").is_some_and(|rest| rest.ends_with(['_', '-']));
     let key_lower = key.to_ascii_lowercase();
     let plain = key_lower.replace(['-', '_'], "");
     short
@@ -184,8 +184,8 @@ fn last(key: &str) -> &str {
 
 /// Whether a value under this key is the name of something, and no secret itself.
 pub(super) fn is_reference(parent: &str, key: &str) -> bool {
-    let (parent, key) = (parent.to_ascii_lowercase(), key.to_ascii_lowercase());
     const ENDS: [&str; 9] = ["name", "ref", "path", "file", "dir", "class", "namespace", "url", "id"];
+    let (parent, key) = (parent.to_ascii_lowercase(), key.to_ascii_lowercase());
     ENDS.iter().any(|end| key.ends_with(end))
         || parent.ends_with("ref")
         || parent.ends_with("selector")

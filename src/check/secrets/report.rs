@@ -74,8 +74,18 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
             "encrypt it with SOPS (docs/flux.md), or put an ExternalSecret or a SealedSecret in its place; if it was pushed, change the credential",
         )
     };
-    let note = finder.notes.error(code, place, format!("this looks like {}, and {who}", found.what));
+    let message = format!("this looks like {}, and {who}", found.what);
+    let released = place.file.starts_with("generated/releases/");
+    // A numbered release cannot be changed, and was cut when its patterns were all that was looked for.
+    let note = if released && super::is_of_rules_alone(found.name) {
+        finder.notes.warning(code, place, message)
+    } else {
+        finder.notes.error(code, place, message)
+    };
     note.hint(instead);
+    if released {
+        note.hint(format!("if it is none, say so with the cluster's annotation `{ALLOW}: <reason>`"));
+    }
     if let Some(hint) = hint {
         note.hint(hint);
     }

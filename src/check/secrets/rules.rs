@@ -300,7 +300,9 @@ fn automaton(words: &[String]) -> AhoCorasick {
 /// The entropy of a text as Shannon defines it, in bits per byte.
 fn entropy(text: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
-    text.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    for byte in text {
+        counts[usize::from(*byte)] += 1;
+    }
     let length = f64::from(u32::try_from(text.len()).unwrap_or(u32::MAX));
     let bits = counts.iter().filter(|count| **count > 0).map(|count| {
         let share = f64::from(*count) / length;

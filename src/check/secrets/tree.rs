@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{At, Found, in_text, keys};
-use crate::yaml::{Node, RawKind, RawNode, Style};
+use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// What finds a Secret with its content.
 pub(in crate::check) const OBJECT: &str = "secret-object";
@@ -35,7 +35,7 @@ impl Tree for Node {
     }
 
     fn entries(&self) -> Vec<(&str, &Self)> {
-        let entries = self.as_mapping().into_iter().flat_map(|mapping| mapping.iter());
+        let entries = self.as_mapping().into_iter().flat_map(Mapping::iter);
         entries.map(|entry| (&*entry.key.name, &entry.value)).collect()
     }
 
@@ -143,8 +143,9 @@ fn leaves<'a, T: Tree>(node: &'a T, out: &mut Vec<&'a T>) {
     if entries.is_empty() && items.is_empty() && node.text().is_some() {
         out.push(node);
     }
-    entries.into_iter().for_each(|(_, value)| leaves(value, out));
-    items.iter().for_each(|item| leaves(item, out));
+    for value in entries.into_iter().map(|(_, value)| value).chain(items) {
+        leaves(value, out);
+    }
 }
 
 fn holds_encrypted<T: Tree>(object: &T) -> bool {
