@@ -41,7 +41,9 @@ fn nothing_is_left_for_later() {
     let marks =
         [concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:"), concat!("unimplemented", "!(")];
     let folders = ["src", "crates", "tests/suite", "tests/support", "benches", "stacks", "clusters"];
-    for (path, text) in folders.into_iter().flat_map(|folder| files(folder, |_| true)) {
+    let own = folders.into_iter().flat_map(|folder| files(folder, |_| true));
+    // What was taken over from elsewhere stays as it is.
+    for (path, text) in own.filter(|(path, _)| !path.starts_with("src/check/secrets/data/")) {
         for mark in marks {
             assert!(!text.contains(mark), "{path} has a {mark}");
         }
@@ -53,7 +55,11 @@ fn every_rule_is_in_the_table() {
     let table = fs::read_to_string(support::package().join("src/check/mod.rs")).unwrap();
     let table = table.split_once("pub static RULES").unwrap().1.split_once("];").unwrap().0.to_owned();
     let mut rules = rust_files("src/check");
-    rules.retain(|(path, _)| !path.ends_with("/mod.rs") && !path.starts_with("src/check/lints/"));
+    // What several rules share is no rule.
+    let shared = ["src/check/beside.rs", "src/check/lints/", "src/check/metadata.rs", "src/check/secrets/"];
+    rules.retain(|(path, _)| {
+        !path.ends_with("/mod.rs") && !shared.iter().any(|folder| path.starts_with(folder))
+    });
     let mut names = Vec::new();
     for (path, text) in &rules {
         let stem = Path::new(path).file_stem().unwrap().to_str().unwrap();
@@ -61,7 +67,10 @@ fn every_rule_is_in_the_table() {
         assert!(table.contains(&format!("&{stem}::RULE")), "the rule of {path} is not in RULES");
         names.push(stem.to_owned());
     }
-    assert_eq!(stackloom::check::RULES.len(), names.len());
+    // A rule that looks at several things stands in the table once for each.
+    let mut table: Vec<_> = stackloom::check::RULES.iter().map(|rule| rule.name).collect();
+    table.dedup();
+    assert_eq!(table.len(), names.len());
 }
 
 #[test]
