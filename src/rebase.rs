@@ -81,7 +81,7 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
             effects: effects.clone(),
             ..Rebase::default()
         });
-        group.clusters.push(format!("{}/{}", cluster.namespace, cluster.name));
+        group.clusters.push(cluster.id());
         group.why.extend(why.iter().cloned());
     }
     let mut groups: Vec<_> = groups.into_values().collect();

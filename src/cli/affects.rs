@@ -1,10 +1,12 @@
 //! `stackloom affects`.
 
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, or_exit, printer::counted, progress::Progress};
+use super::{
+    Done, Exit, Global, Printer, cluster::ClusterName, or_exit, printer::counted, progress::Progress,
+};
 use crate::{
-    explain::{Fleet, Reaches},
+    explain::{Fleet, Reached, Reaches},
     io::disk::Workspace,
     note::{Notes, Place},
     world::companion_folder,
@@ -53,10 +55,24 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     progress.end();
     printer.notes(&notes);
     report(&reaches, printer);
-    let document =
-        json!({ "source": file, "line": line, "clusters": reaches.clusters, "files": reaches.files });
-    printer.document(Exit::Done, &notes, document);
+    printer.document(Exit::Done, &notes, document(&file, line, &reaches));
     Ok(Exit::Done)
+}
+
+fn document(source: &str, line: Option<usize>, reaches: &Reaches) -> Json {
+    let file = |(path, reached): (&String, &Reached)| {
+        let mut file = json!({ "moves": reached.moves, "lines": reached.lines });
+        if let Some(cluster) = &reached.cluster {
+            file["cluster"] = json!(ClusterName::from(cluster));
+        }
+        (path.clone(), file)
+    };
+    json!({
+        "source": source,
+        "line": line,
+        "clusters": ClusterName::all(&reaches.clusters),
+        "files": reaches.files.iter().map(file).collect::<Map<_, _>>(),
+    })
 }
 
 /// Whether there is such a line of such a source.

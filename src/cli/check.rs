@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, progress::Progress};
+use super::{
+    Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted, progress::Progress,
+};
 use crate::{generate, io::disk::Workspace, note::Notes};
 
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
@@ -25,11 +27,11 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
     progress.end();
     printer.notes(&notes);
     let (exit, clusters, untagged) = match done {
-        Ok(plan) => (Exit::Done, plan.clusters.len(), plan.untagged),
-        Err(failure) => (input_or_world(failure)?, 0, BTreeSet::new()),
+        Ok(plan) => (Exit::Done, plan.clusters, plan.untagged),
+        Err(failure) => (input_or_world(failure)?, Vec::new(), BTreeSet::new()),
     };
     if exit == Exit::Done {
-        printer.result(&format!("{} checked, no fault found", counted(clusters, "cluster")));
+        printer.result(&format!("{} checked, no fault found", counted(clusters.len(), "cluster")));
     }
     if !untagged.is_empty() {
         let names: Vec<_> = untagged.iter().map(String::as_str).collect();
@@ -39,6 +41,7 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
             names.join(", ")
         ));
     }
+    let clusters: Vec<_> = clusters.iter().map(|plan| ClusterName::from(&plan.cluster)).collect();
     printer.document(exit, &notes, json!({ "clusters": clusters, "untagged": untagged }));
     Ok(exit)
 }

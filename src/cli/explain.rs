@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, or_exit};
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit};
 use crate::{
     explain::{Explained, Fleet, Role, Said, Source},
     io::disk::{self, Workspace},
@@ -150,7 +150,7 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     let values = said
         .iter()
         .map(|said| json!({ "path": said.path, "value": to_json(&said.value), "sources": said.sources }));
-    Some(json!({ "cluster": name, "values": values.collect::<Vec<_>>() }))
+    Some(json!({ "cluster": ClusterName::from(&plan.cluster), "values": values.collect::<Vec<_>>() }))
 }
 
 /// Says that there is no such value: the class may know it all the same, or something like it is there.

@@ -3,7 +3,9 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer, input_or_world,
+    Done, Exit, Global, Printer,
+    cluster::ClusterName,
+    input_or_world,
     printer::{counted, short_id},
     progress::Progress,
 };
@@ -172,7 +174,7 @@ pub(super) fn document(generation: &Generation) -> Json {
     let files: serde_json::Map<_, _> =
         changes.files.iter().map(|(path, change)| (path.to_string(), json!(change))).collect();
     json!({
-        "clusters": generation.plan.clusters.len(),
+        "clusters": generation.plan.clusters.iter().map(|plan| ClusterName::from(&plan.cluster)).collect::<Vec<_>>(),
         "summary": {
             "added": changes.count(FileChange::Added),
             "changed": changes.count(FileChange::Changed),

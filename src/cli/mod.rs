@@ -6,6 +6,7 @@ mod access;
 mod affects;
 mod assets;
 mod check;
+mod cluster;
 mod explain;
 mod complete;
 mod completions;

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     io::{git, oci::Registry},
-    model::{ReleaseAddress, ReleaseRepository, ReleaseSource},
+    model::{ClusterId, ReleaseAddress, ReleaseRepository, ReleaseSource},
     note::{Fault, Notes},
     release::{Catalogue, Newer, newer},
 };
@@ -89,7 +89,7 @@ fn tell(url: &str, found: &[Found], printer: &Printer) {
         };
         let for_whom = match newer.clusters.as_slice() {
             [] => "no cluster uses an older one".to_owned(),
-            [cluster] => format!("for {cluster}"),
+            [cluster] => format!("for {}", cluster.whole()),
             clusters => format!("for {}: {}", counted(clusters.len(), "cluster"), short(clusters)),
         };
         printer.result(&format!("  {}: {than}; {for_whom}", newer.name));
@@ -98,9 +98,9 @@ fn tell(url: &str, found: &[Found], printer: &Printer) {
 }
 
 /// A few of many names.
-fn short(names: &[String]) -> String {
+fn short(names: &[ClusterId]) -> String {
     const SHOWN: usize = 5;
-    let some = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let some = names.iter().take(SHOWN).map(ClusterId::whole).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN { format!("{some}, and {} more", names.len() - SHOWN) } else { some }
 }
 
@@ -112,7 +112,7 @@ fn describe(found: &Found) -> Json {
         "kubernetes": newer.minor.to_string(),
         "channel": super::releases::channel(newer.channel),
         "here": newer.here,
-        "clusters": newer.clusters,
+        "clusters": super::cluster::ClusterName::all(&newer.clusters),
         "source": address.to_string(),
         "command": format!("stackloom pull {address}"),
     })

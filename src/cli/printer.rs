@@ -15,6 +15,10 @@ use crate::{
     yaml,
 };
 
+/// The form of documents for machines, which docs/output.md describes. New keys leave it as it is; a key that goes, or
+/// changes its meaning, makes the next one.
+const FORMAT_VERSION: u32 = 1;
+
 /// Prints what a command has to say.
 #[derive(Debug)]
 pub struct Printer {
@@ -107,7 +111,8 @@ impl Printer {
         if !self.is_json() {
             return;
         }
-        let mut document = json!({ "exit": exit.code(), "diagnostics": notes.sorted() });
+        let mut document =
+            json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": notes.sorted() });
         if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
             document.extend(more);
         }
@@ -130,7 +135,7 @@ impl Printer {
         if !self.is_json() {
             return;
         }
-        let mut record = json!({ "exit": exit.code() });
+        let mut record = json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code() });
         if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
             record.extend(more);
         }
@@ -141,8 +146,12 @@ impl Printer {
     pub fn fault(&self, fault: &Fault) {
         let text = whole(fault);
         if self.is_json() {
-            let document =
-                json!({ "exit": super::Exit::World.code(), "fault": text, "hints": fault.hints() });
+            let document = json!({
+                "formatVersion": FORMAT_VERSION,
+                "exit": super::Exit::World.code(),
+                "fault": text,
+                "hints": fault.hints(),
+            });
             self.structured(&document);
             return;
         }

@@ -106,7 +106,7 @@ fn kept(catalogue: &Catalogue, repository: &Repository) -> Result<BTreeMap<Strin
     for one in numbered {
         let name = &one.release.name;
         let why = if let Some(cluster) = one.clusters.first() {
-            Some(format!("used by {cluster}"))
+            Some(format!("used by {}", cluster.whole()))
         } else if one.newest {
             Some("the newest of its minor and channel".to_owned())
         } else if one.named {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer, access::Access, assets, input_or_world, printer::short_id, prune, push,
+    Done, Exit, Global, Printer, access::Access, assets, cluster::ClusterName, input_or_world,
+    printer::short_id, prune, push,
 };
 use crate::{
     definition::Channel,
@@ -363,7 +364,7 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
                         "means": group.means,
                         "why": group.why,
                         "effects": group.effects.iter().map(|one| one.name()).collect::<Vec<_>>(),
-                        "clusters": group.clusters,
+                        "clusters": ClusterName::all(&group.clusters),
                     })).collect::<Vec<_>>(),
                     "differences": cut.differences.iter().map(|one| json!({
                         "component": one.component.name(),

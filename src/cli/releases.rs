@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, newer, or_exit, printer::counted};
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, newer, or_exit, printer::counted};
 use crate::{
     definition::{Channel, Maturity},
     generate,
@@ -137,7 +137,7 @@ fn users(one: &Listed, git: &FromGit) -> String {
             Some(unused) => format!("nobody since {}", unused.day),
             None => "nobody".to_owned(),
         },
-        [cluster] => cluster.split_once('/').map_or(cluster.as_str(), |(_, rest)| rest).to_owned(),
+        [cluster] => cluster.to_string(),
         clusters => counted(clusters.len(), "cluster"),
     }
 }
@@ -161,7 +161,7 @@ fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
             "addons": addons(one).into_iter().collect::<BTreeMap<_, _>>(),
             "images": release.images.iter().map(|image| image.name.clone()).collect::<Vec<_>>(),
             "previous": release.history.as_ref().and_then(|history| history.previous.clone()),
-            "clusters": one.clusters,
+            "clusters": ClusterName::all(&one.clusters),
             "newest": one.newest,
             "source": one.source,
             "tagged": git.tags.contains(&release.name),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
 use crate::{
     generate::{self, Failure},
     io::{
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     let found = find(args, &world, &mut notes);
     printer.notes(&notes);
-    let (step, before) = match found {
+    let (cluster, step, before) = match found {
         Ok(found) => found,
         Err(failure) => {
             let exit = input_or_world(failure)?;
@@ -82,12 +82,16 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     }
     report(args, &step, &before, printer);
-    printer.document(Exit::Done, &notes, document(args, &step));
+    printer.document(Exit::Done, &notes, document(args, &cluster, &step));
     Ok(Exit::Done)
 }
 
-/// The next step, and what the definition holds now.
-fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(NextStep, String), Failure> {
+/// The cluster, its next step, and what the definition holds now.
+fn find(
+    args: &Args,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<(ClusterName, NextStep, String), Failure> {
     let (input, plan) = generate::prepare(world, notes)?;
     let leaver = args.leaver();
     let cluster = pick(&plan, &args.cluster, notes).ok_or(Failure::Input)?;
@@ -99,7 +103,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<(NextStep, 
     // What is written must stand: another addon may need the one that goes.
     let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
     generate::prepare(&after, notes)?;
-    Ok((step, text))
+    Ok((ClusterName::from(&cluster.cluster), step, text))
 }
 
 /// The cluster that a name means.
@@ -259,9 +263,9 @@ fn changed_lines(before: &str, after: &str) -> Vec<String> {
     gone.chain(new[front..new.len() - back].iter().map(|line| format!("+ {line}"))).collect()
 }
 
-fn document(args: &Args, step: &NextStep) -> serde_json::Value {
+fn document(args: &Args, cluster: &ClusterName, step: &NextStep) -> serde_json::Value {
     json!({
-        "cluster": args.cluster,
+        "cluster": cluster,
         "pool": args.pool,
         "addon": args.addon,
         "file": step.file,

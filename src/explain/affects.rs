@@ -3,30 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
-use serde::Serialize;
 
 use super::{Fleet, Source};
 use crate::{
+    model::ClusterId,
     note::Notes,
     render::{self, Subject},
-    tree::PartId,
 };
 
 /// What a source reaches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reaches {
-    /// The clusters, as `namespace/name`.
-    pub clusters: BTreeSet<String>,
+    /// The clusters.
+    pub clusters: BTreeSet<ClusterId>,
     /// The generated files.
     pub files: BTreeMap<String, Reached>,
 }
 
 /// What it reaches in one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// The cluster that the file is of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster: Option<String>,
+    /// The cluster that the file belongs to.
+    pub cluster: Option<ClusterId>,
     /// Whether the file's path, or whether there is such a file, depends on it.
     pub moves: bool,
     /// The lines that were made from it, counted from 1.
@@ -70,8 +68,8 @@ impl Fleet {
         line: Option<usize>,
         notes: &mut Notes,
     ) -> Vec<(String, Reached)> {
-        let cluster = match subject.id() {
-            PartId::Cluster { namespace, cluster, .. } => Some(format!("{namespace}/{cluster}")),
+        let cluster = match subject {
+            Subject::Cluster(plan) => Some(plan.cluster.id()),
             _ => None,
         };
         let meant = |source: &Source| source.decides && self.stands_for(source, file, line);

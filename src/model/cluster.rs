@@ -1,11 +1,36 @@
 //! Clusters, as meant: folder defaults merged, references still open.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use semver::Version;
 
 use super::{Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
 use crate::yaml::{Mapping, Node, Origin};
+
+/// What tells a cluster from all others of a fleet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClusterId {
+    /// The management cluster that builds it.
+    pub management: Label,
+    /// Its namespace there.
+    pub namespace: Label,
+    /// Its name.
+    pub name: Label,
+}
+
+impl ClusterId {
+    /// The longest of its names: `<management cluster>/<namespace>/<name>`.
+    pub fn whole(&self) -> String {
+        format!("{}/{self}", self.management)
+    }
+}
+
+impl fmt::Display for ClusterId {
+    /// As people name it: `<namespace>/<name>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
 
 /// A cluster.
 #[derive(Clone, Debug)]
@@ -48,6 +73,17 @@ pub struct Cluster {
     pub raw: Option<Node>,
     /// The folder of the user's own objects, if there is one.
     pub companion: Option<String>,
+}
+
+impl Cluster {
+    /// What tells it from all others.
+    pub fn id(&self) -> ClusterId {
+        ClusterId {
+            management: self.management.name.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
 }
 
 /// What a cluster is made from.

@@ -15,7 +15,9 @@ mod stack;
 mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
-pub use cluster::{AddonChoice, Cluster, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size};
+pub use cluster::{
+    AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
+};
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
     ReleaseSource,

@@ -9,7 +9,8 @@ use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
     model::{
-        Cluster, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef, ReleaseSource,
+        Cluster, ClusterId, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef,
+        ReleaseSource,
     },
     world::stands_in,
     yaml::Sources,
@@ -26,8 +27,8 @@ pub struct Listed {
     pub stack_is_here: bool,
     /// When upstream stops patching that minor.
     pub end_of_life: Option<String>,
-    /// The clusters that use it, as `<management cluster>/<namespace>/<cluster>`.
-    pub clusters: Vec<String>,
+    /// The clusters that use it.
+    pub clusters: Vec<ClusterId>,
     /// Whether its name stands in a definition of a cluster, comments included.
     pub named: bool,
     /// Whether it is the newest of its stack, minor and channel; of one word, in the channel `custom`.
@@ -58,11 +59,10 @@ pub fn catalogue(
     releases: &Releases,
     sources: &Sources,
 ) -> Catalogue {
-    let mut users: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut users: BTreeMap<String, BTreeSet<ClusterId>> = BTreeMap::new();
     for cluster in &model.clusters {
         for name in used(cluster, releases) {
-            let identity = format!("{}/{}/{}", cluster.management.name, cluster.namespace, cluster.name);
-            users.entry(name).or_default().insert(identity);
+            users.entry(name).or_default().insert(cluster.id());
         }
     }
     let heads = releases.heads.values().filter(|head| users.contains_key(&head.name));

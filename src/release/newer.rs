@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Catalogue, number};
 use crate::{
     definition::Channel,
-    model::{Minor, StackId},
+    model::{ClusterId, Minor, StackId},
 };
 
 /// A release that is not here.
@@ -21,8 +21,8 @@ pub struct Newer {
     pub channel: Channel,
     /// The newest of its stack, minor and channel that is here.
     pub here: Option<String>,
-    /// The clusters that use an older one of them, as `<management cluster>/<namespace>/<cluster>`.
-    pub clusters: Vec<String>,
+    /// The clusters that use an older one of them.
+    pub clusters: Vec<ClusterId>,
 }
 
 /// What the name of a numbered release says.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Effect, Impact};
+use crate::model::ClusterId;
 
 /// Clusters that are named of a group; the rest is counted.
 const NAMED: usize = 8;
@@ -28,8 +29,8 @@ pub struct Rebase {
     /// The fields that it comes of, in the objects that Cluster API makes of the clusters, whatever cluster of the group
     /// they are of.
     pub why: BTreeSet<String>,
-    /// The clusters, as `<namespace>/<cluster>`.
-    pub clusters: Vec<String>,
+    /// The clusters.
+    pub clusters: Vec<ClusterId>,
 }
 
 impl Rebases {
@@ -75,7 +76,7 @@ impl Rebase {
 
     /// Its clusters by name, as many as one reads.
     fn named(&self) -> String {
-        let mut names: Vec<_> = self.clusters.iter().take(NAMED).cloned().collect();
+        let mut names: Vec<_> = self.clusters.iter().take(NAMED).map(ToString::to_string).collect();
         if self.clusters.len() > NAMED {
             names.push(format!("{} more", self.clusters.len() - NAMED));
         }
@@ -101,13 +102,19 @@ impl Impact {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Label;
+
+    fn cluster(number: usize) -> ClusterId {
+        let label = |text: &str| Label::new(text).expect("a label");
+        ClusterId { management: label("mgmt"), namespace: label("team"), name: label(&number.to_string()) }
+    }
 
     fn group(effect: Effect, count: usize) -> Rebase {
         Rebase {
             means: effect.words().to_owned(),
             effects: BTreeSet::from([effect]),
             why: BTreeSet::new(),
-            clusters: (0..count).map(|number| format!("team/{number}")).collect(),
+            clusters: (0..count).map(cluster).collect(),
         }
     }
 

@@ -119,7 +119,10 @@ fn the_list_says_who_uses_what_and_since_when_nobody_does() {
         all.iter().find(|one| one["name"] == name).unwrap_or_else(|| panic!("{document:#}")).clone()
     };
     assert_eq!(of(&name(3))["unusedSince"]["day"], "2026-05-04");
-    assert_eq!(of(&name(4))["clusters"], serde_json::json!(["mgmt/blue/one"]));
+    assert_eq!(
+        of(&name(4))["clusters"],
+        serde_json::json!([{ "managementCluster": "mgmt", "namespace": "blue", "name": "one" }])
+    );
     assert_eq!(of(&name(4))["unusedSince"], Json::Null);
     assert_eq!((of(&name(2))["tagged"].clone(), of(&name(1))["tagged"].clone()), (false.into(), true.into()));
     assert_eq!(of(&name(1))["endOfLife"], "2027-02-28");

@@ -275,7 +275,8 @@ fn json_is_json_however_it_ends() {
     let begun = json(root.path(), &["init", "--name", "demo"], 0);
     assert!(begun["files"].as_array().unwrap().len() > 10);
     let generated = json(root.path(), &["generate"], 0);
-    assert_eq!(generated["clusters"], 1);
+    let name = serde_json::json!({ "managementCluster": "mgmt", "namespace": "team-a", "name": "dev-1" });
+    assert_eq!(generated["clusters"], serde_json::json!([name]));
     assert_eq!(generated["summary"]["added"], generated["files"].as_object().unwrap().len());
     assert_eq!(json(root.path(), &["check"], 0)["diagnostics"], Json::Array(Vec::new()));
     json(root.path(), &["new", "cluster", "dev-2"], 0);

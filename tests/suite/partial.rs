@@ -163,7 +163,7 @@ fn only_what_is_named_is_written_whatever_is_wrong_elsewhere() {
         let (paths, told) = changed(root, &["generate", "--only", only], 0);
         assert!(paths.contains(&TWO.to_owned()), "{only} {paths:?}");
         assert!(paths.iter().all(|path| path.contains("/green/two/")), "{only} {paths:?}");
-        assert_eq!(told["clusters"], 1);
+        assert_eq!(told["clusters"].as_array().unwrap().len(), 1);
         assert!(told["diagnostics"].as_array().unwrap().is_empty(), "{told:#}");
         edit(root, "clusters/green/two.yaml", "\n  suspend: \"yes\"", "");
         ends(root, &["generate", "--only", only], 0);

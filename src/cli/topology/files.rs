@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
+    cli::cluster::ClusterName,
     definition::{CLUSTER_API, closest},
     generate::Failure,
     io::disk,
@@ -88,7 +89,12 @@ pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Fa
                     .faults
                     .iter()
                     .for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, &now)), notes));
-                answers.push(Answer { cluster: label, compared, forecast, caveat });
+                answers.push(Answer {
+                    cluster: ClusterName::outside(namespace, name),
+                    compared,
+                    forecast,
+                    caveat,
+                });
             }
             Err(faults) => {
                 let Some((asking, running)) = running else { continue };

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world};
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
 use crate::{
     check,
     definition::{self, Model},
@@ -144,8 +144,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 
 /// What was found out about one cluster.
 struct Answer {
-    /// `namespace/name`.
-    cluster: String,
+    cluster: ClusterName,
     /// With what it was compared, in words.
     compared: Option<String>,
     forecast: Forecast,
@@ -187,7 +186,7 @@ impl Answer {
             |one: &Opaque| format!("# not known: {}: {}\n", one.role, one.reason.replace('\n', " "));
         let mut text: String = self.forecast.opaque.iter().map(unknown).collect();
         for (role, object) in self.forecast.desired.iter().flat_map(|desired| desired.objects()) {
-            text.extend(["---\n# ", role.as_str(), " of ", self.cluster.as_str(), "\n"]);
+            text.extend(["---\n# ", role.as_str(), " of ", &self.cluster.to_string(), "\n"]);
             yaml::emit(&from_json(object, Origin::NOWHERE), &mut text);
         }
         text
@@ -273,7 +272,6 @@ fn of_fleet(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answe
     let now = drawn(&cluster, &model, &releases, &input, notes)?;
     let minor = cluster.management.cluster_api.to_string();
     let settings = Settings::new(&minor).expect("a minor is a version");
-    let name = format!("{}/{}", cluster.namespace, cluster.name);
     let (compared, forecast) = if let Some(release) = &args.release {
         let after = rebased(release, &cluster, &model, &releases, &input, notes)?;
         let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
@@ -287,7 +285,7 @@ fn of_fleet(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answe
     } else {
         (None, new(&now, &settings, false, notes))
     };
-    Ok(vec![Answer { cluster: name, compared, forecast, caveat: None }])
+    Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None }])
 }
 
 /// The cluster that a user means.

@@ -151,7 +151,12 @@ fn no_cluster_gets_worse_than_its_release_says() {
             let recorded = Impact { effects: history.impact.unwrap() };
             let told = differences(&last[&cluster].release, &cut.release);
             let by_class = impact(&last[&cluster].release, &cut.release, &told);
-            let group = cut.rebases.groups.iter().find(|group| group.clusters.contains(&cluster)).unwrap();
+            let group = cut
+                .rebases
+                .groups
+                .iter()
+                .find(|group| group.clusters.iter().any(|one| one.to_string() == cluster))
+                .unwrap();
             assert_eq!(group.effects, effects, "{file}: {new}: {cluster}: {}", group.means);
             for effect in effects {
                 let of_this = format!("{file}: {new}: {cluster}: {effect:?}");

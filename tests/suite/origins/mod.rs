@@ -163,7 +163,7 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
     let fleet = read(&files);
     let line = "generated/releases/dev-inmemory-1-36-v1/cluster/looping.yaml";
     let reached = fleet.affects(line, Some(11), &|_, _| {}, &mut Notes::new());
-    assert_eq!(reached.clusters.into_iter().collect::<Vec<_>>(), ["blue/two"]);
+    assert_eq!(reached.clusters.iter().map(ToString::to_string).collect::<Vec<_>>(), ["blue/two"]);
 }
 
 /// Questions as people ask them, on the command line, and what they are told.

@@ -1,0 +1,55 @@
+//! How a cluster is named in documents for machines: one shape in every command, described in docs/output.md.
+//!
+//! What a command says about a cluster stands beside the name, never inside it, so that a script can look up the same
+//! cluster in the output of another command by comparing whole objects.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::model::{Cluster, ClusterId};
+
+/// The name of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ClusterName {
+    /// `null` for a Cluster that was read from a file and belongs to no fleet.
+    management_cluster: Option<String>,
+    namespace: String,
+    name: String,
+}
+
+impl ClusterName {
+    /// A Cluster of no fleet.
+    pub(super) fn outside(namespace: &str, name: &str) -> Self {
+        Self { management_cluster: None, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// The names of several clusters, in their order.
+    pub(super) fn all<'a>(clusters: impl IntoIterator<Item = &'a ClusterId>) -> Vec<Self> {
+        clusters.into_iter().map(Self::from).collect()
+    }
+}
+
+impl fmt::Display for ClusterName {
+    /// As people name it: `<namespace>/<name>`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl From<&ClusterId> for ClusterName {
+    fn from(id: &ClusterId) -> Self {
+        Self {
+            management_cluster: Some(id.management.to_string()),
+            namespace: id.namespace.to_string(),
+            name: id.name.to_string(),
+        }
+    }
+}
+
+impl From<&Cluster> for ClusterName {
+    fn from(cluster: &Cluster) -> Self {
+        Self::from(&cluster.id())
+    }
+}
