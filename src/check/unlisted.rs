@@ -18,7 +18,7 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
             continue;
         };
         let kubernetes = plan.release.kubernetes.as_semver();
-        let fits = |row: &Requirement| row.version == *version && row.kubernetes.contains(kubernetes);
+        let fits = |row: &Requirement| row.version.is_same(version) && row.kubernetes.contains(kubernetes);
         let (place, message, hint) = if addon.frozen.addon.matrix.iter().any(fits) {
             let message = format!("the release lists {name} {version}, so `unlisted` says nothing");
             (*said, message, "remove `unlisted`")

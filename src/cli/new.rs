@@ -42,7 +42,7 @@ struct StackArgs {
 /// Add an addon to a stack: a chart, or manifests
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom new addon docker/scs cert-manager --chart oci://quay.io/jetstack/charts/cert-manager --chart-version 1.19.1\n  stackloom new addon docker/scs priority-classes"
+    after_help = "Examples:\n  stackloom new addon docker/scs cert-manager --chart oci://quay.io/jetstack/charts/cert-manager --chart-version v1.19.1\n  stackloom new addon docker/scs priority-classes"
 )]
 struct AddonArgs {
     /// The stack, as <provider>/<stack>
@@ -53,7 +53,7 @@ struct AddonArgs {
     /// The chart, as <repository>/<chart>; without one, the addon is made of manifests
     #[arg(long, requires = "chart_version")]
     chart: Option<String>,
-    /// The chart's version
+    /// The chart's version, as it was published: of a chart in a registry, the whole tag, with its `v` if it has one
     #[arg(long, requires = "chart", value_name = "VERSION")]
     chart_version: Option<String>,
 }

@@ -12,6 +12,7 @@ use crate::{
         disk::Workspace,
         git::{Repository, Unused},
     },
+    model::AddonVersion,
     note::{Fault, Notes},
     release::{Catalogue, Listed},
 };
@@ -93,7 +94,7 @@ fn maturity(maturity: Maturity) -> &'static str {
 }
 
 fn addons(one: &Listed) -> Vec<(String, Option<String>)> {
-    let version = |version: &semver::Version| version.to_string();
+    let version = |version: &AddonVersion| version.to_string();
     let addons = one.release.addons.iter();
     addons.map(|addon| (addon.addon.name.to_string(), addon.version.as_ref().map(version))).collect()
 }

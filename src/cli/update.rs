@@ -6,7 +6,6 @@ use std::{
 };
 
 use rayon::prelude::*;
-use semver::Version;
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -21,7 +20,7 @@ use crate::{
         net::{self, Answer, ChartQuestion},
     },
     lock::{self, Merged, Wanted},
-    model::{Chart, ChartVersion, Lock, StackId},
+    model::{AddonVersion, Chart, ChartVersion, Lock, StackId},
     note::{Fault, Notes},
     world::LOCK,
 };
@@ -165,7 +164,7 @@ fn questions(charts: &BTreeMap<ChartVersion, BTreeSet<String>>, old: &Lock) -> V
 fn tell(
     args: &Args,
     merged: &Merged,
-    newer: &BTreeMap<Chart, Vec<Version>>,
+    newer: &BTreeMap<Chart, Vec<AddonVersion>>,
     wanted: &Wanted,
     is_new: bool,
     printer: &Printer,
@@ -202,7 +201,7 @@ fn tell(
 
 fn document(
     merged: &Merged,
-    newer: &BTreeMap<Chart, Vec<Version>>,
+    newer: &BTreeMap<Chart, Vec<AddonVersion>>,
     wanted: &Wanted,
     faults: &[Fault],
     written: bool,

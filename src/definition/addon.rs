@@ -77,7 +77,8 @@ pub struct Chart {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonVersion {
-    /// The exact version of the chart or of the manifests.
+    /// The exact version of the chart or of the manifests, as it was published: the tag of a chart in a registry may begin
+    /// with a `v`, and then the version does, too.
     pub version: String,
     /// The Kubernetes versions, such as `>=1.32 <1.37`.
     pub kubernetes: String,

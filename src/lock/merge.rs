@@ -3,11 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use semver::Version;
 
 use super::Wanted;
 use crate::{
-    model::{Chart, ChartVersion, Digest, Lock, LockedChart},
+    model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart},
     note::{Notes, Place},
     release::Releases,
     world::LOCK,
@@ -22,7 +21,7 @@ pub struct Found {
     /// Versions that their repository does not have.
     pub missing: BTreeSet<ChartVersion>,
     /// All versions that a chart has.
-    pub available: BTreeMap<Chart, BTreeSet<Version>>,
+    pub available: BTreeMap<Chart, BTreeSet<AddonVersion>>,
     /// Images; none where their repository does not have them.
     pub images: BTreeMap<String, Option<Digest>>,
 }
@@ -240,15 +239,18 @@ impl Merger<'_> {
 }
 
 /// Versions that are newer than all that the stacks list, by chart. Previews count where a preview is listed.
-pub fn newer(wanted: &Wanted, found: &Found) -> BTreeMap<Chart, Vec<Version>> {
-    let mut newest: BTreeMap<&Chart, &Version> = BTreeMap::new();
+pub fn newer(wanted: &Wanted, found: &Found) -> BTreeMap<Chart, Vec<AddonVersion>> {
+    let mut newest: BTreeMap<&Chart, &AddonVersion> = BTreeMap::new();
     for key in wanted.charts.keys() {
         let known = newest.entry(&key.chart).or_insert(&key.version);
         *known = (*known).max(&key.version);
     }
     let mut newer = BTreeMap::new();
     for (chart, known) in newest {
-        let is_meant = |one: &&Version| *one > known && (one.pre.is_empty() || !known.pre.is_empty());
+        let is_preview = |one: &AddonVersion| !one.as_semver().pre.is_empty();
+        let is_meant = |one: &&AddonVersion| {
+            one.as_semver() > known.as_semver() && (!is_preview(one) || is_preview(known))
+        };
         let all = found.available.get(chart).into_iter().flatten();
         let all: Vec<_> = all.filter(is_meant).cloned().collect();
         if !all.is_empty() {
@@ -268,7 +270,7 @@ mod tests {
 
     fn key(version: &str) -> ChartVersion {
         let chart = Chart { repository: "https://charts.example.org".to_owned(), name: "notes".to_owned() };
-        ChartVersion { chart, version: Version::parse(version).unwrap() }
+        ChartVersion { chart, version: AddonVersion::parse(version).unwrap() }
     }
 
     fn wanted(versions: &[&str]) -> Wanted {
@@ -342,7 +344,7 @@ mod tests {
     fn newer_is_what_no_stack_lists_yet() {
         let mut found = Found::default();
         let all =
-            ["0.9.0", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"].map(|text| Version::parse(text).unwrap());
+            ["0.9.0", "1.0.0", "1.0.1", "1.1.0-rc.1", "1.1.0"].map(|text| AddonVersion::parse(text).unwrap());
         found.available.insert(key("1.0.0").chart, all.into());
         let newer = newer(&wanted(&["0.9.0", "1.0.0"]), &found);
         assert_eq!(newer[&key("1.0.0").chart].len(), 2);

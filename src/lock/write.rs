@@ -55,12 +55,10 @@ fn release(name: &str, locked: &LockedRelease) -> Node {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use semver::Version;
-
     use super::*;
     use crate::{
         definition::read_lock,
-        model::{Chart, Digest},
+        model::{AddonVersion, Chart, Digest},
         note::Notes,
         yaml::{Origin, Sources},
     };
@@ -80,7 +78,7 @@ mod tests {
     fn locked() -> Lock {
         let chart = |repository: &str, version| ChartVersion {
             chart: Chart { repository: repository.to_owned(), name: "cilium".to_owned() },
-            version: Version::parse(version).unwrap(),
+            version: AddonVersion::parse(version).unwrap(),
         };
         let locked = |replaces: &[Digest]| LockedChart {
             digest: digest('a'),

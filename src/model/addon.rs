@@ -1,8 +1,6 @@
 //! Addons.
 
-use semver::Version;
-
-use super::{Label, VersionRange};
+use super::{AddonVersion, Label, VersionRange};
 use crate::yaml::Origin;
 
 /// A core component of every cluster.
@@ -34,7 +32,7 @@ pub struct Addon {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// The addon's version.
-    pub version: Version,
+    pub version: AddonVersion,
     /// The Kubernetes versions it works with.
     pub kubernetes: VersionRange,
 }

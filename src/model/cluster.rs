@@ -2,9 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use semver::Version;
-
-use super::{Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
+use super::{AddonVersion, Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
 use crate::yaml::{Mapping, Node, Origin};
 
 /// What tells a cluster from all others of a fleet.
@@ -185,7 +183,7 @@ pub struct AddonChoice {
     /// Whether the cluster has it.
     pub enabled: Option<bool>,
     /// Another version.
-    pub version: Option<(Version, Origin)>,
+    pub version: Option<(AddonVersion, Origin)>,
     /// Another release of the same stack and minor that the addon is taken from.
     pub release: Option<(String, Origin)>,
     /// Why a version outside the matrix is taken, and where it says so.

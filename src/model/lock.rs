@@ -6,9 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use semver::Version;
-
-use super::Chart;
+use super::{AddonVersion, Chart};
 use crate::yaml::Origin;
 
 /// `sha256:` and 64 hexadecimal digits.
@@ -42,7 +40,7 @@ pub struct ChartVersion {
     /// The chart.
     pub chart: Chart,
     /// Its version.
-    pub version: Version,
+    pub version: AddonVersion,
 }
 
 impl fmt::Display for ChartVersion {

@@ -28,4 +28,4 @@ pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
-pub use version::{KubernetesVersion, Minor, VersionFault};
+pub use version::{AddonVersion, KubernetesVersion, Minor, VersionFault};

@@ -1,6 +1,6 @@
-//! Kubernetes versions.
+//! Versions of Kubernetes and of addons.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use semver::Version;
 
@@ -59,6 +59,49 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
+/// An exact version of an addon, and with it of its chart. It remembers how it was written: in a registry, a version is
+/// a tag, and `v1.19.1` and `1.19.1` are two of them. Ranges and rules compare what both mean.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AddonVersion {
+    version: Version,
+    text: Arc<str>,
+}
+
+impl AddonVersion {
+    /// Reads a semantic version, with or without a `v` before it.
+    pub fn parse(text: &str) -> Result<Self, semver::Error> {
+        let version = Version::parse(text.strip_prefix('v').unwrap_or(text))?;
+        Ok(Self { version, text: text.into() })
+    }
+
+    /// Reads a tag of a registry: it holds no plus sign, and Helm writes an underscore there.
+    pub fn of_tag(tag: &str) -> Result<Self, semver::Error> {
+        Self::parse(&tag.replacen('_', "+", 1))
+    }
+
+    /// What it means, without a `v`.
+    pub fn as_semver(&self) -> &Version {
+        &self.version
+    }
+
+    /// Whether two texts mean the same version.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.version == other.version
+    }
+
+    /// The tag of a chart of this version in a registry.
+    pub fn tag(&self) -> String {
+        self.text.replace('+', "_")
+    }
+}
+
+impl fmt::Display for AddonVersion {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// A minor of Kubernetes or Cluster API, such as 1.35.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Minor {
@@ -112,5 +155,18 @@ mod tests {
         assert_eq!(KubernetesVersion::parse("1.35.010"), Err(VersionFault::Malformed));
         assert_eq!(Minor::parse("1.35"), Minor::parse_dashed("1-35"));
         assert_eq!(Minor::parse("1.035"), None);
+    }
+
+    #[test]
+    fn a_version_of_an_addon_is_spelled_as_it_was_written() {
+        let read = |text| AddonVersion::parse(text).unwrap();
+        let (with, without) = (read("v1.19.1"), read("1.19.1"));
+        assert!(with.is_same(&without) && with != without);
+        assert_eq!((with.to_string().as_str(), with.tag().as_str()), ("v1.19.1", "v1.19.1"));
+        assert_eq!(without.tag(), "1.19.1");
+        assert_eq!(read("v1.0.0+up.1").tag(), "v1.0.0_up.1");
+        assert_eq!(AddonVersion::of_tag("v1.0.0_up.1").unwrap(), read("v1.0.0+up.1"));
+        assert!(read("v1.2.0") < read("1.10.0") && read("1.2.0-rc.1") < read("v1.2.0"));
+        assert!(AddonVersion::parse("vv1.2.0").is_err() && AddonVersion::parse("V1.2.0").is_err());
     }
 }

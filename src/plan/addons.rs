@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use semver::Version;
-
 use super::{ChartSource, ClusterNames, locked};
 use crate::{
     definition::closest,
-    model::{AddonChoice, Cluster, Lock, RemovalStep, Stage},
+    model::{AddonChoice, AddonVersion, Cluster, Lock, RemovalStep, Stage},
     note::{Notes, Place},
     release::{Release, ReleaseAddon},
     resolve::forbidden,
@@ -21,7 +19,7 @@ pub struct AddonPlan {
     /// What it is, with its templates.
     pub frozen: Arc<ReleaseAddon>,
     /// Its version in this cluster.
-    pub version: Option<Version>,
+    pub version: Option<AddonVersion>,
     /// The cluster's own values, over the release's.
     pub values: Option<Node>,
     /// Its Helm release, if it has a chart.
@@ -236,14 +234,14 @@ impl Planner<'_> {
         frozen: &ReleaseAddon,
         choice: Option<&AddonChoice>,
         notes: &mut Notes,
-    ) -> Option<Option<Version>> {
+    ) -> Option<Option<AddonVersion>> {
         let (name, kubernetes) = (&frozen.addon.name, &self.release.kubernetes);
         let Some((version, origin)) = choice.and_then(|choice| choice.version.as_ref()) else {
             return Some(frozen.version.clone());
         };
         let place = self.input.sources.place(*origin);
         let unlisted = choice.and_then(|choice| choice.unlisted.as_ref());
-        let row = frozen.addon.matrix.iter().find(|row| row.version == *version);
+        let row = frozen.addon.matrix.iter().find(|row| row.version.is_same(version));
         let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
         if !fits && unlisted.is_none() {
             let message = match row {
@@ -282,6 +280,7 @@ impl Planner<'_> {
             };
             return None;
         }
-        Some(Some(version.clone()))
+        // The matrix knows how its chart spells it.
+        Some(Some(row.map_or(version, |row| &row.version).clone()))
     }
 }

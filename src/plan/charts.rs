@@ -2,11 +2,10 @@
 
 use std::cmp::Ordering;
 
-use semver::Version;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    model::{Chart, Digest, ManagementCluster, hex, shortened},
+    model::{AddonVersion, Chart, Digest, ManagementCluster, hex, shortened},
     yaml::Origin,
 };
 
@@ -18,7 +17,7 @@ pub struct ChartSource {
     /// The chart.
     pub chart: String,
     /// Its version.
-    pub version: Version,
+    pub version: AddonVersion,
     /// What the registry must give, where that is known.
     pub digest: Option<Pin>,
 }
@@ -67,7 +66,7 @@ pub enum ChartReference {
 impl ChartSource {
     /// The chart of an addon as a management cluster takes it. What a mirror has is not held to a digest: whoever copied
     /// the chart may have written its manifest anew.
-    pub fn new(chart: &Chart, version: &Version, pin: Option<Pin>, management: &ManagementCluster) -> Self {
+    pub fn new(chart: &Chart, version: &AddonVersion, pin: Option<Pin>, management: &ManagementCluster) -> Self {
         let repository = management.mirrored(&chart.repository);
         let own = repository == chart.repository && repository.starts_with("oci://");
         Self {

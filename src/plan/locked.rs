@@ -2,25 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use semver::Version;
-
 use super::{ClusterPlan, Pin};
 use crate::{
-    model::{ChartVersion, Digest, Lock},
+    model::{AddonVersion, ChartVersion, Digest, Lock},
     note::{Notes, Place},
     release::ReleaseAddon,
     world::{Input, LOCK},
 };
 
 /// What a version of an addon's chart is held to; nothing where nobody has looked.
-pub(super) fn pin(addon: &ReleaseAddon, version: &Version, lock: &Lock) -> Option<Pin> {
+pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Pin> {
     let locked = lock.charts.get(&key(addon, version)?);
     let said = addon.locked.get(version).or(locked)?;
     let replaced = locked.is_some_and(|locked| locked.digest != said.digest);
     Some(Pin { digest: said.digest.clone(), replaced, origin: said.origin })
 }
 
-fn key(addon: &ReleaseAddon, version: &Version) -> Option<ChartVersion> {
+fn key(addon: &ReleaseAddon, version: &AddonVersion) -> Option<ChartVersion> {
     let chart = addon.addon.chart.clone()?;
     Some(ChartVersion { chart, version: version.clone() })
 }

@@ -5,13 +5,12 @@ use std::{
     sync::Arc,
 };
 
-use semver::Version;
 
 use super::{Components, History, Release, ReleaseAddon, class, content, images::images_of};
 use crate::{
     definition::Channel,
     model::{
-        Addon, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock, LockedChart, Minor,
+        Addon, AddonVersion, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock, LockedChart, Minor,
         NodeImage, StackId, VersionRange,
     },
     note::{Notes, Place},
@@ -112,9 +111,9 @@ pub(super) fn as_frozen_now(release: &Release) -> Release {
 }
 
 /// What the lock says of an addon's chart.
-fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<Version, LockedChart> {
+fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
     let Some(chart) = &addon.chart else { return BTreeMap::new() };
-    let of = |version: &Version| {
+    let of = |version: &AddonVersion| {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
         // What it was before is no business of this release.
         let locked = lock.charts.get(&key)?.clone();

@@ -33,7 +33,6 @@ use std::{
     sync::Arc,
 };
 
-use semver::Version;
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
@@ -57,7 +56,7 @@ pub use write::{Body, Page, digests_of, pages, write};
 use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
-        Addon, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
+        Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
         NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
@@ -134,7 +133,7 @@ pub struct ReleaseAddon {
     /// What it is.
     pub addon: Addon,
     /// The version that the release pins.
-    pub version: Option<Version>,
+    pub version: Option<AddonVersion>,
     /// The names of the objects that its values come from, in the order of `addon.values_from`.
     pub values_objects: Vec<Arc<Text>>,
     /// Its values.
@@ -142,7 +141,7 @@ pub struct ReleaseAddon {
     /// Its manifests.
     pub manifests: Vec<StackTemplate>,
     /// What the lock says of its chart, by version.
-    pub locked: BTreeMap<Version, LockedChart>,
+    pub locked: BTreeMap<AddonVersion, LockedChart>,
 }
 
 impl Release {

@@ -5,7 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use semver::Version;
 
 use super::{
     Component, Components, Content, Effect, History, Release, ReleaseAddon, artifact::sha256, class, content,
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::{
     definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
-    model::{Addon, Digest, LockedChart},
+    model::{Addon, AddonVersion, Digest, LockedChart},
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
     world::unix_ends,
@@ -121,7 +120,7 @@ fn locked_versions(
     addon: &str,
     source: &Source,
     notes: &mut Notes,
-) -> BTreeMap<Version, LockedChart> {
+) -> BTreeMap<AddonVersion, LockedChart> {
     let frozen = written.value.spec.addons.as_ref().and_then(|addons| addons.get(addon));
     let locked = frozen.and_then(|frozen| frozen.locked.as_deref()).unwrap_or_default();
     let nodes = written.node.at(&["spec", "addons", addon, "locked"]).and_then(Node::as_sequence);
@@ -135,8 +134,8 @@ fn locked_version(
     node: &Node,
     source: &Source,
     notes: &mut Notes,
-) -> Option<(Version, LockedChart)> {
-    let version = Version::parse(&written.version).ok();
+) -> Option<(AddonVersion, LockedChart)> {
+    let version = AddonVersion::parse(&written.version).ok();
     let digest = Digest::new(&written.digest);
     let (Some(version), Some(digest)) = (version, digest) else {
         notes
@@ -289,8 +288,8 @@ impl Reader<'_> {
     fn addon(
         &self,
         addon: &Addon,
-        version: Option<Version>,
-        locked: BTreeMap<Version, LockedChart>,
+        version: Option<AddonVersion>,
+        locked: BTreeMap<AddonVersion, LockedChart>,
         source: &Source,
         notes: &mut Notes,
     ) -> Arc<ReleaseAddon> {

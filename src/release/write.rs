@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use semver::Version;
 
 use super::{History, Release, artifact::sha256};
 use crate::{
     definition::Channel,
     model::{
-        Addon, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage, ValuesFrom,
+        Addon, AddonVersion, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage, ValuesFrom,
         ValuesSource,
     },
     template::Template,
@@ -169,7 +168,7 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
 }
 
 /// What the lock says of a version of a chart; it is no content, so it is no part of what is hashed.
-fn locked((version, locked): (&Version, &LockedChart)) -> Node {
+fn locked((version, locked): (&AddonVersion, &LockedChart)) -> Node {
     let mut mapping = Mapping::new();
     mapping.set("version", version.to_string());
     mapping.set("digest", Node::from(locked.digest.as_str()).with_origin(locked.origin));
@@ -225,13 +224,13 @@ fn kinds(release: &Release) -> Vec<Node> {
 }
 
 /// An addon as text, for its content hash.
-pub(super) fn addon_text(addon: &Addon, version: Option<&Version>) -> String {
+pub(super) fn addon_text(addon: &Addon, version: Option<&AddonVersion>) -> String {
     format!("{}\n{}", addon.name, text(&addon_node(addon, version)))
 }
 
-pub(super) fn addon_node(addon: &Addon, version: Option<&Version>) -> Node {
+pub(super) fn addon_node(addon: &Addon, version: Option<&AddonVersion>) -> Node {
     let mut node = Mapping::new();
-    node.set_some("version", version.map(Version::to_string));
+    node.set_some("version", version.map(ToString::to_string));
     if let Some(chart) = &addon.chart {
         let mut mapping = Mapping::new();
         mapping.set("repository", chart.repository.as_str());
@@ -311,6 +310,6 @@ pub(super) fn rule(rule: &CompatibilityRule) -> Node {
     mapping.set("name", &*rule.name);
     mapping.set("when", when);
     mapping.set("deny", &*rule.deny);
-    mapping.set_some("upgradeTo", rule.upgrade_to.as_ref().map(Version::to_string));
+    mapping.set_some("upgradeTo", rule.upgrade_to.as_ref().map(ToString::to_string));
     mapping.into()
 }

@@ -52,7 +52,7 @@ fn null() -> Node {
 }
 
 fn version(addon: &AddonPlan) -> Node {
-    addon.version.as_ref().map_or_else(null, |version| Node::from(version.to_string()))
+    addon.version.as_ref().map_or_else(null, |version| Node::from(version.as_semver().to_string()))
 }
 
 fn cluster(plan: &ClusterPlan) -> Node {

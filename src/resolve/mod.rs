@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use semver::Version;
-
 use crate::{
     definition::{Model, StackTemplate},
-    model::{Addon, CompatibilityRule, KubernetesVersion, Lock, Minor, Stack, StackId},
+    model::{Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Lock, Minor, Stack, StackId},
     note::{Halted, Notes, Place},
 };
 
@@ -25,7 +23,7 @@ pub struct ResolvedStack<'a> {
     /// What was resolved.
     pub stack: &'a Stack<StackTemplate>,
     /// The version of each addon, in the order of the stack's addons; none for manifests without versions.
-    pub versions: Vec<Option<Version>>,
+    pub versions: Vec<Option<AddonVersion>>,
 }
 
 /// Chooses every version.
@@ -39,7 +37,7 @@ pub fn resolve<'a>(model: &'a Model, notes: &mut Notes) -> Result<Resolution<'a>
 }
 
 /// The newest version whose range holds the stack's Kubernetes version, and that no rule forbids.
-fn choose(addon: &Addon, stack: &Stack<StackTemplate>, notes: &mut Notes) -> Option<Version> {
+fn choose(addon: &Addon, stack: &Stack<StackTemplate>, notes: &mut Notes) -> Option<AddonVersion> {
     let kubernetes = &stack.kubernetes;
     let fitting = || addon.matrix.iter().filter(|row| row.kubernetes.contains(kubernetes.as_semver()));
     let file = Place::file(format!("stacks/{}/addons/{}/addon.yaml", stack.id, addon.name));
@@ -84,9 +82,9 @@ fn choose(addon: &Addon, stack: &Stack<StackTemplate>, notes: &mut Notes) -> Opt
 /// The rule that forbids a version of an addon on a Kubernetes version.
 pub fn forbidden<'a>(
     addon: &Addon,
-    version: Option<&Version>,
+    version: Option<&AddonVersion>,
     kubernetes: &KubernetesVersion,
     rules: &'a [CompatibilityRule],
 ) -> Option<&'a CompatibilityRule> {
-    rules.iter().find(|rule| rule.addon == addon.name && rule.forbids(version, kubernetes))
+    rules.iter().find(|rule| rule.addon == addon.name && rule.forbids(version.map(AddonVersion::as_semver), kubernetes))
 }

@@ -155,7 +155,7 @@ fn new_stacks_and_addons_are_sound_as_they_are() {
     ends(root.path(), &["new", "stack", "openstack/other"], 0);
     ends(root.path(), &["new", "stack", "my-cloud/base"], 1);
     ends(root.path(), &["new", "stack", "docker/scs"], 1);
-    let chart = ["--chart", "oci://quay.io/jetstack/charts/cert-manager", "--chart-version", "1.19.1"];
+    let chart = ["--chart", "oci://quay.io/jetstack/charts/cert-manager", "--chart-version", "v1.19.1"];
     ends(root.path(), &[&["new", "addon", "docker/scs", "cert-manager"], chart.as_slice()].concat(), 0);
     ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 0);
     ends(root.path(), &["new", "addon", "docker/unknown", "priorities"], 1);

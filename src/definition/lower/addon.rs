@@ -1,6 +1,6 @@
 //! Lowering addons: those of a stack's folder, and those that a release froze.
 
-use super::{holds_credential, label, place_at, range, semantic_version};
+use super::{holds_credential, label, place_at, range, addon_version};
 use crate::{
     definition::{self as written, parse::Written},
     model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
@@ -135,13 +135,13 @@ fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> 
     let mut sound = true;
     for (index, row) in said.versions.iter().enumerate() {
         let index = index.to_string();
-        let version = semantic_version(&row.version, at(&["versions", &index, "version"]), notes);
+        let version = addon_version(&row.version, at(&["versions", &index, "version"]), notes);
         let kubernetes = range(&row.kubernetes, at(&["versions", &index, "kubernetes"]), notes);
         let (Some(version), Some(kubernetes)) = (version, kubernetes) else {
             sound = false;
             continue;
         };
-        if rows.iter().any(|other| other.version == version) {
+        if rows.iter().any(|other| other.version.is_same(&version)) {
             notes
                 .error(
                     "duplicate",

@@ -20,7 +20,7 @@ use super::{
     parse::{Definitions, Written},
 };
 use crate::{
-    model::{Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
+    model::{AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
@@ -158,9 +158,8 @@ fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {
         .ok()
 }
 
-fn semantic_version(text: &str, place: Place, notes: &mut Notes) -> Option<semver::Version> {
-    let found = semver::Version::parse(text.strip_prefix('v').unwrap_or(text));
-    found
+fn addon_version(text: &str, place: Place, notes: &mut Notes) -> Option<AddonVersion> {
+    AddonVersion::parse(text)
         .map_err(|fault| {
             notes
                 .error("wrong-version", place, format!("`{text}` is no semantic version: {fault}"))

@@ -195,7 +195,7 @@ impl One<'_> {
             let node = &entry.value;
             let version = node.get("version").and_then(|version| {
                 let place = self.place(version)?;
-                Some((super::semantic_version(version.as_str()?, place, notes)?, version.origin))
+                Some((super::addon_version(version.as_str()?, place, notes)?, version.origin))
             });
             let unlisted = node.get("unlisted");
             if let (Some(unlisted), None) = (unlisted, node.get("version")) {

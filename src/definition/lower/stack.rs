@@ -6,7 +6,7 @@ use super::{
     Lowering, StackTemplate,
     addon::{Said, check_dependencies, lower as lower_addon},
     allowance::allowances,
-    check_named, place_at, range, semantic_version,
+    addon_version, check_named, place_at, range,
 };
 use crate::{
     definition::{
@@ -14,7 +14,7 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage, Stack, StackId,
+        Addon, AddonVersion, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage, Stack, StackId,
         Versioning,
     },
     note::{Notes, Place},
@@ -357,7 +357,7 @@ fn rules<T>(
         let (version, kubernetes) =
             (read(&rule.when.version, "version"), read(&rule.when.kubernetes, "kubernetes"));
         let upgrade_to =
-            rule.upgrade_to.as_ref().map(|text| semantic_version(text, place(&["upgradeTo"]), notes));
+            rule.upgrade_to.as_ref().map(|text| addon_version(text, place(&["upgradeTo"]), notes));
         let sound = version != Some(None) && kubernetes != Some(None) && upgrade_to != Some(None);
         if let (Some(addon), true) = (addon, sound) {
             lowered.push(CompatibilityRule {
@@ -366,7 +366,7 @@ fn rules<T>(
                 version: version.flatten(),
                 kubernetes: kubernetes.flatten(),
                 deny: rule.deny.as_str().into(),
-                upgrade_to: upgrade_to.flatten(),
+                upgrade_to: upgrade_to.flatten().map(|version| version.as_semver().clone()),
             });
         }
     }
@@ -454,7 +454,7 @@ pub struct FrozenParts {
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
     /// The addons, by name, each with the version that the release pins.
-    pub addons: Vec<(Addon, Option<semver::Version>)>,
+    pub addons: Vec<(Addon, Option<AddonVersion>)>,
     /// The node images.
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
@@ -483,7 +483,7 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
         let base = ["spec", "addons", name.as_str()];
         let addon = lower_addon(&Said::by_release(name, frozen), written, &base, notes);
         let version_place = place_at(written, &[&base[..], &["version"]].concat());
-        let version = frozen.version.as_ref().map(|text| semantic_version(text, version_place, notes));
+        let version = frozen.version.as_ref().map(|text| addon_version(text, version_place, notes));
         if let (Some(addon), false) = (addon, version == Some(None)) {
             addons.push((addon, version.flatten()));
         }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use reqwest::Url;
-use semver::Version;
 
 use super::{
     Answer,
@@ -14,7 +13,7 @@ use super::{
 use crate::{
     io::oci::Registry,
     lock::{self, FoundChart, IMAGES, IndexEntry},
-    model::{Chart, ChartVersion, Digest, OciRepository},
+    model::{AddonVersion, Chart, ChartVersion, Digest, OciRepository},
     note::Fault,
     release::{Layer, sha256},
 };
@@ -34,7 +33,7 @@ pub struct ChartQuestion {
     /// The repository's address.
     pub repository: String,
     /// By chart and version.
-    pub charts: BTreeMap<String, BTreeMap<Version, Option<Digest>>>,
+    pub charts: BTreeMap<String, BTreeMap<AddonVersion, Option<Digest>>>,
 }
 
 /// What a repository says of its charts. What is known already is not downloaded again.
@@ -77,12 +76,15 @@ fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fa
     for (name, versions) in &question.charts {
         let chart = Chart { repository: address.clone(), name: name.clone() };
         let entries = index.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let entries: Vec<_> = entries.iter().filter_map(|one| Some((exact(&one.version)?, one))).collect();
+        let entries: Vec<_> = entries
+            .iter()
+            .filter_map(|one| Some((AddonVersion::parse(&one.version).ok()?, one)))
+            .collect();
         let available = entries.iter().map(|(version, _)| version.clone()).collect();
         answer.found.available.insert(chart.clone(), available);
         for (version, locked) in versions {
             let key = ChartVersion { chart: chart.clone(), version: version.clone() };
-            let Some((_, entry)) = entries.iter().find(|(one, _)| one == version) else {
+            let Some((_, entry)) = entries.iter().find(|(one, _)| one.is_same(version)) else {
                 answer.found.missing.insert(key);
                 continue;
             };
@@ -93,11 +95,6 @@ fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fa
         }
     }
     Ok(())
-}
-
-/// A version as written in an index or a tag.
-fn exact(text: &str) -> Option<Version> {
-    Version::parse(text.strip_prefix('v').unwrap_or(text)).ok()
 }
 
 impl<'a> Repository<'a> {
@@ -184,17 +181,17 @@ fn named_images(text: &str, key: &ChartVersion) -> Result<BTreeSet<String>, Faul
 
 fn in_registry(
     chart: &Chart,
-    versions: &BTreeMap<Version, Option<Digest>>,
+    versions: &BTreeMap<AddonVersion, Option<Digest>>,
     answer: &mut Answer,
 ) -> Result<(), Fault> {
     let repository = oci_repository(chart)?;
     let registry = Registry::open(&repository)?;
     let tags = registry.tags()?;
-    let available = tags.iter().filter_map(|tag| Version::parse(&tag.replacen('_', "+", 1)).ok());
+    let available = tags.iter().filter_map(|tag| AddonVersion::of_tag(tag).ok());
     answer.found.available.insert(chart.clone(), available.collect());
     for (version, locked) in versions {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
-        match in_manifest(&registry, &key, &tag(version), locked.as_ref()) {
+        match in_manifest(&registry, &key, &version.tag(), locked.as_ref()) {
             Ok(Some(found)) => drop(answer.found.charts.insert(key, found)),
             Ok(None) => drop(answer.found.missing.insert(key)),
             Err(fault) => answer.faults.push(fault),
@@ -257,7 +254,8 @@ fn archive_in_repository(key: &ChartVersion) -> Result<(Digest, Vec<u8>), Fault>
     let repository = Repository::open(&key.chart.repository, &http)?;
     let index = repository.index(&BTreeSet::from([key.chart.name.as_str()]))?;
     let mut entries = index.values().flatten();
-    let entry = entries.find(|entry| exact(&entry.version).as_ref() == Some(&key.version));
+    let is_meant = |one: &AddonVersion| one.is_same(&key.version);
+    let entry = entries.find(|entry| AddonVersion::parse(&entry.version).is_ok_and(|one| is_meant(&one)));
     let entry = entry.ok_or_else(|| missing(key))?;
     repository.download(key, entry, said(entry, key)?.as_ref())
 }
@@ -268,7 +266,7 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
     let digest = match locked {
         Some(digest) => digest.clone(),
         None => {
-            let text = registry.digest_of(&tag(&key.version))?.ok_or_else(|| missing(key))?;
+            let text = registry.digest_of(&key.version.tag())?.ok_or_else(|| missing(key))?;
             known(&text, &key.to_string())?
         }
     };
@@ -288,11 +286,6 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
 fn described(descriptor: &serde_json::Value, limit: usize) -> Option<Layer> {
     let size = usize::try_from(descriptor["size"].as_u64()?).ok().filter(|size| *size <= limit)?;
     Some(Layer { digest: descriptor["digest"].as_str()?.to_owned(), size })
-}
-
-/// The tag of a version: it holds no plus sign, and Helm writes an underscore there.
-fn tag(version: &Version) -> String {
-    version.to_string().replace('+', "_")
 }
 
 fn oci_repository(chart: &Chart) -> Result<OciRepository, Fault> {

@@ -119,7 +119,7 @@ fn oci_repository(chart: &ChartSource) -> Node {
     layer.set("operation", "copy");
     let mut reference = Mapping::new();
     // A tag of a registry holds no plus sign; Helm writes an underscore there.
-    reference.set("tag", chart.version.to_string().replace('+', "_"));
+    reference.set("tag", chart.version.tag());
     // Of the two, the digest counts; the tag is for those who read.
     let digest = chart.digest.as_ref();
     let digest = digest.map(|pin| Node::from(pin.digest.as_str()).with_origin(pin.origin));
