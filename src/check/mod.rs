@@ -15,6 +15,7 @@ mod metadata;
 mod object;
 mod plaintext_secret;
 mod secrets;
+mod pod_network;
 mod unencrypted_secret;
 mod unlisted;
 mod variable_value;
@@ -56,7 +57,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 16] = [
+pub static RULES: [&Rule; 17] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -70,6 +71,7 @@ pub static RULES: [&Rule; 16] = [
     &plaintext_secret::RULE,
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,
+    &pod_network::RULE,
     &unencrypted_secret::RULE,
     &unlisted::RULE,
     &variable_value::RULE,

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     explain::{Fleet, Reached, Reaches},
-    io::disk::Workspace,
     note::{Notes, Place},
     world::companion_folder,
 };
@@ -24,7 +23,7 @@ use crate::{
   stackloom affects stacks/docker/scs/stack.yaml --verbose     # with the lines of each file
   stackloom affects stackloom.yaml:9 --format json | jq '.clusters[]'")]
 pub(super) struct Args {
-    /// The source, from the root of the fleet
+    /// The source, as a path from the folder that you stand in
     #[arg(value_name = "FILE[:LINE]")]
     source: String,
 }
@@ -37,14 +36,15 @@ pub(super) fn place(text: &str) -> (String, Option<usize>) {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = Fleet::read(&world, &mut notes);
     let fleet = match or_exit(read, printer, &notes)? {
         Ok(fleet) => fleet,
         Err(exit) => return Ok(exit),
     };
-    let (file, line) = place(&args.source);
+    let (given, line) = place(&args.source);
+    let file = world.file(&given);
     if !check(&fleet, &file, line, &mut notes) {
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
@@ -92,7 +92,7 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
         if file.starts_with("generated/") {
             note.hint("for where a generated file comes from: `stackloom explain`");
         } else if companion.is_none() {
-            note.hint("give the path from the root of the fleet, such as clusters/_defaults.yaml");
+            note.hint("paths are relative to the folder that you stand in, such as clusters/_defaults.yaml at the root");
         }
         return false;
     };

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted, progress::Progress,
 };
-use crate::{generate, io::disk::Workspace, note::Notes};
+use crate::{generate, note::Notes};
 
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
 ///
@@ -20,7 +20,7 @@ use crate::{generate, io::disk::Workspace, note::Notes};
 pub(super) struct Args {}
 
 pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Checking");
     let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);

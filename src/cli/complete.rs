@@ -30,9 +30,10 @@ type Names = fn(&Input) -> BTreeSet<String>;
 
 /// What the value of an argument completes to, by the name that it has in the help; of several with `|` between them, by
 /// the first that stands here.
-const VALUES: [(&str, Names); 9] = [
+const VALUES: [(&str, Names); 10] = [
     ("ADDON", addons),
     ("CLUSTER", clusters),
+    ("FOLDER", folders),
     ("MANAGEMENT_CLUSTER", management_clusters),
     ("MINOR", minors),
     ("NAMESPACE", namespaces),
@@ -79,17 +80,24 @@ fn sources() -> PathCompleter {
 
 fn candidates(names: Names) -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
-    let read = || Workspace::open(&folder)?.read(&mut Notes::new());
-    read().map_or_else(
-        |_| Vec::new(),
-        |input| names(&input).into_iter().map(CompletionCandidate::new).collect(),
-    )
+    let Ok(world) = Workspace::find(&folder) else { return Vec::new() };
+    let Ok(input) = world.read(&mut Notes::new()) else { return Vec::new() };
+    let mut found = names(&input);
+    if std::ptr::fn_addr_eq(names, folders as Names) {
+        // Paths are those of where the user stands.
+        let inside = |path: String| match world.here() {
+            "" => Some(path),
+            here => path.strip_prefix(here)?.strip_prefix('/').map(str::to_owned),
+        };
+        found = found.into_iter().filter_map(inside).collect();
+    }
+    found.into_iter().map(CompletionCandidate::new).collect()
 }
 
 /// The values of the cluster that the line names before.
 fn values() -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
-    let fleet = || Fleet::read(&Workspace::open(&folder).ok()?, &mut Notes::new()).ok();
+    let fleet = || Fleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
     let Some(fleet) = fleet() else { return Vec::new() };
     let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let named = words.iter().find_map(|word| match fleet.clusters_called(word).as_slice() {
@@ -131,6 +139,16 @@ fn is_definition(path: &str) -> bool {
 
 fn is_defaults(path: &str) -> bool {
     path.starts_with("clusters/") && Path::new(path).file_stem().is_some_and(|stem| stem == "_defaults")
+}
+
+/// The folders of definitions.
+fn folders(input: &Input) -> BTreeSet<String> {
+    let files = input.sources.below("clusters");
+    files
+        .flat_map(|source| {
+            source.path.match_indices('/').map(|(at, _)| source.path[..at].to_owned()).collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 fn clusters(input: &Input) -> BTreeSet<String> {
@@ -203,9 +221,10 @@ mod tests {
 
     #[test]
     fn names_come_from_what_can_be_read() {
-        let expected: [(&str, &[&str]); 9] = [
+        let expected: [(&str, &[&str]); 10] = [
             ("ADDON", &["cilium"]),
             ("CLUSTER", &["one", "two"]),
+            ("FOLDER", &["clusters", "clusters/dev"]),
             ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),
             ("MINOR", &["1.34", "1.35"]),
             ("NAMESPACE", &["team-a", "team-b"]),

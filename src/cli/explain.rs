@@ -35,14 +35,16 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = Fleet::read(&world, &mut notes);
     let fleet = match or_exit(read, printer, &notes)? {
         Ok(fleet) => fleet,
         Err(exit) => return Ok(exit),
     };
-    let (path, line) = super::affects::place(&args.of);
+    let (given, line) = super::affects::place(&args.of);
+    // No cluster has a dot in its name, and every generated file has one.
+    let path = if given.contains('.') { world.file(&given) } else { given };
     let answer = if path.starts_with("generated/") {
         lines(&fleet, &path, line, args, &world, printer, &mut notes)
     } else {
@@ -111,7 +113,9 @@ fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
     if is_source {
         note.hint(format!("`stackloom affects {path}` says what it reaches"));
     } else {
-        note.hint("give the path from the root of the fleet, such as generated/management/…; `stackloom generate` writes what there is");
+        note.hint(
+            "paths are relative to the folder that you stand in; `stackloom generate` writes what there is",
+        );
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut sink: Box<dyn Sink> = if args.check {
         Box::new(CheckSink::new(&world))
     } else if args.commit {
@@ -58,7 +58,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Generating");
-    let scope = Scope { only: args.only.clone(), keep_going: args.keep_going };
+    let only = args.only.iter().map(|only| named_here(only, &world)).collect();
+    let scope = Scope { only, keep_going: args.keep_going };
     let tell = |done, all| progress.at(done, all);
     let done = if scope.is_whole() {
         generate::generate(&world, sink.as_mut(), &tell, &mut notes)
@@ -85,6 +86,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             Ok(exit)
         }
     }
+}
+
+/// A definition or folder that is there, from the root of the fleet; else the name of a cluster.
+fn named_here(only: &str, world: &Workspace) -> String {
+    let path = world.file(only);
+    let is_there = world.root().join(&path).symlink_metadata().is_ok();
+    if path.starts_with("clusters") && is_there { path } else { only.to_owned() }
 }
 
 fn report(args: &Args, generation: &Generation, printer: &Printer) {

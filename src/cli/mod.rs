@@ -7,6 +7,7 @@ mod affects;
 mod assets;
 mod check;
 mod cluster;
+mod clusters;
 mod explain;
 mod complete;
 mod completions;
@@ -25,8 +26,11 @@ mod releases;
 mod remove;
 mod scaffold;
 mod schema;
+mod secrets;
+mod table;
 mod topology;
 mod update;
+mod variables;
 mod watch;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -37,6 +41,7 @@ pub use printer::Printer;
 
 use crate::{
     generate::Failure,
+    io::disk::Workspace,
     note::{Fault, Notes},
 };
 
@@ -57,6 +62,9 @@ const EXAMPLES: &str = "\
 Examples:
   stackloom init demo                     begin a fleet in the folder demo
   stackloom new cluster dev-2             add a cluster to it
+  stackloom clusters                      list the clusters, and what each is made from
+  stackloom variables dev-1               the variables of a cluster or stack, and their values
+  stackloom secrets                       the Secrets that clusters need, and which files provide them
   stackloom check                         look for faults, write nothing
   stackloom generate                      write generated/
   stackloom generate --commit             the same, and commit it
@@ -75,7 +83,7 @@ Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the wor
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Work in this folder, the root of the fleet
+    /// Work as if started in this folder: that of the fleet, or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
     /// How to print: for people, or one JSON or YAML document on standard output
@@ -90,6 +98,14 @@ pub struct Global {
     /// Print every file that changes
     #[arg(short, long, global = true)]
     verbose: bool,
+}
+
+impl Global {
+    /// A file that was named where the user stands; `-` is standard input.
+    fn path(&self, given: &std::path::Path) -> PathBuf {
+        let is_here = self.directory == std::path::Path::new(".") || given == std::path::Path::new("-");
+        if is_here { given.to_owned() } else { self.directory.join(given) }
+    }
 }
 
 /// How to print.
@@ -111,6 +127,9 @@ enum Command {
     Generate(generate::Args),
     Release(release::Args),
     Releases(releases::Args),
+    Clusters(clusters::Args),
+    Variables(variables::Args),
+    Secrets(secrets::Args),
     Pull(pull::Args),
     Explain(explain::Args),
     Affects(affects::Args),
@@ -192,6 +211,9 @@ fn run(args: &Args) -> Exit {
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
+        Command::Clusters(command) => clusters::run(command, &args.global, &printer),
+        Command::Variables(command) => variables::run(command, &args.global, &printer),
+        Command::Secrets(command) => secrets::run(command, &args.global, &printer),
         Command::Releases(command) => releases::run(command, &args.global, &printer),
         Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
@@ -204,6 +226,18 @@ fn run(args: &Args) -> Exit {
             Exit::World
         }
     }
+}
+
+/// The fleet of the folder that the user stands in. Messages name files from its root, wherever that is.
+fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
+    let world = Workspace::find(&global.directory)?;
+    if !world.here().is_empty() && !printer.is_json() {
+        printer.talk(&format!(
+            "paths in messages are relative to the fleet's folder, {}",
+            world.root().display()
+        ));
+    }
+    Ok(world)
 }
 
 /// The result of a command that may have found the world at fault.

@@ -38,7 +38,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let access = Access::open(&world, args.dry_run)?;
     let catalogue = match generate::catalogue(&world, &mut notes) {

@@ -61,7 +61,7 @@ struct Signature {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let Some(model) = model(&world, &mut notes)? else { return Ok(ended(Exit::Input, &notes, printer)) };
     let mut fetched = Vec::new();

@@ -66,7 +66,7 @@ impl Outcome {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let ready = prepare(args, &world, &repository, &mut notes)?;

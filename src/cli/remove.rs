@@ -61,7 +61,7 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let found = find(args, &world, &mut notes);
     printer.notes(&notes);

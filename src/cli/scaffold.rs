@@ -50,7 +50,12 @@ pub(super) const OPENSTACK: &[Piece] = embedded!(
 
 /// The line that tells editors which schema a definition has; `up` leads from its folder to the fleet's root.
 pub(super) fn schema_line(kind: crate::definition::Kind, up: usize) -> String {
-    format!("# yaml-language-server: $schema={}schemas/{}\n", "../".repeat(up), kind.schema_file())
+    line_of_schema(kind.schema_file(), up)
+}
+
+/// The same for a file below `schemas/`.
+pub(super) fn line_of_schema(file: &str, up: usize) -> String {
+    format!("# yaml-language-server: $schema={}schemas/{file}\n", "../".repeat(up))
 }
 
 /// A copy of an embedded stack under another name.

@@ -1,26 +1,51 @@
 //! `stackloom schema`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, printer::counted};
-use crate::{definition::Kind, io::disk, note::Notes};
+use crate::{
+    definition::Kind,
+    generate::{self, Failure},
+    io::disk::{self, Workspace},
+    note::Notes,
+    release::{self, Release},
+    world::numbered_releases,
+    yaml::Origin,
+};
 
-/// Print the JSON Schema of a kind, or write those of all kinds
+/// Print JSON Schemas for editors, or write them into a folder
 ///
-/// Editors that know the `yaml-language-server` line at the top of a definition complete keys and show what they mean.
+/// Editors that know the `yaml-language-server` line at the top of a definition complete keys and show what they mean. The
+/// schema of a stack or release completes its variables, classes of workers and addons, too: name it in that line of a
+/// definition, or in the settings of the editor for a whole folder.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas"
+    after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas\n  stackloom schema --stack docker/scs --kubernetes 1.35\n  stackloom schema --stacks --write schemas/stacks            # of all stacks and releases\n  stackloom schema --stacks --write schemas/stacks --check    # in CI"
 )]
 pub(super) struct Args {
     /// The kind
-    #[arg(value_enum, required_unless_present = "write", conflicts_with = "write")]
+    #[arg(value_enum, required_unless_present_any = ["write", "stack", "release"], conflicts_with_all = ["write", "stack", "release"])]
     kind: Option<KindName>,
-    /// Write the schemas of all kinds into this folder, below that of -C
+    /// Definitions of clusters of this stack
+    #[arg(long, value_name = "PROVIDER/STACK", conflicts_with = "release")]
+    stack: Option<String>,
+    /// Its Kubernetes minor; the newest where nothing is said
+    #[arg(long, value_name = "MINOR", requires = "stack")]
+    kubernetes: Option<String>,
+    /// Definitions of clusters of this release
+    #[arg(long, value_name = "RELEASE")]
+    release: Option<String>,
+    /// Write into this folder: the schemas of all kinds, or what the other options name
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
+    /// Definitions of clusters of every stack and minor and of every numbered release, a file each
+    #[arg(long, requires = "write", conflicts_with_all = ["stack", "release"])]
+    stacks: bool,
+    /// Write nothing; exit with 3 if a file in the folder is another one
+    #[arg(long, requires = "write")]
+    check: bool,
 }
 
 /// Kinds as the command line names them.
@@ -64,14 +89,87 @@ fn text(kind: Kind) -> String {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some(kind) = args.kind {
         printer.data(&text(kind.kind()));
+        return Ok(Exit::Done);
     }
-    if let Some(folder) = &args.write {
-        let files = files();
-        for (name, text) in &files {
-            disk::write(&global.directory.join(folder).join(name), text)?;
+    let mut notes = Notes::new();
+    let files = if args.stacks || args.stack.is_some() || args.release.is_some() {
+        let world = super::fleet(global, printer)?;
+        match super::or_exit(of_releases(args, &world, &mut notes), printer, &notes)? {
+            Ok(files) => files,
+            Err(exit) => return Ok(exit),
         }
-        printer.result(&format!("{} written to {}", counted(files.len(), "schema"), folder.display()));
-        printer.document(Exit::Done, &Notes::new(), json!({ "files": files.keys().collect::<Vec<_>>() }));
+    } else {
+        files()
+    };
+    let Some(folder) = &args.write else {
+        for text in files.values() {
+            printer.data(text);
+        }
+        return Ok(Exit::Done);
+    };
+    let target = global.path(folder);
+    let mut changed = Vec::new();
+    for (name, text) in &files {
+        let path = target.join(name);
+        if disk::read_file(&path)?.as_deref() != Some(text.as_bytes()) {
+            changed.push(name.as_str());
+            if !args.check {
+                disk::write(&path, text)?;
+            }
+        }
     }
-    Ok(Exit::Done)
+    let exit = if args.check && !changed.is_empty() { Exit::Changes } else { Exit::Done };
+    let count = counted(files.len(), "schema");
+    printer.result(&match (args.check, changed.len()) {
+        (true, 0) => format!("{count} in {} are current", folder.display()),
+        (true, _) => {
+            format!("not current in {}: {}; run this without --check", folder.display(), changed.join(", "))
+        }
+        (false, _) => format!("{count} written to {}", folder.display()),
+    });
+    let names: Vec<_> = files.keys().collect();
+    printer.document(exit, &notes, json!({ "files": names, "changed": changed }));
+    Ok(exit)
+}
+
+/// The schemas of the releases that are asked for, by file name.
+fn of_releases(
+    args: &Args,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let (input, _, releases) = generate::understand(world, notes)?;
+    let heads: Vec<_> = releases.shared_heads().cloned().collect();
+    let named = |name: &str, notes: &mut Notes| releases.named(name, Origin::NOWHERE, &input, notes);
+    let chosen = if let Some(stack) = &args.stack {
+        let fits = |head: &&Arc<Release>| {
+            let minor = head.kubernetes.minor().to_string();
+            head.stack.to_string() == *stack && args.kubernetes.as_ref().is_none_or(|asked| *asked == minor)
+        };
+        let found = heads.iter().filter(fits).max_by_key(|head| head.kubernetes.minor());
+        if found.is_none() {
+            let all: Vec<_> =
+                heads.iter().map(|head| format!("{} {}", head.stack, head.kubernetes.minor())).collect();
+            let what =
+                args.kubernetes.as_ref().map(|minor| format!(" for Kubernetes {minor}")).unwrap_or_default();
+            notes
+                .error("unknown-stack", None, format!("there is no stack `{stack}`{what}"))
+                .hint(format!("the fleet has {}", all.join(", ")));
+        }
+        found.into_iter().cloned().collect()
+    } else if let Some(name) = &args.release {
+        named(name, notes).into_iter().collect()
+    } else {
+        // What is wrong with a numbered release is told by `check`; it has no schema.
+        let numbered = numbered_releases(&input.sources);
+        let numbered = numbered.iter().filter_map(|name| named(name, &mut Notes::new()));
+        heads.into_iter().chain(numbered).collect::<Vec<_>>()
+    };
+    notes.halt(())?;
+    let one = |release: &Arc<Release>| {
+        let text =
+            serde_json::to_string_pretty(&release::definition_schema(release)).expect("a schema is JSON");
+        (release::schema_file(release), format!("{text}\n"))
+    };
+    Ok(chosen.iter().map(one).collect())
 }

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     generate,
     io::{
-        disk::{self, Workspace},
+        disk,
         net::{self, Answer, ChartQuestion},
     },
     lock::{self, Merged, Wanted},
@@ -51,7 +51,7 @@ pub(super) struct Args {
 const AT_A_TIME: usize = 8;
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let (input, model, releases) = match generate::understand(&world, &mut notes) {
         Ok(understood) => understood,

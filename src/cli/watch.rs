@@ -12,11 +12,7 @@ use super::{
 };
 use crate::{
     generate::Generation,
-    io::{
-        disk::{DiskSink, Workspace},
-        git::CommitSink,
-        watch::Watcher,
-    },
+    io::{disk::DiskSink, git::CommitSink, watch::Watcher},
     note::{Fault, Notes},
     publish,
     tree::Sink,
@@ -44,7 +40,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = Workspace::open(&global.directory)?;
+    let world = super::fleet(global, printer)?;
     let mut open = || -> Result<Box<dyn Sink>, Fault> {
         if args.commit {
             Ok(Box::new(CommitSink::open(&world)?))

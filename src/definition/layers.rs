@@ -22,6 +22,16 @@ pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     })
 }
 
+/// What a folder's defaults say together, with those of the folders that it lies in.
+pub fn inherited(definitions: &Definitions, folder: &str) -> Node {
+    let inside = format!("{folder}/");
+    let layers = folders(&inside).into_iter().filter_map(|folder| definitions.defaults.get(folder));
+    layers.fold(Node::from(Mapping::new()), |merged, layer| {
+        let low = if names_release(&layer.node) { without_head(merged) } else { merged };
+        merge(&low, &layer.node, &mut Vec::new())
+    })
+}
+
 /// What goes with `release: head`.
 pub const OF_HEAD: [&str; 2] = ["stack", "kubernetes"];
 

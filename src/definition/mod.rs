@@ -28,7 +28,7 @@ pub use fleet::{
 };
 pub use identity::Identity;
 pub use kinds::{ApiVersion, Labels, Named};
-pub use layers::{OF_HEAD, layers, merge_raw, merge_values, merged, names_release};
+pub use layers::{OF_HEAD, inherited, layers, merge_raw, merge_values, merged, names_release};
 pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
 pub use lower::{
     CLUSTER_API, FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock,

@@ -90,7 +90,11 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
         }
         None => {
             notes
-                .error("no-fleet", Place::file("stackloom.yaml"), "there is no `stackloom.yaml` here")
+                .error(
+                    "no-fleet",
+                    Place::file("stackloom.yaml"),
+                    "there is no `stackloom.yaml` here, nor in a folder above",
+                )
                 .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
             None
         }

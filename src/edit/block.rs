@@ -74,6 +74,24 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
     Ok(Edit { range: line..line, text: entry })
 }
 
+/// Adds an item behind the others of a list, and behind the comments that belong to them.
+pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node) -> Result<Edit, Refusal> {
+    let (Some(first), Some(_)) = (items.first(), items.last()) else {
+        return Err(Refusal::new(list.start, "the list has no item"));
+    };
+    let line = lines::start_of(text, first.start);
+    let indent = text[line..first.start]
+        .find('-')
+        .ok_or_else(|| Refusal::new(first.start, "its items do not begin with a dash on their own line"))?;
+    let last_end = end(text, list, list.start)?;
+    let line = lines::behind_comments(text, lines::end_of(text, last_end), indent);
+    let break_ = lines::line_break(text, line);
+    let body = lines::below(item, indent + 2, break_);
+    // The first line of the item stands behind its dash.
+    let body = body.trim_start_matches(break_).trim_start_matches(' ');
+    Ok(Edit { range: line..line, text: format!("{break_}{}- {body}", " ".repeat(indent)) })
+}
+
 /// Takes the lines of an entry out, with the comments inside of it.
 pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
     let (start, range) = extent(text, at)?;

@@ -58,25 +58,51 @@ pub fn set(source: &Source, path: &[Step<'_>], value: &Node, notes: &mut Notes) 
     edit(source, path, Some(value), notes)
 }
 
+/// Adds an item to the end of a list that has items already; why not goes to `notes`.
+pub fn append(source: &Source, path: &[Step<'_>], item: &Node, notes: &mut Notes) -> Option<Edit> {
+    finish(source, path, notes, |before, root| {
+        let edit = place::append(&source.text, root, path, item)?;
+        let mut meant = before.clone();
+        let keys: Vec<_> = path
+            .iter()
+            .filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None })
+            .collect();
+        let mut items = before.at(&keys).and_then(Node::as_sequence).unwrap_or_default().to_vec();
+        items.push(item.clone());
+        let changed = change(&mut meant, path, Some(&items.into()));
+        changed.ok_or_else(|| Refusal::new(root.start, format!("there is no `{}` here", shown(path))))?;
+        Ok((edit, meant))
+    })
+}
+
 /// Removes a key with its value, or an item of a list; why not goes to `notes`.
 pub fn remove(source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<Edit> {
     edit(source, path, None, notes)
 }
 
 fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut Notes) -> Option<Edit> {
-    let (before, root) = read(source, notes)?;
-    let made = match value {
-        Some(value) => place::set(&source.text, &root, path, value),
-        None => place::remove(&source.text, &root, path),
-    };
-    let meant = made.and_then(|edit| {
+    finish(source, path, notes, |before, root| {
+        let edit = match value {
+            Some(value) => place::set(&source.text, root, path, value),
+            None => place::remove(&source.text, root, path),
+        }?;
         let mut meant = before.clone();
         match change(&mut meant, path, value) {
             Some(()) => Ok((edit, meant)),
             None => Err(Refusal::new(root.start, format!("there is no `{}` here", shown(path)))),
         }
-    });
-    let refusal = match meant {
+    })
+}
+
+/// Hands out an edit if the edited text means what was asked for; says why not.
+fn finish(
+    source: &Source,
+    path: &[Step<'_>],
+    notes: &mut Notes,
+    make: impl FnOnce(&Node, &RawNode) -> Result<(Edit, Node), Refusal>,
+) -> Option<Edit> {
+    let (before, root) = read(source, notes)?;
+    let refusal = match make(&before, &root) {
         Ok((edit, meant)) if reads_as(source, &edit, &meant) => return Some(edit),
         Ok((edit, _)) => {
             Refusal::new(edit.range.start, "the layout of the file is beyond what can be edited")

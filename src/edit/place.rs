@@ -154,6 +154,21 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -
     }
 }
 
+/// Adds an item behind the last one of a list that is written line by line.
+pub(super) fn append(text: &str, root: &RawNode, path: &[Step<'_>], item: &Node) -> Result<Edit, Refusal> {
+    let (trail, rest) = follow(root, path)?;
+    let list = trail.last().map_or(root, At::value);
+    match (&list.kind, rest) {
+        (RawKind::Sequence(items), []) if !items.is_empty() && !is_flow(text, list) => {
+            block::append(text, list, items, item)
+        }
+        (RawKind::Sequence(_), []) => {
+            Err(Refusal::new(list.start, "the list is not written with one item per line"))
+        }
+        _ => Err(Refusal::new(list.start, "there is no list here")),
+    }
+}
+
 fn is_null(node: &RawNode) -> bool {
     matches!(scalar(node), Some("" | "~" | "null" | "Null" | "NULL"))
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-
 use super::Wanted;
 use crate::{
     model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart},

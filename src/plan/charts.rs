@@ -66,7 +66,12 @@ pub enum ChartReference {
 impl ChartSource {
     /// The chart of an addon as a management cluster takes it. What a mirror has is not held to a digest: whoever copied
     /// the chart may have written its manifest anew.
-    pub fn new(chart: &Chart, version: &AddonVersion, pin: Option<Pin>, management: &ManagementCluster) -> Self {
+    pub fn new(
+        chart: &Chart,
+        version: &AddonVersion,
+        pin: Option<Pin>,
+        management: &ManagementCluster,
+    ) -> Self {
         let repository = management.mirrored(&chart.repository);
         let own = repository == chart.repository && repository.starts_with("oci://");
         Self {

@@ -5,13 +5,12 @@ use std::{
     sync::Arc,
 };
 
-
 use super::{Components, History, Release, ReleaseAddon, class, content, images::images_of};
 use crate::{
     definition::Channel,
     model::{
-        Addon, AddonVersion, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock, LockedChart, Minor,
-        NodeImage, StackId, VersionRange,
+        Addon, AddonVersion, ChartVersion, CompatibilityRule, ImageSource, KubernetesVersion, Lock,
+        LockedChart, Minor, NodeImage, StackId, VersionRange,
     },
     note::{Notes, Place},
     resolve::ResolvedStack,

@@ -23,6 +23,7 @@ mod number;
 mod read;
 mod readers;
 mod rebases;
+mod schema;
 mod record;
 mod take;
 mod template_node;
@@ -32,7 +33,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-
 
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
@@ -45,19 +45,20 @@ pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
-pub use newer::{Newer, newer};
+pub use newer::{Newer, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
 pub use read::read;
 pub use rebases::{Rebase, Rebases};
+pub use schema::{definition_schema, head_schema_file, schema_file};
 pub use take::{Arrival, Taken, published, take};
 pub use write::{Body, Page, digests_of, pages, write};
 
 use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
-        Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock, LockedChart, Minor,
-        NodeImage, ReleaseRef, StackId, Subdomain,
+        Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
+        LockedChart, Minor, NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,

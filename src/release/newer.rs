@@ -84,6 +84,22 @@ pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &Catalogue
     found
 }
 
+/// The newest of numbered releases of a stack and minor, by their names: the newest stable one; without one the newest
+/// beta, and then what has a version of its own.
+pub fn newest<'a>(names: &'a [String], stack: &StackId, minor: Minor) -> Option<&'a str> {
+    let of_stack = names.iter().filter_map(|name| Some((name, named(name)?)));
+    let mut found: Vec<_> = of_stack.filter(|(_, one)| (&one.stack, one.minor) == (stack, minor)).collect();
+    let first = found.iter().map(|(_, one)| one.channel).min()?;
+    found.retain(|(_, one)| one.channel == first);
+    let order = |one: &Named| number::order(CHANNELS[usize::from(one.channel)], &one.version);
+    found.into_iter().max_by_key(|(_, one)| order(one)).map(|(name, _)| name.as_str())
+}
+
+/// The stack and minor of a numbered release, by its name.
+pub fn stack_and_minor(name: &str) -> Option<(StackId, Minor)> {
+    named(name).map(|one| (one.stack, one.minor))
+}
+
 /// What a name says; none for what is no name of a numbered release.
 fn named(name: &str) -> Option<Named> {
     let mut parts = name.splitn(5, '-');
@@ -97,6 +113,18 @@ fn named(name: &str) -> Option<Named> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_newest_release_is_the_newest_stable_one() {
+        let names =
+            ["v9", "v10", "v0-beta.12", "v10-hotfix.1"].map(|version| format!("docker-scs-1-35-{version}"));
+        let stack = StackId::parse("docker/scs").unwrap();
+        let minor = Minor { major: 1, minor: 35 };
+        assert_eq!(newest(&names, &stack, minor), Some("docker-scs-1-35-v10"));
+        assert_eq!(newest(&names[2..], &stack, minor), Some("docker-scs-1-35-v0-beta.12"));
+        assert_eq!(newest(&names[3..], &stack, minor), Some("docker-scs-1-35-v10-hotfix.1"));
+        assert_eq!(newest(&names, &stack, Minor { major: 1, minor: 36 }), None);
+    }
 
     #[test]
     fn a_name_says_stack_minor_channel_and_version() {

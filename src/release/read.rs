@@ -5,7 +5,6 @@ use std::{
     sync::Arc,
 };
 
-
 use super::{
     Component, Components, Content, Effect, History, Release, ReleaseAddon, artifact::sha256, class, content,
     record,

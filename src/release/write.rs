@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-
 use super::{History, Release, artifact::sha256};
 use crate::{
     definition::Channel,
     model::{
-        Addon, AddonVersion, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage, ValuesFrom,
-        ValuesSource,
+        Addon, AddonVersion, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage,
+        ValuesFrom, ValuesSource,
     },
     template::Template,
     tree::HEADER,

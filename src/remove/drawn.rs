@@ -43,11 +43,16 @@ fn pool(text: &str, name: &str) -> Option<Node> {
     pools(text).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-/// The node pools of a Cluster, by the list that each is in and its name.
-pub(super) fn pools(text: &str) -> BTreeMap<(String, String), Node> {
+/// A Cluster as it stands in its file.
+pub(super) fn cluster(text: &str) -> Option<Node> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);
-    let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
+    sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
+}
+
+/// The node pools of a Cluster, by the list that each is in and its name.
+pub(super) fn pools(text: &str) -> BTreeMap<(String, String), Node> {
+    let cluster = cluster(text);
     let workers =
         cluster.as_ref().and_then(|cluster| cluster.at(&["spec", "topology", "workers"])?.as_mapping());
     let mut found = BTreeMap::new();

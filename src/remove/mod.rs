@@ -6,6 +6,7 @@
 mod advice;
 mod drawn;
 mod guard;
+mod network;
 
 use crate::{
     edit::{self, Step},

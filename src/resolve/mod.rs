@@ -86,5 +86,7 @@ pub fn forbidden<'a>(
     kubernetes: &KubernetesVersion,
     rules: &'a [CompatibilityRule],
 ) -> Option<&'a CompatibilityRule> {
-    rules.iter().find(|rule| rule.addon == addon.name && rule.forbids(version.map(AddonVersion::as_semver), kubernetes))
+    rules.iter().find(|rule| {
+        rule.addon == addon.name && rule.forbids(version.map(AddonVersion::as_semver), kubernetes)
+    })
 }

@@ -14,6 +14,7 @@ mod language;
 
 mod cli;
 mod docs;
+mod first_contact;
 mod hazards;
 mod laws;
 mod origins;

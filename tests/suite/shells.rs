@@ -40,7 +40,7 @@ fn bash_completes_names_of_the_fleet() {
         (&["topology", "staging-a"], "staging-a-1"),
         (&["affects", "clu"], "clusters/"),
         (&["explain", "dev-a-1", "spec.controlP"], "spec.controlPlane.replicas"),
-        (&["-C", "stacks", "new", "cluster", "x", "--stack", "o"], ""),
+        (&["-C", "stacks", "new", "cluster", "x", "--stack", "o"], "openstack/scs"),
     ];
     let mut script = "source <(stackloom completions bash)\n\
         ask() {\n\

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
-    cli::cluster::ClusterName,
+    cli::{Global, cluster::ClusterName},
     definition::{CLUSTER_API, closest},
     generate::Failure,
     io::disk,
@@ -35,12 +35,13 @@ use crate::{
 };
 
 /// Clusters of any files, before and after.
-pub(super) fn of_files(args: &Args, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
+pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
     let settings = settings(args, notes)?;
-    let mut after = objects_of(&args.from, Objects::default(), notes)?;
+    let named = |files: &[PathBuf]| files.iter().map(|file| global.path(file)).collect::<Vec<_>>();
+    let mut after = objects_of(&named(&args.from), Objects::default(), notes)?;
     not_applied(&after, notes);
     let applier = applier(args, notes)?;
-    let mut before = objects_of(&args.before, Objects::applied_by(applier.clone()), notes)?;
+    let mut before = objects_of(&named(&args.before), Objects::applied_by(applier.clone()), notes)?;
     in_one_namespace(&mut after, &mut before, notes);
     notes.halt(())?;
     spared(&mut after, &before, applier.as_ref(), notes);

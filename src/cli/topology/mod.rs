@@ -103,9 +103,9 @@ Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse i
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
     let answers = if args.from.is_empty() {
-        of_fleet(args, global, &mut notes)
+        of_fleet(args, global, printer, &mut notes)
     } else {
-        files::of_files(args, &mut notes)
+        files::of_files(args, global, &mut notes)
     };
     let answers = match answers {
         Ok(answers) => answers,
@@ -263,8 +263,13 @@ fn nothing_runs(faults: &[Fault], place: impl Fn(&Fault) -> Option<Place>, notes
     }
 }
 
-fn of_fleet(args: &Args, global: &Global, notes: &mut Notes) -> Result<Vec<Answer>, Failure> {
-    let world = Workspace::open(&global.directory)?;
+fn of_fleet(
+    args: &Args,
+    global: &Global,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<Vec<Answer>, Failure> {
+    let world = crate::cli::fleet(global, printer)?;
     let (input, model, releases) = generate::understand(&world, notes)?;
     let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, notes)
         .map_err(|()| Failure::Input)?

@@ -1,6 +1,6 @@
 //! Lowering addons: those of a stack's folder, and those that a release froze.
 
-use super::{holds_credential, label, place_at, range, addon_version};
+use super::{addon_version, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, parse::Written},
     model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},

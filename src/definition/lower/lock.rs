@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
-use super::{holds_credential, place_at, addon_version};
+use super::{addon_version, holds_credential, place_at};
 use crate::{
     definition::{self as written, parse::Written},
     model::{Chart, ChartVersion, Digest, Lock, LockedChart, LockedRelease, Subdomain},
@@ -46,8 +46,7 @@ impl LockLowering<'_> {
         for (at, one) in written.iter().enumerate() {
             let at = at.to_string();
             let path = ["spec", "charts", &at];
-            let version =
-                addon_version(&one.version, self.place(&["spec", "charts", &at, "version"]), notes);
+            let version = addon_version(&one.version, self.place(&["spec", "charts", &at, "version"]), notes);
             self.check_address(&one.repository, &["spec", "charts", &at, "repository"], notes);
             let images = one.images.as_deref().unwrap_or_default();
             let images = self.images(&["spec", "charts", &at, "images"], images, notes);

@@ -20,7 +20,9 @@ use super::{
     parse::{Definitions, Written},
 };
 use crate::{
-    model::{AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange},
+    model::{
+        AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange,
+    },
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,

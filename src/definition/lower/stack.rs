@@ -5,8 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     Lowering, StackTemplate,
     addon::{Said, check_dependencies, lower as lower_addon},
+    addon_version,
     allowance::allowances,
-    addon_version, check_named, place_at, range,
+    check_named, place_at, range,
 };
 use crate::{
     definition::{
@@ -14,8 +15,8 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, AddonVersion, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage, Stack, StackId,
-        Versioning,
+        Addon, AddonVersion, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage,
+        Stack, StackId, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},

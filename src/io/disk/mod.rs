@@ -4,6 +4,7 @@
 
 mod check;
 mod compare;
+mod find;
 mod read;
 mod release;
 mod scaffold;
@@ -38,6 +39,8 @@ pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign}
 #[derive(Clone, Debug)]
 pub struct Workspace {
     root: PathBuf,
+    /// The folder that the user stands in, from the root.
+    here: String,
 }
 
 impl Workspace {
@@ -51,7 +54,7 @@ impl Workspace {
             return Err(Fault::new(format!("`{shown}` is no folder"))
                 .hint("give the folder that holds `stackloom.yaml`: `-C <folder>`"));
         }
-        Ok(Self { root: found })
+        Ok(Self { root: found, here: String::new() })
     }
 
     /// The folder, as an absolute path without links.

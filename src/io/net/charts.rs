@@ -76,10 +76,8 @@ fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fa
     for (name, versions) in &question.charts {
         let chart = Chart { repository: address.clone(), name: name.clone() };
         let entries = index.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let entries: Vec<_> = entries
-            .iter()
-            .filter_map(|one| Some((AddonVersion::parse(&one.version).ok()?, one)))
-            .collect();
+        let entries: Vec<_> =
+            entries.iter().filter_map(|one| Some((AddonVersion::parse(&one.version).ok()?, one))).collect();
         let available = entries.iter().map(|(version, _)| version.clone()).collect();
         answer.found.available.insert(chart.clone(), available);
         for (version, locked) in versions {

@@ -1,0 +1,236 @@
+//! `stackloom new cluster`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Files, Made, document,
+    folder::{self, DEFAULTS},
+    inherit::Inherited,
+    mapping,
+    origin::{OriginArgs, Origins},
+};
+use crate::{
+    cli::scaffold,
+    definition::{self as definitions, Definitions, Kind},
+    generate::Failure,
+    io::disk::{self, Workspace},
+    model::Label,
+    note::Notes,
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+/// Add a cluster
+///
+/// The definition says what the defaults of its folder do not say, and nothing else. Where neither they nor options say
+/// it, a cluster is made from the newest numbered release of the stack and minor; a fleet without releases takes the
+/// stack as it stands. What the cluster inherits, and from which file, is shown. A folder that is new gets its defaults.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom new cluster dev-2\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new cluster prod-eu-1 --namespace team-b --release openstack-scs-1-35-v7\n  stackloom new cluster try-1 --stack openstack/scs --kubernetes 1.35 --release head"
+)]
+pub(super) struct ClusterArgs {
+    /// The cluster's name
+    name: String,
+    /// The folder of its definition; where nothing is said, the one that you stand in, the one whose defaults have the
+    /// namespace, or the only one
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<String>,
+    /// Its namespace; of a folder that has another one in its defaults, this cluster alone is in it
+    #[arg(long, value_name = "NAMESPACE")]
+    namespace: Option<String>,
+    #[command(flatten)]
+    origin: OriginArgs,
+    /// The management cluster; the first of stackloom.yaml where nothing is said
+    #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
+    management_cluster: Option<String>,
+}
+
+pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
+    let (mut input, mut definitions) = super::read(world, notes)?;
+    if let Err(fault) = Label::new(&args.name) {
+        notes
+            .error("wrong-name", None, format!("`{}` cannot be the name of a cluster: {fault}", args.name))
+            .hint("use lower-case letters, digits and dashes");
+        return Err(Failure::Input);
+    }
+    let folders = Folders::of(&definitions);
+    let folder = folders.choose(args, world, notes).ok_or(Failure::Input)?;
+    let mut files = Files::new();
+    let own = (!folders.has(&folder))
+        .then(|| folder::of_cluster(&folder, args.namespace.as_deref(), &definitions))
+        .flatten();
+    if let Some(text) = own {
+        let path = format!("{folder}/{DEFAULTS}");
+        input.sources.add(&path, text.as_str());
+        files.insert(path, text);
+        definitions = definitions::parse(&input, notes);
+    }
+    let inherited = Inherited::of(&definitions, &folder);
+    let origins = Origins { args: &args.origin, definitions: &definitions, input: &input };
+    let origin = origins.choose(&inherited, notes).ok_or(Failure::Input)?;
+    let (metadata, spec) =
+        write(args, &inherited, &definitions, origin.spec(&inherited), || origin.usual_class(&input));
+    let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", spec.clone().into())]));
+    let up = folder.matches('/').count() + 1;
+    // Editors complete variables and addons where the schema of the release is there.
+    let schema = format!("stacks/{}", origin.schema_file());
+    let is_there = disk::exists(&world.root().join("schemas").join(&schema))?;
+    let kind = Kind::ClusterDefinition;
+    let line = scaffold::line_of_schema(if is_there { &schema } else { kind.schema_file() }, up);
+    files.insert(format!("{folder}/{}.yaml", args.name), document(kind, line, metadata, spec));
+    let mut talk = vec![origin.words()];
+    talk.extend(inherited.lines(&input, &own));
+    let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(&input, &own))]);
+    Ok(Made { files, talk, more, edited: None })
+}
+
+/// What the definition says: what its folder does not.
+fn write(
+    args: &ClusterArgs,
+    inherited: &Inherited,
+    definitions: &Definitions,
+    mut spec: Mapping,
+    class: impl FnOnce() -> String,
+) -> (Mapping, Mapping) {
+    let mut metadata = mapping([("name", args.name.as_str().into())]);
+    let namespace = inherited
+        .unless_said(&["metadata", "namespace"], args.namespace.as_deref(), || Some("default".to_owned()));
+    metadata.set_some("namespace", namespace);
+    let management = folder::management(definitions, inherited, args.management_cluster.as_deref());
+    spec.set_some("managementCluster", management);
+    if inherited.at(&["spec", "controlPlane", "replicas"]).is_none() {
+        spec.set("controlPlane", mapping([("replicas", 1.into())]));
+    }
+    if inherited.at(&["spec", "nodePools"]).is_none() {
+        let pool = mapping([("name", "md-0".into()), ("class", class().into()), ("replicas", 1.into())]);
+        spec.set("nodePools", vec![pool.into()]);
+    }
+    if !inherited.has_pod_network() {
+        spec.set("network", folder::networks(None, None));
+    }
+    (metadata, spec)
+}
+
+/// The folders that clusters are defined in, and the namespaces of their clusters.
+struct Folders {
+    namespaces: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl Folders {
+    fn of(definitions: &Definitions) -> Self {
+        let mut namespaces: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for layer in &definitions.clusters {
+            let Some((folder, _)) = layer.source.path.rsplit_once('/') else { continue };
+            let merged = definitions::merged(definitions, layer);
+            let namespace = merged.at(&["metadata", "namespace"]).and_then(Node::as_str).map(str::to_owned);
+            namespaces.entry(folder.to_owned()).or_default().extend(namespace);
+        }
+        // Defaults around other folders are no place for a cluster; those of a folder that is empty yet are.
+        for folder in definitions.defaults.keys() {
+            let inside = format!("{folder}/");
+            let is_around =
+                namespaces.keys().chain(definitions.defaults.keys()).any(|one| one.starts_with(&inside));
+            if !is_around {
+                let said = Inherited::of(definitions, folder);
+                let namespace = said.text(&["metadata", "namespace"]).map(str::to_owned);
+                namespaces.entry(folder.clone()).or_default().extend(namespace);
+            }
+        }
+        Self { namespaces }
+    }
+
+    /// Whether something is defined there already.
+    fn has(&self, folder: &str) -> bool {
+        let inside = format!("{folder}/");
+        self.namespaces.keys().any(|one| one == folder || one.starts_with(&inside))
+    }
+
+    fn choose(&self, args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Option<String> {
+        if let Some(given) = &args.folder {
+            return folder::below_clusters(given, world, notes);
+        }
+        if world.here().starts_with("clusters/") {
+            return folder::below_clusters(".", world, notes);
+        }
+        let mut meant: Vec<_> = self.namespaces.iter().collect();
+        if let Some(namespace) = &args.namespace {
+            meant.retain(|(_, all)| all.contains(namespace));
+        }
+        let one = |(folder, namespaces): &(&String, &BTreeSet<String>)| {
+            let all: Vec<_> = namespaces.iter().map(String::as_str).collect();
+            format!("`--folder {folder}` (namespace {})", all.join(", "))
+        };
+        let listed =
+            |all: &[(&String, &BTreeSet<String>)]| all.iter().map(one).collect::<Vec<_>>().join(", ");
+        match (meant.as_slice(), &args.namespace) {
+            ([(folder, _)], _) => return Some((*folder).clone()),
+            ([], None) => return Some("clusters".to_owned()),
+            ([], Some(namespace)) => {
+                let all: Vec<_> = self.namespaces.iter().collect();
+                let message = format!("no folder has clusters of the namespace `{namespace}`");
+                let note = notes.error("missing-value", None, message);
+                note.hint(format!("`--folder clusters/{namespace}` begins one"));
+                if !all.is_empty() {
+                    note.hint(format!("there are {}", listed(&all)));
+                }
+            }
+            (several, _) => {
+                notes
+                    .error("missing-value", None, "nothing says which folder the cluster belongs to")
+                    .hint(format!("name one: {}", listed(several)))
+                    .hint("or run this in the folder");
+            }
+        }
+        None
+    }
+}
+
+/// What a cluster of the fleet is called, for messages and for `new pool`.
+pub(super) fn identity(merged: &Node) -> Option<[&str; 3]> {
+    let text = |path: &[&str]| merged.at(path).and_then(Node::as_str);
+    Some([
+        text(&["spec", "managementCluster"])?,
+        text(&["metadata", "namespace"])?,
+        text(&["metadata", "name"])?,
+    ])
+}
+
+/// Everything that a fleet's clusters are made of, to look one up.
+pub(super) fn called<'a>(
+    name: &str,
+    definitions: &'a Definitions,
+    input: &Input,
+    notes: &mut Notes,
+) -> Option<(&'a definitions::Layer, Node)> {
+    let all: Vec<_> =
+        definitions.clusters.iter().map(|layer| (layer, definitions::merged(definitions, layer))).collect();
+    let whole = |merged: &Node| identity(merged).map(|parts| parts.join("/"));
+    let names = |merged: &Node| {
+        whole(merged).is_some_and(|whole| whole == name || whole.ends_with(&format!("/{name}")))
+    };
+    let known: BTreeSet<String> =
+        all.iter().filter_map(|(_, merged)| Some(identity(merged)?[2].to_owned())).collect();
+    let mut meant: Vec<_> = all.into_iter().filter(|(_, merged)| names(merged)).collect();
+    match meant.len() {
+        1 => return meant.pop(),
+        0 => {
+            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+            match definitions::closest(name, known.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint("`stackloom clusters` lists those that there are"),
+            };
+        }
+        _ => {
+            let note = notes.error("several-clusters", None, format!("there are several clusters `{name}`"));
+            let all: Vec<_> = meant.iter().filter_map(|(_, merged)| whole(merged)).collect();
+            note.hint(format!("give one of {}", all.join(", ")));
+            for (layer, _) in &meant {
+                if let Some(place) = input.sources.place(layer.node.origin) {
+                    note.related("one of them", place);
+                }
+            }
+        }
+    }
+    None
+}

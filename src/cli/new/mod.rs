@@ -1,0 +1,209 @@
+//! `stackloom new`: a stack, an addon, a folder of clusters, a cluster, a node pool.
+//!
+//! What is new is checked together with the fleet before anything is written, and a file that is there is never
+//! overwritten. A node pool is the one thing that edits a file; everything else in it stays as it was.
+
+mod cluster;
+mod folder;
+mod inherit;
+mod origin;
+mod pool;
+mod stack;
+
+use std::collections::BTreeMap;
+
+use clap::Subcommand;
+use serde_json::{Map, Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, scaffold};
+use crate::{
+    definition::{self, Definitions, Kind},
+    generate::{self, Failure},
+    io::disk::{self, Workspace},
+    note::{Diagnostic, Fault, Notes, Place, Severity},
+    world::{Input, World, is_input},
+    yaml::{Mapping, Node, Sources, emit},
+};
+
+/// Add a stack, an addon, a folder of clusters, a cluster or a node pool
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom new folder clusters/prod --namespace team-b\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new pool prod-eu-1 gpu --replicas 2\n  stackloom new stack openstack/scs\n  stackloom new addon openstack/scs priority-classes"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Stack(stack::StackArgs),
+    Addon(stack::AddonArgs),
+    Folder(folder::FolderArgs),
+    Cluster(cluster::ClusterArgs),
+    Pool(pool::PoolArgs),
+}
+
+/// New files, by their paths.
+type Files = BTreeMap<String, String>;
+
+/// What a command makes.
+#[derive(Default)]
+struct Made {
+    /// Files that are new.
+    files: Files,
+    /// A file that is edited: its path and its new text.
+    edited: Option<(String, String)>,
+    /// What people should know about it.
+    talk: Vec<String>,
+    /// The same for machines.
+    more: Map<String, Json>,
+}
+
+impl From<Files> for Made {
+    fn from(files: Files) -> Self {
+        Self { files, ..Self::default() }
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let mut notes = Notes::new();
+    let world = super::fleet(global, printer)?;
+    let made = match make(&args.what, &world, &mut notes) {
+        Ok(made) if notes.errors() == 0 => made,
+        Ok(_) | Err(Failure::Input) => return Ok(failed(&notes, printer)),
+        Err(failure) => return input_or_world(failure),
+    };
+    for path in made.files.keys() {
+        if disk::exists(&world.root().join(path))? {
+            notes
+                .error(
+                    "exists",
+                    Place::file(path.as_str()),
+                    "this file is there already, and `new` overwrites nothing",
+                )
+                .hint("take another name, or edit the file");
+        }
+    }
+    if notes.errors() > 0 {
+        return Ok(failed(&notes, printer));
+    }
+    let mut found = Notes::new();
+    if !is_sound(&world, &made, &mut found)? {
+        return Ok(failed(&found, printer));
+    }
+    disk::write_all(world.root(), &made.files)?;
+    if let Some((path, text)) = &made.edited {
+        disk::replace(&world.root().join(path), text)?;
+    }
+    printer.notes(&found);
+    let exit = if found.errors() == 0 { Exit::Done } else { Exit::Input };
+    report(made, exit, &found, printer);
+    Ok(exit)
+}
+
+fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
+    Ok(match what {
+        What::Stack(args) => stack::stack(args, world, notes)?.unwrap_or_default().into(),
+        What::Addon(args) => stack::addon(args, world, notes)?.unwrap_or_default().into(),
+        What::Folder(args) => folder::make(args, world, notes)?,
+        What::Cluster(args) => cluster::make(args, world, notes)?,
+        What::Pool(args) => pool::make(args, world, notes)?,
+    })
+}
+
+fn report(made: Made, exit: Exit, found: &Notes, printer: &Printer) {
+    if !made.files.is_empty() {
+        printer.result(&format!("{} written:", counted(made.files.len(), "file")));
+        made.files.keys().for_each(|path| printer.result(&format!("  {path}")));
+    }
+    if let Some((path, _)) = &made.edited {
+        printer.result(&format!("{path} edited"));
+    }
+    made.talk.iter().for_each(|line| printer.talk(line));
+    let mut document = made.more;
+    document.insert("files".to_owned(), json!(made.files.keys().collect::<Vec<_>>()));
+    document.insert("edited".to_owned(), json!(made.edited.map(|(path, _)| path)));
+    printer.document(exit, found, Json::Object(document));
+}
+
+/// The fleet with what is not written yet.
+struct Added<'a> {
+    world: &'a Workspace,
+    made: &'a Made,
+}
+
+impl World for Added<'_> {
+    fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
+        let mut input = self.world.read(notes)?;
+        for (path, text) in self.made.files.iter().filter(|(path, _)| is_input(path)) {
+            input.sources.add(path, text.as_str());
+        }
+        if let Some((path, text)) = &self.made.edited {
+            let mut files: BTreeMap<_, _> = input
+                .sources
+                .iter()
+                .map(|source| (source.path.to_string(), source.text.to_string()))
+                .collect();
+            files.insert(path.clone(), text.clone());
+            input.sources = Sources::new(files);
+        }
+        Ok(input)
+    }
+}
+
+/// Whether what is new brings no fault that was not there before; everything that is found is in `found`.
+fn is_sound(world: &Workspace, made: &Made, found: &mut Notes) -> Result<bool, Fault> {
+    let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
+        Ok(_) | Err(Failure::Input) => Ok(()),
+        Err(Failure::World(fault)) => Err(fault),
+    };
+    check(&Added { world, made }, found)?;
+    if found.errors() == 0 {
+        return Ok(true);
+    }
+    let mut before = Notes::new();
+    check(world, &mut before)?;
+    let known = before.sorted();
+    let is_new = |note: &&Diagnostic| note.severity == Severity::Error && !known.contains(note);
+    Ok(!found.sorted().iter().any(is_new))
+}
+
+fn failed(notes: &Notes, printer: &Printer) -> Exit {
+    printer.notes(notes);
+    printer.talk("nothing was written");
+    printer.document(Exit::Input, notes, json!({}));
+    Exit::Input
+}
+
+/// The definitions of a fleet; where one cannot be read, nothing new is made.
+fn read(world: &Workspace, notes: &mut Notes) -> Result<(Input, Definitions), Failure> {
+    let input = world.read(notes)?;
+    let definitions = definition::parse(&input, notes);
+    notes.halt(())?;
+    Ok((input, definitions))
+}
+
+/// A definition as text, with the line for editors; `up` leads from its folder to the fleet's root.
+fn definition(kind: Kind, up: usize, metadata: Mapping, spec: Mapping) -> String {
+    document(kind, scaffold::schema_line(kind, up), metadata, spec)
+}
+
+fn document(kind: Kind, schema_line: String, metadata: Mapping, spec: Mapping) -> String {
+    let mut root = Mapping::new();
+    root.set("apiVersion", "stackloom.dev/v1alpha1");
+    root.set("kind", kind.name());
+    root.set_filled("metadata", metadata);
+    root.set_filled("spec", spec);
+    let mut text = schema_line;
+    emit(&Node::from(root), &mut text);
+    text
+}
+
+fn mapping<const N: usize>(entries: [(&str, Node); N]) -> Mapping {
+    let mut mapping = Mapping::new();
+    for (key, value) in entries {
+        mapping.set(key, value);
+    }
+    mapping
+}

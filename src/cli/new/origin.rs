@@ -1,0 +1,292 @@
+//! What a new cluster is made from: a numbered release, or the head of a stack.
+
+use std::collections::BTreeSet;
+
+use super::{inherit::Inherited, stack::stack_id};
+use crate::{
+    definition::{self, Definitions, Maturity, closest},
+    model::{KubernetesVersion, Minor, StackId},
+    note::Notes,
+    release,
+    world::{Input, numbered_releases},
+    yaml::{self, Mapping, Node},
+};
+
+/// The word for the stack as it stands.
+const HEAD: &str = "head";
+
+/// The class of workers that the stacks of this program have.
+const USUAL_CLASS: &str = "default-worker";
+
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct OriginArgs {
+    /// The release: a numbered one, or `head` for the stack as it stands in this repository; the newest numbered release of
+    /// the stack and minor where nothing is said
+    #[arg(long, value_name = "RELEASE")]
+    pub(super) release: Option<String>,
+    /// The stack, as <provider>/<stack>; the only one of the fleet where nothing is said
+    #[arg(long, value_name = "PROVIDER/STACK")]
+    pub(super) stack: Option<String>,
+    /// The Kubernetes minor, such as 1.35; the newest supported one where nothing is said
+    #[arg(long, value_name = "MINOR")]
+    pub(super) kubernetes: Option<String>,
+}
+
+impl OriginArgs {
+    pub(super) fn is_empty(&self) -> bool {
+        self.release.is_none() && self.stack.is_none() && self.kubernetes.is_none()
+    }
+}
+
+/// What a cluster is made from.
+pub(super) enum Origin {
+    /// A numbered release.
+    Numbered(String),
+    /// A stack as it stands, for one minor.
+    Head(StackId, Minor),
+}
+
+impl Origin {
+    /// The part of a definition that says it, without what the folder says already.
+    pub(super) fn spec(&self, inherited: &Inherited) -> Mapping {
+        let mut spec = Mapping::new();
+        let mut put = |key: &str, value: String| {
+            spec.set_some(key, inherited.unless_said(&["spec", key], Some(&value), || None));
+        };
+        match self {
+            Self::Numbered(name) => put("release", name.clone()),
+            Self::Head(stack, minor) => {
+                put("stack", stack.to_string());
+                put("kubernetes", minor.to_string());
+                put("release", HEAD.to_owned());
+            }
+        }
+        spec
+    }
+
+    /// In words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Numbered(name) => format!("made from the release {name}"),
+            Self::Head(stack, minor) => {
+                format!("made from {stack} for Kubernetes {minor} as it stands here (`release: head`)")
+            }
+        }
+    }
+
+    /// The file name of the schema of its definitions.
+    pub(super) fn schema_file(&self) -> String {
+        match self {
+            Self::Numbered(name) => format!("{name}.schema.json"),
+            Self::Head(stack, minor) => release::head_schema_file(stack, *minor),
+        }
+    }
+
+    /// The classes of workers that it has, as far as its files tell.
+    pub(super) fn worker_classes(&self, input: &Input) -> Vec<String> {
+        let folders = match self {
+            Self::Numbered(name) => vec![format!("generated/releases/{name}/cluster-class")],
+            Self::Head(stack, minor) => {
+                let base = format!("stacks/{stack}");
+                vec![format!("{base}/{}/cluster-class", minor.dashed()), format!("{base}/cluster-class")]
+            }
+        };
+        let sources = folders.iter().flat_map(|folder| input.sources.below(folder));
+        let documents = sources
+            .filter_map(|source| yaml::read_raw(source, &mut Notes::new()).map(|found| (source, found)));
+        let nodes = documents.flat_map(|(source, found)| {
+            found.into_iter().filter_map(|document| Node::from_raw(&document.root, source, &mut Notes::new()))
+        });
+        let mut classes = Vec::new();
+        for class in nodes.filter(|node| node.get("kind").and_then(Node::as_str) == Some("ClusterClass")) {
+            let workers = class.at(&["spec", "workers", "machineDeployments"]).and_then(Node::as_sequence);
+            let names = workers.into_iter().flatten().filter_map(|one| one.get("class")?.as_str());
+            classes.extend(names.map(str::to_owned));
+        }
+        classes
+    }
+
+    /// The class of workers for a pool of which nothing is said.
+    pub(super) fn usual_class(&self, input: &Input) -> String {
+        let known = self.worker_classes(input);
+        let usual = known.iter().find(|class| *class == USUAL_CLASS).or(known.first());
+        usual.cloned().unwrap_or_else(|| USUAL_CLASS.to_owned())
+    }
+}
+
+/// What clusters of a fleet can be made from, and what was asked for.
+pub(super) struct Origins<'a> {
+    pub(super) args: &'a OriginArgs,
+    pub(super) definitions: &'a Definitions,
+    pub(super) input: &'a Input,
+}
+
+impl Origins<'_> {
+    /// What a cluster is made from: what was asked for, else what its folder says, else the newest numbered release.
+    pub(super) fn choose(&self, inherited: &Inherited, notes: &mut Notes) -> Option<Origin> {
+        let said = inherited.text(&["spec", "release"]);
+        let names = numbered_releases(&self.input.sources);
+        match (self.args.release.as_deref(), said) {
+            (Some(HEAD), _) | (None, Some(HEAD)) => self.head(inherited, &names, notes),
+            (Some(asked), _) => self.numbered(asked, &names, notes),
+            (None, Some(said)) if self.args.is_empty() => Some(Origin::Numbered(said.to_owned())),
+            // A fleet that has released nothing yet has nothing else.
+            (None, _) if names.is_empty() => self.head(inherited, &names, notes),
+            (None, _) => self.newest(inherited, &names, notes),
+        }
+    }
+
+    fn head(&self, inherited: &Inherited, names: &[String], notes: &mut Notes) -> Option<Origin> {
+        let stack = self.stack(inherited, notes)?;
+        let minor = self.minor(&stack, inherited, names, false, notes)?;
+        Some(Origin::Head(stack, minor))
+    }
+
+    fn numbered(&self, asked: &str, names: &[String], notes: &mut Notes) -> Option<Origin> {
+        if !names.iter().any(|name| name == asked) {
+            let note = notes.error("unknown-release", None, format!("there is no release `{asked}`"));
+            match closest(asked, names.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None if names.is_empty() => {
+                    note.hint("the fleet has none yet: `stackloom release` makes the first ones")
+                }
+                None => note.hint(format!("there are {}", names.join(", "))),
+            };
+            return None;
+        }
+        let own = release::stack_and_minor(asked);
+        let stack = self.args.stack.as_deref().map(|text| (text, own.as_ref().map(|one| one.0.to_string())));
+        let minor =
+            self.args.kubernetes.as_deref().map(|text| (text, own.as_ref().map(|one| one.1.to_string())));
+        for (option, (asked_for, own)) in [("--stack", stack), ("--kubernetes", minor)]
+            .into_iter()
+            .filter_map(|(option, one)| Some((option, one?)))
+        {
+            if own.as_deref() != Some(asked_for) {
+                let message = format!("`{option} {asked_for}` is not what the release `{asked}` is of");
+                notes
+                    .error("wrong-value", None, message)
+                    .hint(format!("leave `{option}` out, or name another release"));
+                return None;
+            }
+        }
+        Some(Origin::Numbered(asked.to_owned()))
+    }
+
+    fn newest(&self, inherited: &Inherited, names: &[String], notes: &mut Notes) -> Option<Origin> {
+        let stack = self.stack(inherited, notes)?;
+        let minor = self.minor(&stack, inherited, names, true, notes)?;
+        if let Some(name) = release::newest(names, &stack, minor) {
+            return Some(Origin::Numbered(name.to_owned()));
+        }
+        let of_stack = |name: &&String| release::stack_and_minor(name).is_some_and(|(own, _)| own == stack);
+        let others: Vec<_> = names.iter().filter(of_stack).map(String::as_str).collect();
+        let message = format!("there is no numbered release of `{stack}` for Kubernetes {minor}");
+        let note = notes.error("unknown-release", None, message);
+        if !others.is_empty() {
+            note.hint(format!("there are {}: choose one with `--release`", others.join(", ")));
+        }
+        note.hint("`stackloom release` makes one");
+        note.hint("for development, `--release head` takes the stack as it stands in this repository");
+        None
+    }
+
+    /// The stacks that are here, and those that releases were taken of.
+    fn stacks(&self) -> BTreeSet<String> {
+        let names = numbered_releases(&self.input.sources);
+        let released = names.iter().filter_map(|name| release::stack_and_minor(name));
+        self.definitions.stacks.keys().cloned().chain(released.map(|(stack, _)| stack.to_string())).collect()
+    }
+
+    fn stack(&self, inherited: &Inherited, notes: &mut Notes) -> Option<StackId> {
+        let known = self.stacks();
+        let list = || known.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let named = inherited.text(&["spec", "release"]).and_then(release::stack_and_minor);
+        let said = inherited.text(&["spec", "stack"]).map(str::to_owned);
+        let said = said.or_else(|| named.map(|(stack, _)| stack.to_string()));
+        let (stack, asked) = match (self.args.stack.clone(), said, known.len()) {
+            (Some(asked), ..) => (asked, true),
+            (None, Some(said), _) => (said, false),
+            (None, None, 1) => (known.first()?.clone(), false),
+            (None, None, 0) => {
+                notes
+                    .error("missing-value", None, "the fleet has no stack, and nothing says which")
+                    .hint("`stackloom new stack docker/scs` adds one");
+                return None;
+            }
+            (None, None, _) => {
+                notes
+                    .error("missing-value", None, "nothing says which stack")
+                    .hint(format!("name one with `--stack`: {}", list()));
+                return None;
+            }
+        };
+        if asked && !known.contains(&stack) && StackId::parse(&stack).is_some() {
+            let note = notes.error("unknown-stack", None, format!("there is no stack `{stack}`"));
+            match closest(&stack, known.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint(format!("the fleet has {}", list())),
+            };
+            note.hint(format!("`stackloom new stack {stack}` adds it"));
+            return None;
+        }
+        stack_id(&stack, notes)
+    }
+
+    fn minor(
+        &self,
+        stack: &StackId,
+        inherited: &Inherited,
+        names: &[String],
+        released: bool,
+        notes: &mut Notes,
+    ) -> Option<Minor> {
+        let named = inherited.text(&["spec", "release"]).and_then(release::stack_and_minor);
+        let named = named.filter(|(own, _)| own == stack).map(|(_, minor)| minor.to_string());
+        let said = inherited.text(&["spec", "kubernetes"]).map(str::to_owned).or(named);
+        let said = said.filter(|_| {
+            self.args.stack.is_none() || inherited.text(&["spec", "stack"]) == self.args.stack.as_deref()
+        });
+        if let Some(text) = self.args.kubernetes.clone().or(said) {
+            let minor = Minor::parse(&text);
+            if minor.is_none() {
+                notes
+                    .error("wrong-version", None, format!("`{text}` is not a Kubernetes minor"))
+                    .hint("write it as 1.35; the stack says which patch version that is");
+            }
+            return minor;
+        }
+        let is_released = |minor: &Minor| release::newest(names, stack, *minor).is_some();
+        let served = self.served(stack);
+        let found =
+            served.iter().copied().find(|minor| !released || is_released(minor)).or(served.first().copied());
+        let of_stack =
+            || names.iter().filter_map(|name| release::stack_and_minor(name)).filter(|(own, _)| own == stack);
+        let found = found.or_else(|| of_stack().map(|(_, minor)| minor).max());
+        if found.is_none() {
+            notes
+                .error("missing-value", None, format!("nothing says which Kubernetes minor of `{stack}`"))
+                .hint("name one with `--kubernetes`");
+        }
+        found
+    }
+
+    /// The minors of a stack: those for production first, the newest first.
+    fn served(&self, stack: &StackId) -> Vec<Minor> {
+        let folder = self.definitions.stacks.get(&stack.to_string());
+        let releases = folder.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
+        let of = |supported: bool| {
+            let fit = releases.iter().filter(move |one: &&definition::KubernetesRelease| {
+                (one.maturity == Maturity::Supported) == supported
+            });
+            let mut minors: Vec<_> = fit
+                .filter_map(|one| KubernetesVersion::parse(&one.version).ok())
+                .map(|one| one.minor())
+                .collect();
+            minors.sort();
+            minors.reverse();
+            minors
+        };
+        [of(true), of(false)].concat()
+    }
+}

@@ -1,0 +1,138 @@
+//! `stackloom new stack` and `stackloom new addon`.
+
+use super::{Files, definition, mapping};
+use crate::{
+    cli::scaffold,
+    definition::Kind,
+    io::disk::{self, Workspace},
+    model::{Label, StackId},
+    note::{Fault, Notes, Place},
+    yaml::{Mapping, Node, emit},
+};
+
+/// Add a stack to begin with: for docker and openstack a copy of those that come with the program, else a bare one
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stackloom new stack openstack/scs\n  stackloom new stack hetzner/base")]
+pub(super) struct StackArgs {
+    /// The stack, as <provider>/<stack>: lower-case letters and digits, no dash
+    #[arg(value_name = "PROVIDER/STACK")]
+    stack: String,
+}
+
+/// Add an addon to a stack: a chart, or manifests
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom new addon docker/scs cert-manager --chart oci://quay.io/jetstack/charts/cert-manager --chart-version v1.19.1\n  stackloom new addon docker/scs priority-classes"
+)]
+pub(super) struct AddonArgs {
+    /// The stack, as <provider>/<stack>
+    #[arg(value_name = "PROVIDER/STACK")]
+    stack: String,
+    /// The addon's name
+    name: String,
+    /// The chart, as <repository>/<chart>; without one, the addon is made of manifests
+    #[arg(long, requires = "chart_version")]
+    chart: Option<String>,
+    /// The chart's version, as it was published: of a chart in a registry, the whole tag, with its `v` if it has one
+    #[arg(long, requires = "chart", value_name = "VERSION")]
+    chart_version: Option<String>,
+}
+
+pub(super) fn stack_id(text: &str, notes: &mut Notes) -> Option<StackId> {
+    let id = StackId::parse(text);
+    if id.is_none() {
+        notes
+            .error("wrong-name", None, format!("`{text}` names no stack"))
+            .hint("write it as <provider>/<stack>, both of lower-case letters and digits");
+    }
+    id
+}
+
+/// Whether a folder that is to be made is there already; says so, once for all of its files.
+fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> Result<bool, Fault> {
+    let taken = disk::exists(&world.root().join(folder))?;
+    if taken {
+        notes
+            .error("exists", Place::file(folder), format!("there is {what} of this name already"))
+            .hint("take another name, or edit what is there");
+    }
+    Ok(taken)
+}
+
+pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
+    let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
+    if is_taken(world, &format!("stacks/{id}"), "a stack", notes)? {
+        return Ok(None);
+    }
+    let pieces = match &*id.provider {
+        "docker" => scaffold::renamed(scaffold::DOCKER, "scs", &id.name),
+        "openstack" => scaffold::renamed(scaffold::OPENSTACK, "scs", &id.name),
+        provider => scaffold::bare_stack(provider, &id.name),
+    };
+    Ok(Some(pieces.into_iter().map(|(path, text)| (format!("stacks/{id}/{path}"), text)).collect()))
+}
+
+pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
+    let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
+    let folder = format!("stacks/{id}");
+    if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
+        notes
+            .error("unknown-stack", Place::file(folder.as_str()), format!("there is no stack `{id}`"))
+            .hint(format!("`stackloom new stack {id}` begins one"));
+    }
+    if let Err(fault) = Label::new(&args.name) {
+        notes
+            .error("wrong-name", None, format!("`{}` is no name of an addon: {fault}", args.name))
+            .hint("use lower-case letters, digits and dashes");
+    }
+    let base = format!("{folder}/addons/{}", args.name);
+    is_taken(world, &base, "an addon", notes)?;
+    let mut files = Files::new();
+    let name = mapping([("name", args.name.as_str().into())]);
+    let addon = |spec| definition(Kind::Addon, 5, name.clone(), spec);
+    match (&args.chart, &args.chart_version) {
+        (Some(chart), Some(version)) => {
+            let Some(spec) = chart_spec(&args.name, chart, version, notes) else { return Ok(None) };
+            files.insert(format!("{base}/addon.yaml"), addon(spec));
+            files.insert(format!("{base}/values.yaml"), VALUES.to_owned());
+        }
+        _ => {
+            files.insert(format!("{base}/addon.yaml"), addon(mapping([("stage", "default".into())])));
+            let labels = mapping([("cluster", "${{ cluster.name }}".into())]);
+            let metadata = mapping([("name", args.name.as_str().into()), ("labels", labels.into())]);
+            let namespace = mapping([
+                ("apiVersion", "v1".into()),
+                ("kind", "Namespace".into()),
+                ("metadata", metadata.into()),
+            ]);
+            let mut manifest = "# Manifests are templates, applied in the workload cluster.\n".to_owned();
+            emit(&Node::from(namespace), &mut manifest);
+            files.insert(format!("{base}/manifests/namespace.yaml"), manifest);
+        }
+    }
+    Ok((notes.errors() == 0).then_some(files))
+}
+
+const VALUES: &str = "\
+# Helm values: a template, so that a value can be ${{ cluster.name }} or ${{ cluster.variables.… }}.
+{}
+";
+
+/// An addon of a chart; the Kubernetes range is the author's to widen once it is tested.
+fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Option<Mapping> {
+    let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
+        notes
+            .error("wrong-value", None, format!("`{chart}` names no chart"))
+            .hint("write it as <repository>/<chart>");
+        return None;
+    };
+    let row = mapping([("version", version.into()), ("kubernetes", ">=1.34 <1.37".into())]);
+    let chart = mapping([("repository", repository.into()), ("name", chart.into())]);
+    let release = mapping([("name", name.into()), ("namespace", name.into())]);
+    Some(mapping([
+        ("chart", chart.into()),
+        ("versions", vec![Node::from(row)].into()),
+        ("release", release.into()),
+        ("stage", "default".into()),
+    ]))
+}

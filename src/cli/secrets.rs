@@ -1,0 +1,264 @@
+//! `stackloom secrets`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
+use crate::{
+    generate,
+    model::ClusterId,
+    note::Notes,
+    plan::{ClusterPlan, Plan},
+    rebase,
+    render::{self, Subject, Target},
+    topology::predict::{Settings, forecast},
+    world::Input,
+    yaml::{self, Node, to_json},
+};
+
+/// List the Secrets that clusters need, who refers to them, and which files provide them
+///
+/// A Secret is needed where an object that is written for the cluster, or that Cluster API makes of it, refers to it: the
+/// values of an addon, the identity of the infrastructure, files of machines. It is provided where a file in the `.d`
+/// folder of a cluster of the same namespace makes it: a Secret, a `SealedSecret`, an `ExternalSecret`, a generator of
+/// kustomize. Secrets that only the management cluster knows are listed as not provided here.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom secrets\n  stackloom secrets prod-eu-1\n  stackloom secrets --format json | jq '.clusters[].secrets[] | select(.providedBy == [])'"
+)]
+pub(super) struct Args {
+    /// Only those of this cluster, as `name` or `namespace/name`
+    #[arg(value_name = "CLUSTER")]
+    cluster: Option<String>,
+}
+
+/// Secrets by namespace and name, each with those who refer to it.
+type Needs = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// What a cluster needs.
+struct Needed {
+    id: ClusterId,
+    secrets: Needs,
+    /// Parts of it that are not known before it runs.
+    unknown: Vec<String>,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = super::fleet(global, printer)?;
+    let mut notes = Notes::new();
+    let read = generate::prepare(&world, &mut notes);
+    let (input, plan) = match or_exit(read, printer, &notes)? {
+        Ok(read) => read,
+        Err(exit) => return Ok(exit),
+    };
+    let is_meant = |plan: &&ClusterPlan| {
+        let whole = plan.cluster.id().whole();
+        args.cluster.as_ref().is_none_or(|name| whole == *name || whole.ends_with(&format!("/{name}")))
+    };
+    let chosen: Vec<_> = plan.clusters.iter().filter(is_meant).collect();
+    if let (Some(name), []) = (&args.cluster, chosen.as_slice()) {
+        let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+        let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
+        match crate::definition::closest(name, names) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint("`stackloom clusters` lists those that there are"),
+        };
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, json!({}));
+        return Ok(Exit::Input);
+    }
+    let namespaces = namespaces(&plan, &input);
+    let needed: Vec<_> = chosen.par_iter().map(|plan| needed(plan, &namespaces, &input)).collect();
+    let provided = provided(&plan, &input);
+    printer.notes(&notes);
+    report(&needed, &provided, printer);
+    let clusters: Vec<_> = needed.iter().map(|one| document(one, &provided)).collect();
+    printer.document(Exit::Done, &notes, json!({ "clusters": clusters }));
+    Ok(Exit::Done)
+}
+
+/// A management cluster and a namespace of it.
+type Place = (String, String);
+
+fn place(id: &ClusterId) -> Place {
+    (id.management.to_string(), id.namespace.to_string())
+}
+
+/// What the objects refer to that all clusters of a namespace share.
+fn namespaces(plan: &Plan, input: &Input) -> BTreeMap<Place, Needs> {
+    let one = |namespace: &crate::plan::NamespacePlan| {
+        let drawn = render::draw(Subject::Namespace(namespace), input, &mut Notes::new());
+        let mut needs = Needs::new();
+        for object in &drawn.objects {
+            refer(&to_json(&object.node), namespace.name.as_str(), &mut needs);
+        }
+        ((namespace.management.name.to_string(), namespace.name.to_string()), needs)
+    };
+    plan.namespaces.iter().map(one).collect()
+}
+
+fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input) -> Needed {
+    let id = plan.cluster.id();
+    let namespace = id.namespace.as_str();
+    // A release without templates for namespaces has no part in what those of others need.
+    let shared = namespaces.get(&place(&id)).filter(|_| !plan.release.namespace.is_empty());
+    let mut secrets = shared.cloned().unwrap_or_default();
+    let drawn = render::draw(Subject::Cluster(plan), input, &mut Notes::new());
+    for object in drawn.objects.iter().filter(|object| object.target == Target::Management) {
+        refer(&to_json(&object.node), namespace, &mut secrets);
+    }
+    let mut unknown = Vec::new();
+    let settings = Settings::new(&plan.cluster.management.cluster_api.to_string());
+    if let (Some(settings), Some(node)) = (settings, drawn.cluster()) {
+        let made = forecast::of_new(&rebase::side(&plan.release, node), &settings);
+        let objects = made.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
+        for object in objects.values() {
+            refer(object, namespace, &mut secrets);
+        }
+        if made.desired.is_none() {
+            unknown.push("what Cluster API makes of it".to_owned());
+        }
+        unknown.extend(made.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
+    }
+    // Cluster API makes these itself.
+    let own = ["kubeconfig", "ca", "etcd", "proxy", "sa"].map(|what| format!("{}-{what}", plan.cluster.name));
+    secrets.retain(|(_, name), _| !own.contains(name));
+    Needed { id, secrets, unknown }
+}
+
+/// Adds the Secrets that an object refers to; they are in its own namespace.
+fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
+    let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
+    let (kind, name) = (text("/kind"), text("/metadata/name"));
+    // The end of some names is only known once Cluster API has made it.
+    let who = if name.contains('#') { kind.to_owned() } else { format!("{kind} {name}") };
+    let own = text("/metadata/namespace");
+    let namespace = if own.is_empty() { namespace } else { own };
+    let mut found = BTreeSet::new();
+    for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata") {
+        // What a chart makes of its values is in the workload cluster.
+        match (kind, value) {
+            ("HelmRelease", Json::Object(spec)) => {
+                spec.iter()
+                    .filter(|(key, _)| *key != "values")
+                    .for_each(|(key, value)| collect(key, value, &mut found));
+            }
+            _ => collect(key, value, &mut found),
+        }
+    }
+    for name in found {
+        needs.entry((namespace.to_owned(), name)).or_default().insert(who.clone());
+    }
+}
+
+/// Looks for references: `{kind: Secret, name}` or `{type: Secret, name}`, and keys that say that a Secret is meant.
+fn collect(key: &str, value: &Json, found: &mut BTreeSet<String>) {
+    match value {
+        Json::Object(fields) => {
+            let is_secret = ["kind", "type"].iter().any(|key| fields.get(*key) == Some(&json!("Secret")));
+            let is_reference = key == "secret" || key.ends_with("ecretRef") || key.ends_with("ecretKeyRef");
+            // A reference to something else says so.
+            let other = fields.get("kind").is_some_and(|kind| kind != "Secret");
+            if is_secret || is_reference && !other {
+                found.extend(fields.get("name").and_then(Json::as_str).map(str::to_owned));
+            }
+            fields.iter().for_each(|(key, value)| collect(key, value, found));
+        }
+        Json::Array(items) => items.iter().for_each(|item| collect(key, item, found)),
+        Json::String(name) if key == "secretName" && !name.is_empty() => drop(found.insert(name.clone())),
+        _ => {}
+    }
+}
+
+/// The files that make Secrets, by where these are and their names.
+fn provided(plan: &Plan, input: &Input) -> BTreeMap<(Place, String), BTreeSet<String>> {
+    let mut provided: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for plan in &plan.clusters {
+        let Some(folder) = &plan.cluster.companion else { continue };
+        let id = plan.cluster.id();
+        for source in input.beside.below(folder) {
+            let documents = yaml::read_raw(source, &mut Notes::new()).unwrap_or_default();
+            let objects =
+                documents.iter().filter_map(|one| Node::from_raw(&one.root, source, &mut Notes::new()));
+            for (namespace, name) in objects.flat_map(|object| makes(&to_json(&object))) {
+                let namespace = namespace.unwrap_or_else(|| id.namespace.to_string());
+                let at = (id.management.to_string(), namespace);
+                provided.entry((at, name)).or_default().insert(source.path.to_string());
+            }
+        }
+    }
+    provided
+}
+
+/// The Secrets that an object in a `.d` folder makes, each with its namespace if it names one.
+fn makes(object: &Json) -> Vec<(Option<String>, String)> {
+    let text = |path: &str| object.pointer(path).and_then(Json::as_str).map(str::to_owned);
+    let (namespace, own) = (text("/metadata/namespace"), text("/metadata/name"));
+    let name = match object["kind"].as_str() {
+        Some("Secret") => own,
+        Some("SealedSecret") => text("/spec/template/metadata/name").or(own),
+        Some("ExternalSecret") => text("/spec/target/name").or(own),
+        Some("Kustomization") => {
+            let generators = object["secretGenerator"].as_array().into_iter().flatten();
+            let made = generators.filter_map(|one| {
+                Some((one["namespace"].as_str().map(str::to_owned), one["name"].as_str()?.to_owned()))
+            });
+            return made.collect();
+        }
+        _ => None,
+    };
+    name.map(|name| (namespace, name)).into_iter().collect()
+}
+
+fn files<'a>(
+    id: &ClusterId,
+    (namespace, name): &(String, String),
+    provided: &'a BTreeMap<(Place, String), BTreeSet<String>>,
+) -> Vec<&'a str> {
+    let place = (id.management.to_string(), namespace.clone());
+    provided.get(&(place, name.clone())).into_iter().flatten().map(String::as_str).collect()
+}
+
+fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<String>>, printer: &Printer) {
+    let mut rows = Vec::new();
+    for one in needed {
+        for (secret, who) in &one.secrets {
+            let files = files(&one.id, secret, provided);
+            let by = if files.is_empty() { "not provided here".to_owned() } else { files.join(", ") };
+            let name = format!("{}/{}", secret.0, secret.1);
+            rows.push(vec![one.id.to_string(), name, by, several(who)]);
+        }
+    }
+    if rows.is_empty() {
+        printer.result("no Secret is needed");
+    } else {
+        rows.insert(0, ["cluster", "secret", "provided by", "needed by"].map(str::to_owned).to_vec());
+        for line in &table::lines(&rows) {
+            printer.result(line);
+        }
+    }
+    for one in needed {
+        one.unknown.iter().for_each(|what| printer.talk(&format!("{}: not known: {what}", one.id)));
+    }
+}
+
+/// A few of many names; documents have them all.
+fn several(names: &BTreeSet<String>) -> String {
+    const SHOWN: usize = 3;
+    let some = names.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN { format!("{some}, and {} more", names.len() - SHOWN) } else { some }
+}
+
+fn document(one: &Needed, provided: &BTreeMap<(Place, String), BTreeSet<String>>) -> Json {
+    let secret = |(secret, who): (&(String, String), &BTreeSet<String>)| {
+        let (namespace, name) = secret;
+        json!({ "namespace": namespace, "name": name, "neededBy": who, "providedBy": files(&one.id, secret, provided) })
+    };
+    json!({
+        "cluster": ClusterName::from(&one.id),
+        "secrets": one.secrets.iter().map(secret).collect::<Vec<_>>(),
+        "unknown": one.unknown,
+    })
+}

@@ -1,0 +1,295 @@
+//! `stackloom variables`.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
+use crate::{
+    definition::closest,
+    explain::{Fleet, Role, Said, Source},
+    generate,
+    io::disk::Workspace,
+    model::Minor,
+    note::Notes,
+    release::{Release, Releases},
+    yaml::to_json,
+};
+
+/// Show the variables of a stack or a release, or those of a cluster with their values
+///
+/// One line for each variable and each field in it: its type, whether it is required, its default and what it is for. For
+/// a cluster also its value, and the file and line that it comes from.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom variables docker/scs\n  stackloom variables openstack/scs --kubernetes 1.35\n  stackloom variables openstack-scs-1-35-v7\n  stackloom variables dev-1                  # with values, and where they come from"
+)]
+pub(super) struct Args {
+    /// A stack, as <provider>/<stack>; a release; or a cluster, as `name` or `namespace/name`
+    #[arg(value_name = "STACK|CLUSTER|RELEASE")]
+    of: String,
+    /// Of a stack, the Kubernetes minor; the newest where nothing is said
+    #[arg(long, value_name = "MINOR")]
+    kubernetes: Option<String>,
+}
+
+/// A variable, or a field in one.
+struct Row {
+    path: String,
+    kind: String,
+    required: bool,
+    default: Option<Json>,
+    description: String,
+    /// Whether the path goes through lists or keys that a cluster chooses, so that it is no single value.
+    many: bool,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = super::fleet(global, printer)?;
+    let mut notes = Notes::new();
+    let found = match or_exit(find(args, &world, &mut notes), printer, &notes)? {
+        Ok(found) => found,
+        Err(exit) => return Ok(exit),
+    };
+    let rows = rows(&found.release);
+    printer.notes(&notes);
+    printer.talk(&found.title);
+    for line in &table::lines(&text(&rows, found.values.as_deref())) {
+        printer.result(line);
+    }
+    if rows.is_empty() {
+        printer.result("its class declares no variables");
+    }
+    printer.document(Exit::Done, &notes, document(&found, &rows));
+    Ok(Exit::Done)
+}
+
+/// What was asked about.
+struct Found {
+    title: String,
+    release: Arc<Release>,
+    cluster: Option<ClusterName>,
+    values: Option<Vec<Said>>,
+}
+
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
+    let (input, model, releases) = generate::understand(world, notes)?;
+    let of = args.of.as_str();
+    let minor = args.kubernetes.as_deref().map(|text| {
+        Minor::parse(text).ok_or_else(|| {
+            notes
+                .error("wrong-version", None, format!("`{text}` is not a Kubernetes minor"))
+                .hint("write it as 1.35");
+            generate::Failure::Input
+        })
+    });
+    let minor = minor.transpose()?;
+    if let Some(found) = of_stack(of, minor, &releases, notes) {
+        return found;
+    }
+    if releases.names().contains(&of) {
+        let release = match releases.shared_heads().find(|head| head.name == of) {
+            Some(head) => Some(head.clone()),
+            None => releases.named(of, crate::yaml::Origin::NOWHERE, &input, notes),
+        };
+        let release = release.ok_or(generate::Failure::Input)?;
+        return Ok(Found { title: format!("the release {of}"), release, cluster: None, values: None });
+    }
+    let is_called = |name: &str| name == of || name.ends_with(&format!("/{of}"));
+    if !model.clusters.iter().any(|cluster| is_called(&cluster.id().whole())) {
+        let stacks = releases.shared_heads().map(|head| head.stack.to_string());
+        let names = releases.names().into_iter().map(str::to_owned);
+        let all: Vec<String> = stacks
+            .chain(names)
+            .chain(model.clusters.iter().map(|cluster| cluster.name.to_string()))
+            .collect();
+        let message = format!("there is no stack, release or cluster `{of}`");
+        let note = notes.error("unknown", None, message);
+        match closest(of, all.iter().map(String::as_str)) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint("`stackloom clusters` and `stackloom releases` list what there is"),
+        };
+        return Err(generate::Failure::Input);
+    }
+    let fleet = Fleet::read(world, &mut Notes::new())?;
+    let called: Vec<_> =
+        fleet.plan().clusters.iter().filter(|plan| is_called(&plan.cluster.id().whole())).collect();
+    let [plan] = called.as_slice() else {
+        let all: Vec<_> = called.iter().map(|plan| plan.cluster.id().whole()).collect();
+        let note = notes.error("several-clusters", None, format!("there are several clusters `{of}`"));
+        note.hint(format!("give one of {}", all.join(", ")));
+        return Err(generate::Failure::Input);
+    };
+    let values = fleet.values(plan, &mut Notes::new());
+    let title = format!("{}, made from {}", plan.cluster.id(), plan.release.name);
+    let (release, cluster) = (plan.release.clone(), Some(ClusterName::from(&plan.cluster)));
+    Ok(Found { title, release, cluster, values: Some(values) })
+}
+
+/// The head of a stack; none where no stack is meant.
+fn of_stack(
+    of: &str,
+    minor: Option<Minor>,
+    releases: &Releases,
+    notes: &mut Notes,
+) -> Option<Result<Found, generate::Failure>> {
+    let mut heads: Vec<_> = releases.shared_heads().filter(|head| head.stack.to_string() == of).collect();
+    heads.sort_by_key(|head| head.kubernetes.minor());
+    let newest = heads.last()?;
+    let fits = |head: &&&Arc<Release>| head.kubernetes.minor() == minor.unwrap_or(newest.kubernetes.minor());
+    let Some(head) = heads.iter().find(fits) else {
+        let all: Vec<_> = heads.iter().map(|head| head.kubernetes.minor().to_string()).collect();
+        notes
+            .error("unknown-minor", None, format!("the stack `{of}` does not serve this Kubernetes minor"))
+            .hint(format!("it serves {}", all.join(", ")));
+        return Some(Err(generate::Failure::Input));
+    };
+    let title = format!("{of} for Kubernetes {}, as it stands here", head.kubernetes);
+    Some(Ok(Found { title, release: Arc::clone(head), cluster: None, values: None }))
+}
+
+fn rows(release: &Release) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for variable in &release.class.variables {
+        let schema = to_json(&variable.schema);
+        collect(&variable.name, &schema, variable.required, false, &mut rows);
+    }
+    rows
+}
+
+fn collect(path: &str, schema: &Json, required: bool, many: bool, rows: &mut Vec<Row>) {
+    rows.push(Row {
+        kind: kind(schema),
+        required,
+        default: schema.get("default").cloned(),
+        description: one_line(schema["description"].as_str().unwrap_or_default()),
+        many,
+        path: path.to_owned(),
+    });
+    let required = |name: &str| {
+        schema["required"].as_array().into_iter().flatten().any(|one| one.as_str() == Some(name))
+    };
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        collect(&format!("{path}.{name}"), field, required(name), many, rows);
+    }
+    for (key, mark) in [("items", "[]"), ("additionalProperties", ".*")] {
+        let Some(inner) = schema.get(key).filter(|inner| inner.is_object()) else { continue };
+        for (name, field) in inner["properties"].as_object().into_iter().flatten() {
+            let required =
+                inner["required"].as_array().into_iter().flatten().any(|one| one.as_str() == Some(name));
+            collect(&format!("{path}{mark}.{name}"), field, required, true, rows);
+        }
+    }
+}
+
+/// The type of a value, with what it may be.
+fn kind(schema: &Json) -> String {
+    let own = match schema["type"].as_str() {
+        _ if schema["x-kubernetes-int-or-string"] == json!(true) => "integer or string".to_owned(),
+        Some("array") => format!("list of {}", kind(&schema["items"])),
+        Some("object") if schema["additionalProperties"].is_object() => {
+            format!("map of {}", kind(&schema["additionalProperties"]))
+        }
+        Some(name) => name.to_owned(),
+        None => "any".to_owned(),
+    };
+    match schema["enum"].as_array() {
+        Some(values) => {
+            let values: Vec<_> = values.iter().map(inline).collect();
+            format!("{own}: {}", values.join(" | "))
+        }
+        None => own,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn inline(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Where a value comes from: the layer that counts.
+fn origin(said: &Said) -> Option<&Source> {
+    let is_layer = |source: &&Source| {
+        source.decides && !matches!(source.role, Role::Release | Role::Content | Role::Statement)
+    };
+    said.sources.iter().rev().find(is_layer).or_else(|| said.sources.iter().find(|source| source.decides))
+}
+
+/// The value of a path, and whoever says it; that of a map or list is put together from its leaves.
+fn value<'a>(row: &Row, values: &'a [Said]) -> Vec<&'a Said> {
+    let path = format!("spec.variables.{}", row.path);
+    let is_in = |said: &&Said| {
+        said.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    };
+    if row.many { Vec::new() } else { values.iter().filter(is_in).collect() }
+}
+
+fn text(rows: &[Row], values: Option<&[Said]>) -> Vec<Vec<String>> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let mut head = vec!["variable", "type", "required", "default"];
+    head.extend(values.map(|_| ["value", "from"]).into_iter().flatten());
+    head.push("description");
+    let mut lines = vec![head.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    for row in rows {
+        let required = if row.required { "yes" } else { "no" };
+        let default = row.default.as_ref().map(inline).unwrap_or_default();
+        let mut line = vec![row.path.clone(), row.kind.clone(), required.to_owned(), shortened(&default)];
+        if let Some(values) = values {
+            let (value, from) = match value(row, values).as_slice() {
+                [said] => {
+                    let from = origin(said).map(|source| format!("{}:{}", source.file, source.line));
+                    (inline(&to_json(&said.value)), from.unwrap_or_default())
+                }
+                _ => (String::new(), String::new()),
+            };
+            line.extend([shortened(&value), from]);
+        }
+        line.push(row.description.clone());
+        lines.push(line);
+    }
+    lines
+}
+
+/// A value that leaves room for the other columns; documents have it whole.
+fn shortened(text: &str) -> String {
+    const WIDEST: usize = 40;
+    if text.chars().count() <= WIDEST {
+        return text.to_owned();
+    }
+    text.chars().take(WIDEST - 1).chain(['…']).collect()
+}
+
+fn document(found: &Found, rows: &[Row]) -> Json {
+    let one = |row: &Row| {
+        let mut one = Map::new();
+        one.insert("name".to_owned(), json!(row.path));
+        one.insert("type".to_owned(), json!(row.kind));
+        one.insert("required".to_owned(), json!(row.required));
+        one.insert("default".to_owned(), json!(row.default));
+        one.insert("description".to_owned(), json!(row.description));
+        if let Some(values) = &found.values {
+            let values = value(row, values).into_iter().map(|said| {
+                json!({
+                    "path": said.path,
+                    "value": to_json(&said.value),
+                    "file": origin(said).map(|source| source.file.clone()),
+                    "line": origin(said).map(|source| source.line),
+                })
+            });
+            one.insert("values".to_owned(), values.collect());
+        }
+        Json::Object(one)
+    };
+    json!({
+        "release": found.release.name,
+        "stack": found.release.stack.to_string(),
+        "kubernetes": found.release.kubernetes.to_string(),
+        "cluster": found.cluster,
+        "variables": rows.iter().map(one).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,88 @@
+//! Finding the fleet from any folder below its root, and paths that are given there.
+
+use std::path::{Component, Path};
+
+use super::Workspace;
+use crate::note::Fault;
+
+/// The file that makes a folder the root of a fleet.
+const FLEET: &str = "stackloom.yaml";
+
+impl Workspace {
+    /// Opens the fleet that a folder belongs to: the nearest folder above it, or itself, with a `stackloom.yaml`. The
+    /// search ends at the top of the git repository, so that a repository inside a fleet is not taken for part of it. A
+    /// folder without a fleet is opened itself.
+    pub fn find(folder: &Path) -> Result<Self, Fault> {
+        let start = Self::open(folder)?;
+        for above in start.root.ancestors() {
+            if above.join(FLEET).symlink_metadata().is_ok() {
+                let inside = start.root.strip_prefix(above).unwrap_or(Path::new(""));
+                let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
+                let Some(parts) = parts else { break };
+                return Ok(Self { root: above.to_owned(), here: parts.join("/") });
+            }
+            if above.join(".git").exists() {
+                break;
+            }
+        }
+        Ok(start)
+    }
+
+    /// The folder that the user stands in, as a path from the root; empty at the root.
+    pub fn here(&self) -> &str {
+        &self.here
+    }
+
+    /// A file that was given where the user stands, from the root. One that is not there is taken from the root, as
+    /// messages write it.
+    pub fn file(&self, given: &str) -> String {
+        let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
+        let here = self.path(given);
+        let as_shown = || Some(given.to_owned()).filter(is_there);
+        here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
+    }
+
+    /// A path that was given where the user stands, as one from the root; none where it leads out of the fleet.
+    pub fn path(&self, given: &str) -> Option<String> {
+        let given = Path::new(given);
+        let whole = match given.strip_prefix(&self.root) {
+            Ok(inside) => inside.to_owned(),
+            Err(_) => Path::new(&self.here).join(given),
+        };
+        let mut parts = Vec::new();
+        for part in whole.components() {
+            match part {
+                Component::Normal(part) => parts.push(part.to_str()?),
+                Component::CurDir => {}
+                Component::ParentDir => drop(parts.pop()?),
+                Component::RootDir | Component::Prefix(_) => return None,
+            }
+        }
+        Some(parts.join("/"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_where_one_stands() {
+        let at = |here: &str| Workspace { root: "/fleet".into(), here: here.to_owned() };
+        for (here, given, expected) in [
+            ("", "clusters/dev", Some("clusters/dev")),
+            ("", "./clusters/dev/", Some("clusters/dev")),
+            ("clusters", "dev/one.yaml", Some("clusters/dev/one.yaml")),
+            ("clusters/dev", "../../stacks", Some("stacks")),
+            ("clusters/dev", ".", Some("clusters/dev")),
+            ("clusters/dev", "../../../other", None),
+            ("clusters", "/fleet/stacks/a", Some("stacks/a")),
+            ("clusters", "/fleet-2/stacks", None),
+            ("clusters", "/etc", None),
+            ("clusters", "../..", None),
+            ("", "clusters/../../out", None),
+        ] {
+            assert_eq!(at(here).path(given).as_deref(), expected, "{here}: {given}");
+        }
+    }
+}
