@@ -12,6 +12,7 @@ use crate::{
     io::disk::{self, Workspace},
     model::{KubernetesVersion, Label, StackId},
     note::{Diagnostic, Fault, Notes, Place, Severity},
+    partial::LeftOut,
     world::{Input, World, is_input},
     yaml::{Mapping, Node, emit},
 };
@@ -70,7 +71,7 @@ struct ClusterArgs {
     /// The cluster's name
     name: String,
     /// The folder of its definition; the first one with clusters in it where nothing is said
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
     /// Its namespace
     #[arg(long)]
@@ -113,19 +114,18 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(failed(&notes, printer));
     }
-    let mut found = Notes::new();
-    if !is_sound(&world, &files, &mut found)? {
-        return Ok(failed(&found, printer));
-    }
+    let found = match soundness(&world, &files)? {
+        Ok(found) => found,
+        Err(found) => return Ok(failed(&found, printer)),
+    };
     disk::write_all(world.root(), &files)?;
     printer.notes(&found);
     printer.result(&format!("{} written:", counted(files.len(), "file")));
     for path in files.keys() {
         printer.result(&format!("  {path}"));
     }
-    let exit = if found.errors() == 0 { Exit::Done } else { Exit::Input };
-    printer.document(exit, &found, json!({ "files": files.keys().collect::<Vec<_>>() }));
-    Ok(exit)
+    printer.document(Exit::Done, &found, json!({ "files": files.keys().collect::<Vec<_>>() }));
+    Ok(Exit::Done)
 }
 
 /// The fleet with files that are not written yet.
@@ -144,21 +144,35 @@ impl World for Added<'_> {
     }
 }
 
-/// Whether new files bring no fault that was not there before them; what the fleet says with them is in `found`.
-fn is_sound(world: &Workspace, files: &Files, found: &mut Notes) -> Result<bool, Fault> {
+/// What is to be said of the fleet with new files: warnings, and what was at fault before them and is left out. `Err` is
+/// what stops them: faults that they bring, or those of the whole fleet, behind which theirs may hide.
+fn soundness(world: &Workspace, files: &Files) -> Result<Result<Notes, Notes>, Fault> {
     let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),
         Err(Failure::World(fault)) => Err(fault),
     };
-    check(&Added { world, files }, found)?;
+    let mut found = Notes::new();
+    check(&Added { world, files }, &mut found)?;
     if found.errors() == 0 {
-        return Ok(true);
+        return Ok(Ok(found));
     }
     let mut before = Notes::new();
     check(world, &mut before)?;
     let known = before.sorted();
-    let is_new = |note: &&Diagnostic| note.severity == Severity::Error && !known.contains(note);
-    Ok(!found.sorted().iter().any(is_new))
+    let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
+    let of_all = |note: &Diagnostic| {
+        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+        !["clusters/", "stacks/", "generated/releases/"].iter().any(|folder| file.starts_with(folder))
+    };
+    let is_error = |note: &Diagnostic| note.severity == Severity::Error;
+    let mut stopping = Notes::new();
+    stopping.append_if(found.clone(), |note| is_error(note) && (is_new(note) || of_all(note)));
+    if stopping.errors() > 0 {
+        return Ok(Err(stopping));
+    }
+    let mut told = Notes::new();
+    LeftOut::new(Vec::new(), &found, &mut told).warn(&mut told);
+    Ok(Ok(told))
 }
 
 fn failed(notes: &Notes, printer: &Printer) -> Exit {
@@ -290,9 +304,9 @@ fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Opti
 }
 
 fn cluster(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Files, Failure> {
-    let input = world.read(notes)?;
-    let definitions = definition::parse(&input, notes);
-    notes.halt(())?;
+    let mut found = Notes::new();
+    let input = world.read(&mut found)?;
+    let definitions = definition::parse(&input, &mut found);
     if let Err(fault) = Label::new(&args.name) {
         notes
             .error("wrong-name", None, format!("`{}` is no name of a cluster: {fault}", args.name))
@@ -301,6 +315,16 @@ fn cluster(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<F
     }
     let choice = Choice { args, definitions: &definitions, input: &input };
     let folder = choice.folder();
+    // What the cluster is made from has to be sound; a fault of another cluster is not this one's.
+    let matters = |note: &Diagnostic| {
+        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+        let defaults = file.rsplit_once("/_defaults.").map(|(folder, _)| folder);
+        let above = |above: &str| folder == above || folder.starts_with(&format!("{above}/"));
+        note.severity == Severity::Error && !(file.starts_with("clusters/") || file.starts_with("stacks/"))
+            || defaults.is_some_and(above)
+    };
+    notes.append_if(found, matters);
+    notes.halt(())?;
     let Some(text) = choice.definition(&folder, notes) else { return Err(Failure::Input) };
     Ok(Files::from([(format!("{folder}/{}.yaml", args.name), text)]))
 }

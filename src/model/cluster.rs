@@ -50,6 +50,13 @@ pub struct Cluster {
     pub companion: Option<String>,
 }
 
+impl Cluster {
+    /// Its name, unique in the fleet: `<management cluster>/<namespace>/<name>`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}/{}", self.management.name, self.namespace, self.name)
+    }
+}
+
 /// What a cluster is made from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReleaseRef {
