@@ -328,8 +328,8 @@ fn changed(
     if !change.accepted {
         return;
     }
-    if let (Some(running), Some(_)) = (&change.running, &cluster) {
-        out.insert("expected/cluster-after.yaml".to_owned(), running.cluster.clone());
+    if let Some(admitted) = &change.admitted {
+        out.insert("expected/cluster-after.yaml".to_owned(), admitted.clone());
     }
     if let Some(desired) = &change.desired {
         put_desired(out, "desired-after", desired);
@@ -415,13 +415,17 @@ fn report(change: &Change) -> Value {
         })
         .collect();
     let rollouts: Vec<Value> = change.rollouts.iter().map(rollout).collect();
-    json!({
+    let mut report = json!({
         "admission": "accepted",
         "errors": errors(&change.faults),
         "objects": objects,
         "reconcile": if change.faults.is_empty() { "ok" } else { "failed" },
         "rollouts": rollouts,
-    })
+    });
+    if let Some(reason) = change.held {
+        report["topologyReconciled"] = json!({ "reason": reason, "status": "False" });
+    }
+    report
 }
 
 fn rollout(one: &Rollout) -> Value {
