@@ -17,7 +17,7 @@ use crate::{
     definition::{self, Definitions, Model},
     model::Lock,
     note::{Fault, Halted, Notes, Severity},
-    partial::{self, Left, Scope},
+    partial::{self, Left, LeftOut, Scope},
     plan::{self, ClusterPlan, Plan},
     publish, rebase,
     release::{self, Release, Releases},
@@ -59,6 +59,25 @@ pub struct Generation {
     pub left: Vec<Left>,
 }
 
+/// A fleet up to its releases: what is written, as meant, and what clusters can be made from.
+#[derive(Debug)]
+pub struct Understood {
+    /// What was read.
+    pub input: Input,
+    /// As written.
+    pub definitions: Definitions,
+    /// As meant.
+    pub model: Model,
+    /// What clusters can be made from.
+    pub releases: Releases,
+}
+
+impl Understood {
+    fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
+        plan::plan(&self.model, &self.releases, &self.input, notes)
+    }
+}
+
 /// Told how far a run is: parts done, of all.
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
@@ -83,7 +102,7 @@ fn lay_out(
     input: Input,
     notes: &mut Notes,
     narrow: impl FnOnce(&mut Definitions, &mut Notes),
-) -> Result<(Input, Model, Releases), Halted> {
+) -> Result<Understood, Halted> {
     let unread = notes.errors() > 0;
     let mut definitions = definition::parse(&input, notes);
     if unread {
@@ -94,7 +113,7 @@ fn lay_out(
     let model = definition::lower(&definitions, &input, &program_version(), notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let releases = release::releases(&resolution, &input, notes)?;
-    Ok((input, model, releases))
+    Ok(Understood { input, definitions, model, releases })
 }
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
@@ -116,7 +135,7 @@ fn weave<'a>(
         let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
         for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
             let before = notes.errors();
-            notes.append(found.clone());
+            notes.append(concerning(*subject, plan, found.clone()));
             index.add(drawn, input, notes);
             faulty.extend((notes.errors() > before).then_some(*subject));
         }
@@ -128,6 +147,35 @@ fn weave<'a>(
         progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
     }
     Ok(faulty)
+}
+
+/// Messages about a part, with the clusters that are made from it.
+fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> Notes {
+    if notes.is_empty() {
+        return notes;
+    }
+    match subject {
+        render::Subject::Root | render::Subject::Management(..) => {}
+        render::Subject::Cluster(one) => notes.concern(&one.cluster.full_name()),
+        render::Subject::Release(_) | render::Subject::Namespace(_) => {
+            let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
+            made.for_each(|one| notes.concern(&one.cluster.full_name()));
+        }
+    }
+    notes
+}
+
+/// Whether a cluster needs what is drawn for a release or a namespace.
+fn is_made_from(one: &ClusterPlan, subject: render::Subject<'_>) -> bool {
+    match subject {
+        render::Subject::Root | render::Subject::Management(..) => false,
+        render::Subject::Release(release) => one.release.name == release.name,
+        render::Subject::Namespace(namespace) => {
+            let cluster = &one.cluster;
+            cluster.namespace == namespace.name && cluster.management.name == namespace.management.name
+        }
+        render::Subject::Cluster(plan) => std::ptr::eq(one, plan),
+    }
 }
 
 fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -> (render::Drawn, Notes) {
@@ -164,15 +212,55 @@ fn check_spare(input: &Input, plan: &Plan, notes: &mut Notes) {
 
 /// Everything up to the plan.
 pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Failure> {
-    let (input, model, releases) = understand(world, notes)?;
-    let plan = plan::plan(&model, &releases, &input, notes)?;
-    Ok((input, plan))
+    let understood = understand(world, notes)?;
+    let plan = understood.plan(notes)?;
+    Ok((understood.input, plan))
 }
 
-/// Everything up to the releases: what is written, as meant, and what clusters can be made from.
-pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<(Input, Model, Releases), Failure> {
+/// Everything up to the releases.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<Understood, Failure> {
     let input = world.read(notes)?;
     Ok(lay_out(input, notes, |_, _| {})?)
+}
+
+/// The same for commands that look at a part of the fleet: what is at fault is left out, and stops nobody else.
+pub fn understand_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, LeftOut), Failure> {
+    let ((understood, ()), left) = sound(world, notes, |_, _| Ok(()))?;
+    Ok((understood, left))
+}
+
+/// Everything up to the plan, without what is at fault.
+pub fn prepare_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, Plan, LeftOut), Failure> {
+    let ((understood, plan), left) = sound(world, notes, Understood::plan)?;
+    Ok((understood, plan, left))
+}
+
+/// The stages up to the releases and one more, without what is at fault.
+fn sound<T>(
+    world: &dyn World,
+    notes: &mut Notes,
+    next: impl Fn(&Understood, &mut Notes) -> Result<T, Halted>,
+) -> Result<((Understood, T), LeftOut), Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let (mut found, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
+    let settled = partial::settle(&input, &scope, read, &[], &mut found, |input, excluded, notes| {
+        let understood = lay_out(input, notes, |definitions, notes| {
+            partial::narrow(definitions, &scope, excluded, notes);
+        });
+        let made = understood.and_then(|understood| {
+            let more = next(&understood, notes)?;
+            Ok((understood, more))
+        });
+        (made.ok(), Vec::new())
+    });
+    match settled {
+        Some((made, left)) => Ok((made, LeftOut::new(left, &found, notes))),
+        None => {
+            notes.append(found);
+            Err(Failure::Input)
+        }
+    }
 }
 
 /// Everything up to the plan. Where a stage halts, the others look at what is sound without what is not, so that every
@@ -182,9 +270,9 @@ fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<(Input, Plan), Fa
     let input = world.read(&mut read)?;
     let mut found = read.clone();
     let made = lay_out(input.clone(), &mut found, |_, _| {});
-    let planned = made.and_then(|(input, model, releases)| {
-        let plan = plan::plan(&model, &releases, &input, &mut found)?;
-        Ok((input, plan))
+    let planned = made.and_then(|understood| {
+        let plan = understood.plan(&mut found)?;
+        Ok((understood.input, plan))
     });
     if planned.is_err() {
         let (mut all, scope) = (Notes::new(), Scope { only: Vec::new(), keep_going: true });
@@ -288,9 +376,9 @@ fn settle(
         let made = lay_out(input, found, |definitions, notes| {
             partial::narrow(definitions, scope, excluded, notes);
         });
-        let made = made.and_then(|(input, model, releases)| {
-            let plan = plan::plan(&model, &releases, &input, found)?;
-            Ok((input, plan))
+        let made = made.and_then(|understood| {
+            let plan = understood.plan(found)?;
+            Ok((understood.input, plan))
         });
         let Ok((input, plan)) = made else { return (None, Vec::new()) };
         // What is at fault when it is drawn is known before anything is handed to the sink.
@@ -304,35 +392,23 @@ fn settle(
 
 /// The definitions that a part is made from, with the reason why they are at fault if the part is.
 fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
-    let with = |why: &str, made: &dyn Fn(&ClusterPlan) -> bool| {
-        let clusters = plan.clusters.iter().filter(|one| made(one));
-        clusters.map(|one| (one.cluster.file.to_string(), why.to_owned())).collect()
+    let why = match subject {
+        render::Subject::Root | render::Subject::Management(..) => return Vec::new(),
+        render::Subject::Release(release) => format!("its release `{}` is at fault", release.name),
+        render::Subject::Namespace(namespace) => format!("its namespace `{}` is at fault", namespace.name),
+        render::Subject::Cluster(_) => "what would be made of it is at fault".to_owned(),
     };
-    match subject {
-        render::Subject::Root | render::Subject::Management(..) => Vec::new(),
-        render::Subject::Release(release) => {
-            with(&format!("its release `{}` is at fault", release.name), &|one| {
-                one.release.name == release.name
-            })
-        }
-        render::Subject::Namespace(namespace) => {
-            with(&format!("its namespace `{}` is at fault", namespace.name), &|one| {
-                let cluster = &one.cluster;
-                cluster.namespace == namespace.name && cluster.management.name == namespace.management.name
-            })
-        }
-        render::Subject::Cluster(plan) => {
-            vec![(plan.cluster.file.to_string(), "what would be made of it is at fault".to_owned())]
-        }
-    }
+    let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
+    made.map(|one| (one.cluster.file.to_string(), why.clone())).collect()
 }
 
-/// Every release of a world, and who uses it. Faults of what would be made of it are none here.
-pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<release::Catalogue, Failure> {
-    let (input, model, releases) = understand(world, notes)?;
+/// Every release of a world, and who uses it, as far as definitions are sound. Faults of what would be made of it are none
+/// here.
+pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<(release::Catalogue, LeftOut), Failure> {
+    let (understood, left) = understand_sound(world, notes)?;
+    let Understood { input, definitions, model, releases } = &understood;
     releases.warn_unused(&BTreeSet::new(), notes);
-    let definitions = definition::parse(&input, &mut Notes::new());
-    Ok(release::catalogue(&definitions, &model, &releases, &input.sources))
+    Ok((release::catalogue(definitions, model, releases, &input.sources), left))
 }
 
 /// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another
@@ -342,7 +418,7 @@ pub fn cut(
     request: &release::Request,
     notes: &mut Notes,
 ) -> Result<Vec<release::Considered>, Failure> {
-    let (input, model, releases) = understand(world, notes)?;
+    let Understood { input, model, releases, .. } = understand(world, notes)?;
     let resolution = resolve::resolve(&model, notes)?;
     let foretell = |from: &Release, to: &Release| rebase::rebases(&model, &releases, &input, from, to);
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a

@@ -274,7 +274,7 @@ spec:
             let drawn = render::draw(render::Subject::Cluster(cluster), &input, &mut notes);
             super::cluster(cluster, &drawn, &classes, &input, &mut notes);
         }
-        notes.sorted().into_iter().map(line).collect()
+        notes.sorted().iter().map(line).collect()
     }
 
     fn line(note: &Diagnostic) -> String {

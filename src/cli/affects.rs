@@ -15,7 +15,8 @@ use crate::{
 ///
 /// A source is a file of `clusters/`, `stacks/` or a numbered release, or `stackloom.yaml`; with a line, only what that
 /// line has a say in. A line that every cluster overrides reaches nothing. Files that a change would add are not
-/// listed, as there is nothing yet that they could be told from.
+/// listed, as there is nothing yet that they could be told from. Definitions with faults are left out and named; a source
+/// that is at fault itself ends with 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom affects clusters/prod/_defaults.yaml
@@ -39,13 +40,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = Fleet::read(&world, &mut notes);
-    let fleet = match or_exit(read, printer, &notes)? {
-        Ok(fleet) => fleet,
+    let (fleet, left) = match or_exit(read, printer, &notes)? {
+        Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
     let (given, line) = place(&args.source);
     let file = world.file(&given);
-    if !check(&fleet, &file, line, &mut notes) {
+    if left.blame(&file, &mut notes) || !check(&fleet, &file, line, &mut notes) {
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
@@ -53,9 +54,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let progress = Progress::new(printer, "Looking");
     let reaches = fleet.affects(&file, line, &|done, all| progress.at(done, all), &mut notes);
     progress.end();
+    left.warn(&mut notes);
     printer.notes(&notes);
     report(&reaches, printer);
-    printer.document(Exit::Done, &notes, document(&file, line, &reaches));
+    let mut document = document(&file, line, &reaches);
+    document["leftOut"] = left.document();
+    printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
 }
 

@@ -98,11 +98,13 @@ impl Row<'_> {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let read = generate::understand(&world, &mut notes);
-    let (input, model, releases) = match or_exit(read, printer, &notes)? {
+    let read = generate::understand_sound(&world, &mut notes);
+    let (understood, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
+    left.warn(&mut notes);
+    let generate::Understood { input, model, releases, .. } = understood;
     // What is wrong with a release is the business of `check`; here it is not known.
     let row = |cluster| Row { cluster, release: releases.of(cluster, &input, &mut Notes::new()) };
     let rows: Vec<_> = model.clusters.iter().map(row).filter(|row| row.fits(args)).collect();
@@ -118,7 +120,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         };
         printer.result(none);
     }
-    printer.document(Exit::Done, &notes, document(&rows));
+    let mut document = document(&rows);
+    document["leftOut"] = left.document();
+    printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
 }
 

@@ -15,11 +15,12 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompleteEnv, Completi
 
 use super::Args;
 use crate::{
+    definition::{self, Identity},
     explain::Fleet,
-    io::disk::Workspace,
+    io::{disk::Workspace, git::Repository},
     note::Notes,
     world::{Input, World as _, is_head_release},
-    yaml::{self, Node},
+    yaml::{self, Node, Source},
 };
 
 /// The variable with which a shell asks.
@@ -63,6 +64,7 @@ fn with_values(command: Command) -> Command {
             "FILE" => return arg.value_hint(ValueHint::FilePath),
             "FILE[:LINE]" => return arg.add(ArgValueCompleter::new(sources())),
             "PATH" => return arg.add(ArgValueCandidates::new(values)),
+            "REV" => return arg.add(ArgValueCandidates::new(revisions)),
             _ => {}
         }
         match name.split('|').find_map(|part| VALUES.iter().find(|(value, _)| *value == part)) {
@@ -98,7 +100,7 @@ fn candidates(names: Names) -> Vec<CompletionCandidate> {
 fn values() -> Vec<CompletionCandidate> {
     let folder = directory(std::env::args_os());
     let fleet = || Fleet::read(&Workspace::find(&folder).ok()?, &mut Notes::new()).ok();
-    let Some(fleet) = fleet() else { return Vec::new() };
+    let Some((fleet, _)) = fleet() else { return Vec::new() };
     let words: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let named = words.iter().find_map(|word| match fleet.clusters_called(word).as_slice() {
         [plan] => Some(*plan),
@@ -133,6 +135,26 @@ fn documents(input: &Input, chosen: impl Fn(&str) -> bool) -> Vec<Node> {
     chosen.filter_map(|source| yaml::read(source, &mut Notes::new())).collect()
 }
 
+/// Branches, remote ones too, and tags.
+fn revisions() -> Vec<CompletionCandidate> {
+    let folder = directory(std::env::args_os());
+    let names = || match Repository::find(&Workspace::open(&folder)?)? {
+        Some(repository) => repository.revisions(),
+        None => Ok(BTreeSet::new()),
+    };
+    names().unwrap_or_default().into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// The folders of definitions, and those that they lie in.
+fn folders(input: &Input) -> BTreeSet<String> {
+    let below = |source: &Source| {
+        let ends: Vec<_> =
+            source.path.match_indices('/').map(|(at, _)| source.path[..at].to_owned()).collect();
+        ends
+    };
+    input.sources.below("clusters").flat_map(below).collect()
+}
+
 fn is_definition(path: &str) -> bool {
     path.starts_with("clusters/") && !is_defaults(path)
 }
@@ -141,18 +163,13 @@ fn is_defaults(path: &str) -> bool {
     path.starts_with("clusters/") && Path::new(path).file_stem().is_some_and(|stem| stem == "_defaults")
 }
 
-/// The folders of definitions.
-fn folders(input: &Input) -> BTreeSet<String> {
-    let files = input.sources.below("clusters");
-    files
-        .flat_map(|source| {
-            source.path.match_indices('/').map(|(at, _)| source.path[..at].to_owned()).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
+/// Their names; those with a namespace, too, which a shell shows once a line has its beginning.
 fn clusters(input: &Input) -> BTreeSet<String> {
-    texts(input, is_definition, &["metadata", "name"])
+    let definitions = definition::parse(input, &mut Notes::new());
+    let full = definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer).name);
+    let with_namespace = full.filter_map(|name| Some(name.split_once('/')?.1.to_owned()));
+    let named = texts(input, is_definition, &["metadata", "name"]);
+    with_namespace.filter(|name| !name.starts_with('/')).chain(named).collect()
 }
 
 fn pools(input: &Input) -> BTreeSet<String> {
@@ -208,10 +225,16 @@ mod tests {
         let files = [
             ("stackloom.yaml", "spec: {managementClusters: [{name: mgmt}, {name: other}]}"),
             ("stacks/docker/scs/stack.yaml", "spec: {kubernetes: [{version: 1.35.10}, {version: 1.34.2}]}"),
-            ("clusters/dev/_defaults.yaml", "metadata: {namespace: team-a}"),
+            (
+                "clusters/dev/_defaults.yaml",
+                "{apiVersion: stackloom.dev/v1alpha1, kind: ClusterDefaults, metadata: {namespace: team-a}}",
+            ),
             ("stacks/docker/scs/addons/cilium/addon.yaml", "kind: Addon"),
             ("clusters/dev/one.yaml", "{metadata: {name: one}, spec: {nodePools: [{name: md-0}]}}"),
-            ("clusters/dev/two.yml", "metadata: {name: two, namespace: team-b}"),
+            (
+                "clusters/dev/deep/two.yml",
+                "{apiVersion: stackloom.dev/v1alpha1, kind: ClusterDefinition, metadata: {name: two, namespace: team-b}, spec: {}}",
+            ),
             ("clusters/dev/broken.yaml", "metadata: ["),
             ("generated/releases/docker-scs-1-35-v1/release.yaml", "kind: Release"),
         ];
@@ -223,8 +246,8 @@ mod tests {
     fn names_come_from_what_can_be_read() {
         let expected: [(&str, &[&str]); 10] = [
             ("ADDON", &["cilium"]),
-            ("CLUSTER", &["one", "two"]),
-            ("FOLDER", &["clusters", "clusters/dev"]),
+            ("CLUSTER", &["one", "team-b/two", "two"]),
+            ("FOLDER", &["clusters", "clusters/dev", "clusters/dev/deep"]),
             ("MANAGEMENT_CLUSTER", &["mgmt", "other"]),
             ("MINOR", &["1.34", "1.35"]),
             ("NAMESPACE", &["team-a", "team-b"]),

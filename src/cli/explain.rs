@@ -17,6 +17,8 @@ use crate::{
 /// the folders from the outside in, the cluster's own definition; the last one that is `set` counts. A line of a
 /// generated file is shown with the line of the template that it was made from, the statements that let it through,
 /// and the values that were read there; what the program writes of its own accord says why, and for what.
+///
+/// Definitions with faults are left out and named; a cluster that is at fault itself ends with 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom explain dev-1                                   # all values of a cluster, one per line
@@ -38,8 +40,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = Fleet::read(&world, &mut notes);
-    let fleet = match or_exit(read, printer, &notes)? {
-        Ok(fleet) => fleet,
+    let (fleet, left) = match or_exit(read, printer, &notes)? {
+        Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
     let (given, line) = super::affects::place(&args.of);
@@ -47,9 +49,15 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let path = if given.contains('.') { world.file(&given) } else { given };
     let answer = if path.starts_with("generated/") {
         lines(&fleet, &path, line, args, &world, printer, &mut notes)
+    } else if fleet.clusters_called(&args.of).is_empty() && left.blame(&args.of, &mut notes) {
+        None
+    } else if fleet.input().sources.at(&path).is_some() {
+        no_file(&fleet, &path, &mut notes);
+        None
     } else {
         values(&fleet, args, printer, &mut notes)
     };
+    left.warn(&mut notes);
     let exit = if answer.is_some() { Exit::Done } else { Exit::Input };
     printer.notes(&notes);
     printer.document(exit, &notes, answer.unwrap_or_else(|| json!({})));
@@ -104,10 +112,10 @@ fn lines(
 
 fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
     let is_source = fleet.input().sources.at(path).is_some();
-    let message = if is_source {
-        "this is a source itself: a numbered release is frozen"
-    } else {
-        "the definitions make no such file"
+    let message = match (is_source, path.starts_with("generated/")) {
+        (true, true) => "this is a source itself: a numbered release is frozen",
+        (true, false) => "this is a source: nothing generates it",
+        (false, _) => "the definitions make no such file",
     };
     let note = notes.error("no-file", Place::file(path), message);
     if is_source {

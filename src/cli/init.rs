@@ -31,9 +31,12 @@ pub(super) struct Args {
     #[arg(long)]
     name: Option<String>,
     /// Where the engine will read the repository from
-    #[arg(long, value_name = "URL", default_value = "https://git.example.org/platform/fleet.git")]
+    #[arg(long, value_name = "URL", default_value = EXAMPLE_SOURCE)]
     source: String,
 }
+
+/// An address for which users put their own.
+const EXAMPLE_SOURCE: &str = "https://git.example.org/platform/fleet.git";
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let root = global.directory.join(&args.folder);
@@ -81,7 +84,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         counted(files.len(), "file"),
         if made { ", and a git repository made" } else { "" }
     ));
-    printer.talk(&next_steps(&args.folder));
+    printer.talk(&next_steps(&args.folder, &args.source));
     printer.document(
         Exit::Done,
         &notes,
@@ -90,15 +93,21 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn next_steps(folder: &std::path::Path) -> String {
+fn next_steps(folder: &std::path::Path, source: &str) -> String {
     let enter = if folder == std::path::Path::new(".") {
         String::new()
     } else {
         format!("  cd {}\n", folder.display())
     };
+    let address = if source == EXAMPLE_SOURCE {
+        "set `source.url` in stackloom.yaml to the address from which your engine reads this repository"
+            .to_owned()
+    } else {
+        format!("your engine reads this repository from {source}: `git remote add origin {source}`, and push")
+    };
     format!(
         "next:\n{enter}  stackloom generate --commit     write and commit generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
-         stackloom new cluster dev-2     add a cluster\nset `source.url` in stackloom.yaml to where your engine reads this repository from"
+         stackloom new cluster dev-2     add a cluster\n{address}"
     )
 }
 

@@ -14,6 +14,7 @@ mod completions;
 mod generate;
 mod init;
 mod man;
+mod meant;
 mod new;
 mod newer;
 mod printer;
@@ -183,6 +184,9 @@ pub fn main() -> ExitCode {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             // Nobody is left to tell when even this cannot be printed.
             drop(error.print());
+            if let Some(advice) = meant::advice(&error) {
+                printer::advise(advice);
+            }
             return ExitCode::from(code);
         }
     };

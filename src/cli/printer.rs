@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Format, Global};
 use crate::{
-    note::{Diagnostic, Fault, Notes, Place, Severity},
+    note::{Cause, Fault, Notes, Place, Severity},
     yaml,
 };
 
@@ -88,13 +88,15 @@ impl Printer {
     /// The messages of a run, on standard error, whatever the format: for data that has no place for them.
     pub fn tell(&self, notes: &Notes) {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
-        for note in notes.sorted() {
-            if note.severity == Severity::Error || !self.quiet {
-                say(&mut std::io::stderr(), format_args!("{}\n", render(note, &renderer)));
+        let causes = notes.causes();
+        for cause in &causes {
+            if cause.note.severity == Severity::Error || !self.quiet {
+                let text = render(cause, self.verbose, &renderer);
+                say(&mut std::io::stderr(), format_args!("{text}\n"));
             }
         }
-        let (errors, warnings) = (notes.errors(), notes.sorted().len() - errors_once(notes));
-        match (errors_once(notes), warnings) {
+        let count = |severity| causes.iter().filter(|cause| cause.note.severity == severity).count();
+        match (count(Severity::Error), count(Severity::Warning)) {
             (0, 0) => {}
             (0, warnings) => self.talk(&counted(warnings, "warning")),
             (found, 0) => say(&mut std::io::stderr(), format_args!("{}", counted(found, "error"))),
@@ -103,7 +105,6 @@ impl Printer {
                 format_args!("{}, {}", counted(found, "error"), counted(warnings, "warning")),
             ),
         }
-        debug_assert!(errors >= errors_once(notes));
     }
 
     /// One JSON or YAML document: how the run ended, its messages, and what the command adds.
@@ -181,8 +182,9 @@ fn say(to: &mut dyn Write, line: std::fmt::Arguments<'_>) {
     drop(writeln!(to, "{line}"));
 }
 
-fn errors_once(notes: &Notes) -> usize {
-    notes.sorted().iter().filter(|note| note.severity == Severity::Error).count()
+/// A word beside a message on the command line, of which no printer is made.
+pub(super) fn advise(text: &str) {
+    say(&mut std::io::stderr(), format_args!("\n  tip: {text}"));
 }
 
 /// As much of a commit's id as people read.
@@ -196,7 +198,8 @@ pub(super) fn counted(count: usize, what: &str) -> String {
 }
 
 /// A message as people read it: what, where with the line shown, and what to do.
-fn render(note: &Diagnostic, renderer: &Renderer) -> String {
+fn render(cause: &Cause, all: bool, renderer: &Renderer) -> String {
+    let note = &cause.note;
     let level = match note.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -210,6 +213,8 @@ fn render(note: &Diagnostic, renderer: &Renderer) -> String {
         let title = Level::NOTE.secondary_title(what.as_str());
         groups.push(with_place(Group::with_title(title), place, AnnotationKind::Primary, None));
     }
+    let concerns = cause.concerns(all);
+    groups.extend(concerns.iter().map(|text| Group::with_title(Level::NOTE.secondary_title(text))));
     groups.extend(note.hints.iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
     renderer.render(&groups)
 }

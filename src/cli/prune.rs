@@ -41,7 +41,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let access = Access::open(&world, args.dry_run)?;
-    let catalogue = match generate::catalogue(&world, &mut notes) {
+    let catalogue = generate::catalogue(&world, &mut notes).and_then(|(catalogue, left)| {
+        // A definition that cannot be read may use any release.
+        notes.append(left.faults().clone());
+        if left.is_empty() { Ok(catalogue) } else { Err(generate::Failure::Input) }
+    });
+    let catalogue = match catalogue {
         Ok(catalogue) => catalogue,
         Err(failure) => {
             printer.notes(&notes);

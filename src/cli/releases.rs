@@ -21,7 +21,8 @@ use crate::{
 ///
 /// All numbered releases of generated/releases/, and the head releases that clusters use. With --check: what the sources in
 /// stackloom.yaml (`spec.releases.sources`) have that is newer, for which clusters, and the command that takes it. Nothing
-/// changes by that; the exit code is 3 if there is something, and 4 if a source did not answer.
+/// changes by that; the exit code is 3 if there is something, and 4 if a source did not answer. Definitions with faults are
+/// left out and named: which release they use is not known.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'\n  stackloom releases --check                    what other repositories publish that is newer"
@@ -36,15 +37,16 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = generate::catalogue(&world, &mut notes);
-    let catalogue = match or_exit(read, printer, &notes)? {
-        Ok(catalogue) => catalogue,
+    let (catalogue, left) = match or_exit(read, printer, &notes)? {
+        Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
+    left.warn(&mut notes);
     if args.check {
         printer.notes(&notes);
         return Ok(newer::run(&catalogue, &notes, printer));
     }
-    let git = FromGit::read(&world, &catalogue)?;
+    let git = FromGit { all_known: left.is_empty(), ..FromGit::read(&world, &catalogue)? };
     printer.notes(&notes);
     for line in table(&catalogue, &git) {
         printer.result(&line);
@@ -55,13 +57,17 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     for name in &catalogue.refused {
         printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));
     }
-    printer.document(Exit::Done, &notes, document(&catalogue, &git));
+    let mut document = document(&catalogue, &git);
+    document["leftOut"] = left.document();
+    printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
 }
 
 /// What git adds to the list.
 #[derive(Debug, Default)]
 struct FromGit {
+    /// Whether every definition could be read: one that could not may use any release.
+    all_known: bool,
     tags: BTreeSet<String>,
     unused: BTreeMap<String, Unused>,
 }
@@ -71,7 +77,7 @@ impl FromGit {
         let Some(repository) = Repository::find(world)? else { return Ok(Self::default()) };
         let unused = catalogue.listed.iter().filter(|one| one.clusters.is_empty());
         let unused = unused.map(|one| one.release.name.clone()).collect();
-        Ok(Self { tags: repository.tag_names()?, unused: repository.unused_since(&unused)? })
+        Ok(Self { all_known: true, tags: repository.tag_names()?, unused: repository.unused_since(&unused)? })
     }
 }
 
@@ -79,7 +85,7 @@ pub(super) fn channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "stable",
         Channel::Beta => "beta",
-        Channel::Hash => "head",
+        Channel::Hash => "hash",
         Channel::Custom => "custom",
     }
 }
@@ -134,6 +140,7 @@ fn table(catalogue: &Catalogue, git: &FromGit) -> Vec<String> {
 
 fn users(one: &Listed, git: &FromGit) -> String {
     match one.clusters.as_slice() {
+        [] if !git.all_known => "not known".to_owned(),
         [] => match git.unused.get(&one.release.name) {
             Some(unused) => format!("nobody since {}", unused.day),
             None => "nobody".to_owned(),
@@ -146,7 +153,7 @@ fn users(one: &Listed, git: &FromGit) -> String {
 fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
     let listed = |one: &Listed| {
         let release = &one.release;
-        let unused = git.unused.get(&release.name);
+        let unused = git.unused.get(&release.name).filter(|_| git.all_known);
         json!({
             "name": release.name,
             "stack": release.stack.to_string(),

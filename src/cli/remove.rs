@@ -12,7 +12,8 @@ use crate::{
         git::Repository,
     },
     model::RemovalStep,
-    note::{Fault, Notes, Place},
+    note::{Diagnostic, Fault, Notes, Place},
+    partial::LeftOut,
     plan::{ClusterPlan, Plan},
     remove::{self, Leaver, NextStep, Reached},
     world::{Input, World},
@@ -92,9 +93,10 @@ fn find(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<(ClusterName, NextStep, String), Failure> {
-    let (input, plan) = generate::prepare(world, notes)?;
+    let (generate::Understood { input, .. }, plan, left) = generate::prepare_sound(world, notes)?;
+    left.warn(notes);
     let leaver = args.leaver();
-    let cluster = pick(&plan, &args.cluster, notes).ok_or(Failure::Input)?;
+    let cluster = pick(&plan, &args.cluster, &left, notes).ok_or(Failure::Input)?;
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
@@ -102,16 +104,20 @@ fn find(
     }
     // What is written must stand: another addon may need the one that goes.
     let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
-    generate::prepare(&after, notes)?;
-    Ok((ClusterName::from(&cluster.cluster), step, text))
+    let mut found = Notes::new();
+    let Ok((_, _, left_after)) = generate::prepare_sound(&after, &mut found) else {
+        notes.append(found);
+        return Err(Failure::Input);
+    };
+    let known: Vec<_> = left.faults().iter().collect();
+    let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
+    notes.append_if(left_after.faults().clone(), is_new);
+    Ok(notes.halt((ClusterName::from(&cluster.cluster), step, text))?)
 }
 
 /// The cluster that a name means.
-fn pick<'a>(plan: &'a Plan, name: &str, notes: &mut Notes) -> Option<&'a ClusterPlan> {
-    let full = |plan: &ClusterPlan| {
-        let cluster = &plan.cluster;
-        format!("{}/{}/{}", cluster.management.name, cluster.namespace, cluster.name)
-    };
+fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Option<&'a ClusterPlan> {
+    let full = |plan: &ClusterPlan| plan.cluster.full_name();
     let means = |plan: &&ClusterPlan| {
         let full = full(plan);
         full == name || full.ends_with(&format!("/{name}"))
@@ -119,6 +125,7 @@ fn pick<'a>(plan: &'a Plan, name: &str, notes: &mut Notes) -> Option<&'a Cluster
     let found: Vec<_> = plan.clusters.iter().filter(means).collect();
     match found.as_slice() {
         [only] => Some(only),
+        [] if left.blame(name, notes) => None,
         [] => {
             let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
             let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());

@@ -138,7 +138,7 @@ fn of_releases(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<BTreeMap<String, String>, Failure> {
-    let (input, _, releases) = generate::understand(world, notes)?;
+    let generate::Understood { input, releases, .. } = generate::understand(world, notes)?;
     let heads: Vec<_> = releases.shared_heads().cloned().collect();
     let named = |name: &str, notes: &mut Notes| releases.named(name, Origin::NOWHERE, &input, notes);
     let chosen = if let Some(stack) = &args.stack {

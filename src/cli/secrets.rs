@@ -48,11 +48,18 @@ struct Needed {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let read = generate::prepare(&world, &mut notes);
-    let (input, plan) = match or_exit(read, printer, &notes)? {
+    let read = generate::prepare_sound(&world, &mut notes);
+    let (understood, plan, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
+    let input = &understood.input;
+    if args.cluster.as_ref().is_some_and(|name| left.blame(name, &mut notes)) {
+        printer.notes(&notes);
+        printer.document(Exit::Input, &notes, json!({}));
+        return Ok(Exit::Input);
+    }
+    left.warn(&mut notes);
     let is_meant = |plan: &&ClusterPlan| {
         let whole = plan.cluster.id().whole();
         args.cluster.as_ref().is_none_or(|name| whole == *name || whole.ends_with(&format!("/{name}")))
@@ -69,13 +76,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
     }
-    let namespaces = namespaces(&plan, &input);
-    let needed: Vec<_> = chosen.par_iter().map(|plan| needed(plan, &namespaces, &input)).collect();
-    let provided = provided(&plan, &input);
+    let namespaces = namespaces(&plan, input);
+    let needed: Vec<_> = chosen.par_iter().map(|plan| needed(plan, &namespaces, input)).collect();
+    let provided = provided(&plan, input);
     printer.notes(&notes);
     report(&needed, &provided, printer);
     let clusters: Vec<_> = needed.iter().map(|one| document(one, &provided)).collect();
-    printer.document(Exit::Done, &notes, json!({ "clusters": clusters }));
+    printer.document(Exit::Done, &notes, json!({ "clusters": clusters, "leftOut": left.document() }));
     Ok(Exit::Done)
 }
 

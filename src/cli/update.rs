@@ -53,7 +53,7 @@ const AT_A_TIME: usize = 8;
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let (input, model, releases) = match generate::understand(&world, &mut notes) {
+    let generate::Understood { input, model, releases, .. } = match generate::understand(&world, &mut notes) {
         Ok(understood) => understood,
         Err(failure) => {
             printer.notes(&notes);

@@ -73,7 +73,9 @@ struct Found {
 }
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
-    let (input, model, releases) = generate::understand(world, notes)?;
+    let (understood, left) = generate::understand_sound(world, notes)?;
+    left.warn(notes);
+    let generate::Understood { input, model, releases, .. } = understood;
     let of = args.of.as_str();
     let minor = args.kubernetes.as_deref().map(|text| {
         Minor::parse(text).ok_or_else(|| {
@@ -97,6 +99,9 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
     }
     let is_called = |name: &str| name == of || name.ends_with(&format!("/{of}"));
     if !model.clusters.iter().any(|cluster| is_called(&cluster.id().whole())) {
+        if left.blame(of, notes) {
+            return Err(generate::Failure::Input);
+        }
         let stacks = releases.shared_heads().map(|head| head.stack.to_string());
         let names = releases.names().into_iter().map(str::to_owned);
         let all: Vec<String> = stacks
@@ -111,7 +116,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
         };
         return Err(generate::Failure::Input);
     }
-    let fleet = Fleet::read(world, &mut Notes::new())?;
+    let (fleet, _) = Fleet::read(world, &mut Notes::new())?;
     let called: Vec<_> =
         fleet.plan().clusters.iter().filter(|plan| is_called(&plan.cluster.id().whole())).collect();
     let [plan] = called.as_slice() else {

@@ -52,10 +52,12 @@ pub struct AddonSpec {
     /// The Helm release in the workload cluster.
     pub release: Option<HelmRelease>,
     /// When it is installed; `default` where nothing is said.
+    #[schemars(extend("default" = "default"))]
     pub stage: Option<Stage>,
     /// Addons that must be ready before.
     pub depends_on: Option<Vec<String>>,
     /// Whether clusters have it unless they say otherwise; `true` where nothing is said.
+    #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
     /// Values from objects in the cluster's namespace: how credentials come in, by reference.
     pub values_from: Option<Vec<ValuesFrom>>,
@@ -100,6 +102,7 @@ pub struct HelmRelease {
     /// Its name; the addon's where nothing is said.
     pub name: Option<String>,
     /// Its namespace there; `kube-system` where nothing is said.
+    #[schemars(extend("default" = "kube-system"))]
     pub namespace: Option<String>,
 }
 
@@ -123,11 +126,13 @@ pub struct ValuesFrom {
     pub config_map: Option<String>,
     /// The key in it; `values.yaml` where nothing is said.
     #[schemars(length(max = 253), regex(pattern = r"^[-._a-zA-Z0-9]+$"))]
+    #[schemars(extend("default" = "values.yaml"))]
     pub key: Option<String>,
     /// Where the text goes, taken literally, as a path of values such as `cloudConfig.data`. Without it, the key holds
     /// a whole document of values.
     #[schemars(length(max = 250), regex(pattern = r"^([a-zA-Z0-9_\-.\\/]|\[[0-9]{1,5}\])+$"))]
     pub path: Option<String>,
     /// Whether it may be missing.
+    #[schemars(extend("default" = false))]
     pub optional: Option<bool>,
 }

@@ -53,6 +53,7 @@ pub struct FleetSpec {
     pub source: Option<SourceRef>,
     /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
     /// exist.
+    #[schemars(extend("default" = "1.14"))]
     pub cluster_api: Option<String>,
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
@@ -113,6 +114,7 @@ pub struct SourceRef {
     #[serde(rename = "ref")]
     pub reference: Option<SourceObject>,
     /// The folder of the fleet inside the repository, when it is not the root.
+    #[schemars(extend("default" = "."))]
     pub path: Option<String>,
 }
 
@@ -149,6 +151,7 @@ pub struct ManagementCluster {
     /// A DNS label; it names the folder below `generated/management/`.
     pub name: String,
     /// The namespace of all cluster classes; `cluster-classes` where nothing is said.
+    #[schemars(extend("default" = "cluster-classes"))]
     pub class_namespace: Option<String>,
     /// How the engine decrypts the objects in `<cluster>.d/` folders. The program never sees a secret.
     pub decryption: Option<Decryption>,
@@ -156,6 +159,7 @@ pub struct ManagementCluster {
     /// stands there instead.
     pub mirrors: Option<BTreeMap<String, String>>,
     /// Emit everything suspended: a second management cluster that waits.
+    #[schemars(extend("default" = false))]
     pub standby: Option<bool>,
     /// Instead of the fleet's engine.
     pub engine: Option<Engine>,

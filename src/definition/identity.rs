@@ -4,7 +4,7 @@ use super::{
     layers::merged,
     parse::{Definitions, Layer},
 };
-use crate::yaml::Node;
+use crate::yaml::{Mapping, Node};
 
 /// A cluster as its definition and its folders' defaults name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Identity {
     pub stack: Option<String>,
     /// The numbered release that it takes.
     pub release: Option<String>,
+    /// The numbered releases that it takes single addons from.
+    pub borrowed: Vec<String>,
 }
 
 impl Identity {
@@ -27,16 +29,30 @@ impl Identity {
         let part = |path: &[&str]| text(path).unwrap_or_default();
         let release = text(&["spec", "release"]);
         let is_head = release.as_deref() == Some("head");
+        let addons = node.at(&["spec", "addons"]).and_then(Node::as_mapping);
+        let addons = addons.into_iter().flat_map(Mapping::iter);
+        let borrowed = addons.filter_map(|addon| addon.value.get("release")?.as_str().map(str::to_owned));
         Self {
             file: layer.source.path.to_string(),
             name: [
-                part(&["spec", "managementCluster"]),
+                text(&["spec", "managementCluster"])
+                    .or_else(|| only_management_cluster(definitions))
+                    .unwrap_or_default(),
                 part(&["metadata", "namespace"]),
                 part(&["metadata", "name"]),
             ]
             .join("/"),
             stack: text(&["spec", "stack"]).filter(|_| is_head),
             release: release.filter(|_| !is_head),
+            borrowed: borrowed.collect(),
         }
+    }
+}
+
+/// The fleet's management cluster, where it has one only: clusters need not name it.
+fn only_management_cluster(definitions: &Definitions) -> Option<String> {
+    match definitions.fleet.as_ref()?.value.spec.management_clusters.as_slice() {
+        [only] => Some(only.name.clone()),
+        _ => None,
     }
 }

@@ -4,6 +4,7 @@
 //! decodes. Versions, names and either-or rules are checked in [`lower()`].
 
 mod addon;
+mod closest;
 mod cluster;
 mod fleet;
 mod identity;
@@ -21,6 +22,7 @@ mod topology;
 pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
 };
+pub use closest::closest;
 pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
 pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
@@ -39,7 +41,7 @@ pub use release::{
     Requires,
 };
 pub use removal::{Removal, RemovalStep};
-pub use schema::{Kind, closest};
+pub use schema::Kind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
     StackSpec, Versioning,

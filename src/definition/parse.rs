@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{
-    Addon, Fleet, Kind, Lock, NodeImages, Stack,
-    schema::{closest, validate},
-};
+use super::{Addon, Fleet, Kind, Lock, NodeImages, Stack, closest::closest, schema::validate};
 use crate::{
     model::Minor,
     note::{Notes, Place},
@@ -184,7 +181,13 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
             place,
             format!("the kind of this file is `{}` by its place", kind.name()),
         );
-        note.hint(format!("write `kind: {}`, or move the file to where its kind belongs", kind.name()));
+        match (found.as_str(), source.path.rsplit_once('/')) {
+            (Some("ClusterDefaults"), Some((folder, _))) => note.hint(format!(
+                "what a folder's clusters share is called `{folder}/_defaults.yaml`: rename it"
+            )),
+            _ => note
+                .hint(format!("write `kind: {}`, or move the file to where its kind belongs", kind.name())),
+        };
         return None;
     }
     Some(node)

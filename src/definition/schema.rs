@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::LocationSegment};
 use serde_json::Value as Json;
 
-use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack};
+use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack, closest};
 use crate::{
     note::{Notes, Place},
     yaml::{Node, Source, Value, to_json},
@@ -145,9 +145,10 @@ impl Faults<'_> {
                 let name = property.as_str().unwrap_or_default();
                 let place = self.place(&path_of(error));
                 let what = self.describe(&path_of(error));
+                let example = self.example_of(&path_of(error), name);
                 self.notes
                     .error("missing-key", place, format!("{what} lacks `{name}`"))
-                    .hint(format!("add `{name}: …` to it"));
+                    .hint(format!("add `{name}: {example}` to it"));
             }
             _ => self.wrong_value(error),
         }
@@ -251,6 +252,23 @@ impl Faults<'_> {
     fn example(&self, path: &[Step]) -> Option<&str> {
         let found = schemas_at(self.schema, path).into_iter().find_map(|schema| schema["examples"].get(0))?;
         found.as_str()
+    }
+
+    /// A value that a missing key could have, as the example of the kind has it.
+    fn example_of(&self, path: &[Step], name: &str) -> String {
+        const ROOM: usize = 80;
+        let whole = [path, &[Step::Key(name.to_owned())]].concat();
+        let into = |value: &Json, step: &Step| match step {
+            Step::Key(name) => value.get(name).cloned(),
+            Step::Index(_) => value.get(0).cloned(),
+        };
+        let examples = self.schema["examples"].as_array().into_iter().flatten();
+        let mut examples =
+            examples.filter_map(|root| whole.iter().try_fold(root.clone(), |value, step| into(&value, step)));
+        let said = |schema: &Json| schema["examples"].get(0).or_else(|| schema.get("const")).cloned();
+        let own = || schemas_at(self.schema, &whole).into_iter().find_map(said);
+        let text = examples.next().or_else(own).map(|value| value.to_string());
+        text.filter(|text| text.len() <= ROOM).unwrap_or_else(|| "…".to_owned())
     }
 
     /// The words that a value may be, where only some may stand.
@@ -474,15 +492,4 @@ fn either(options: &[String]) -> String {
 fn list(names: &[String]) -> String {
     let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
-}
-
-/// The known name that a person may have meant.
-pub fn closest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let fold = |text: &str| text.to_ascii_lowercase().replace(['-', '_'], "");
-    let name = fold(name);
-    known
-        .map(|candidate| (strsim::damerau_levenshtein(&name, &fold(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
-        .min()
-        .map(|(_, candidate)| candidate)
 }

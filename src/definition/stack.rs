@@ -49,6 +49,7 @@ pub struct StackSpec {
     #[schemars(length(min = 1))]
     pub kubernetes: Vec<KubernetesRelease>,
     /// How releases are numbered; `sequential` where nothing is said.
+    #[schemars(extend("default" = "sequential"))]
     pub versioning: Option<Versioning>,
     /// Combinations that do not work, beside the addons' own ranges.
     pub compatibility: Option<Vec<CompatibilityRule>>,

@@ -28,8 +28,9 @@ pub use value::Said;
 
 use crate::{
     definition::{self, Definitions, Written},
-    generate::{self, Failure},
+    generate::{self, Failure, Understood},
     note::Notes,
+    partial::LeftOut,
     plan::{self, ClusterPlan, Plan},
     release,
     render::{self, Subject},
@@ -56,19 +57,18 @@ pub struct Fleet {
 type Lines = BTreeSet<(String, usize)>;
 
 impl Fleet {
-    /// Reads a fleet up to its plan.
-    pub fn read(world: &dyn World, notes: &mut Notes) -> Result<Self, Failure> {
+    /// Reads a fleet up to its plan, without what is at fault.
+    pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
         // Once as every command does: what is at fault is told with its places.
-        let (input, _) = generate::prepare(world, notes)?;
+        let (understood, _, left) = generate::prepare_sound(world, notes)?;
+        let Understood { input, definitions, model, .. } = understood;
         let recorder = Recorder::default();
         let mut quiet = Notes::new();
-        let definitions = definition::parse(&input, &mut quiet);
         let Some(written) = definitions.fleet.clone() else { return Err(Failure::Input) };
-        let model = definition::lower(&definitions, &input, &generate::program_version(), &mut quiet)?;
         let resolved = resolution::resolve(&model, &mut quiet)?;
         let releases = release::releases_recorded(&resolved, &input, Some(&recorder), &mut quiet)?;
         let plan = plan::plan(&model, &releases, &input, &mut quiet)?;
-        Ok(Self { input, written, definitions, plan, recorder, contents: OnceLock::new() })
+        Ok((Self { input, written, definitions, plan, recorder, contents: OnceLock::new() }, left))
     }
 
     /// The sources of the fleet.

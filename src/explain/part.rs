@@ -16,13 +16,14 @@ use crate::{
     release::{Body, Release, pages},
     render::{self, Subject, release_folder},
     template::{Recorder, Template, Tree},
-    tree::HEADER,
+    tree::PartId,
     yaml::{Node, Origin, Path, Value},
 };
 
 /// The files of a part.
 #[derive(Debug)]
 pub(super) struct Part<'a> {
+    id: PartId,
     recorder: Recorder,
     scopes: Vec<Scope<'a>>,
     pub(super) files: Vec<Made<'a>>,
@@ -62,7 +63,7 @@ impl<'a> Part<'a> {
     /// Makes a part again, and keeps what it was made from.
     pub(super) fn of(fleet: &'a Fleet, subject: Subject<'a>, notes: &mut Notes) -> Self {
         let recorder = fleet.recorder.above();
-        let mut part = Self { recorder, scopes: Vec::new(), files: Vec::new() };
+        let mut part = Self { id: subject.id(), recorder, scopes: Vec::new(), files: Vec::new() };
         if let Subject::Release(release) = subject {
             let users = fleet.users(|plan| plan.release.name == release.name);
             let whose = Whose::Release(release);
@@ -143,7 +144,7 @@ impl<'a> Part<'a> {
             return explained;
         }
         explained.push(Explained {
-            text: format!("{HEADER}{}; do not edit", made.source),
+            text: render::header(&self.id, &made.source),
             sources: sorted(Self::existence(made, &resolver)),
         });
         let page = Page { resolver, rendered: is_rendered(&made.source) };
@@ -165,7 +166,7 @@ impl<'a> Part<'a> {
                 sources.extend(choice());
                 sources
             }
-            Whose::Cluster(plan) => {
+            Whose::Cluster(_) => {
                 let mut sources = scope.keys(&["metadata", "name"]);
                 sources.extend(scope.namespace_name());
                 sources.extend(scope.management_name());
@@ -174,9 +175,6 @@ impl<'a> Part<'a> {
                     sources.extend(choice());
                 } else if made.source.contains(" of ") && is_rendered(&made.source) {
                     sources.extend(choice());
-                }
-                if made.source.contains(&plan.release.name) {
-                    sources.extend(scope.release_name());
                 }
                 sources
             }

@@ -74,6 +74,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// Its name, unique in the fleet: `<management cluster>/<namespace>/<name>`.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}/{}", self.management.name, self.namespace, self.name)
+    }
+
     /// What tells it from all others.
     pub fn id(&self) -> ClusterId {
         ClusterId {

@@ -3,12 +3,14 @@
 //! A stage collects every fault it finds in [`Notes`] and returns its value beside them. [`Halted`] means that the
 //! errors are already in the notes; it says nothing itself, and nothing outside this module can make one.
 
+mod causes;
 mod fault;
 
-use std::fmt;
+use std::{collections::BTreeSet, fmt};
 
 use serde::Serialize;
 
+pub use causes::Cause;
 pub use fault::Fault;
 
 /// How bad it is.
@@ -80,6 +82,9 @@ pub struct Diagnostic {
     /// What to do next.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<String>,
+    /// The clusters that it concerns, as `<management cluster>/<namespace>/<name>`. A fault of the whole fleet names none.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub clusters: BTreeSet<String>,
 }
 
 impl Diagnostic {
@@ -94,7 +99,19 @@ impl Diagnostic {
         self.related.push((what.into(), place));
         self
     }
+
+    /// Whether another message says the same, whichever clusters it concerns.
+    pub fn says_as(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+
+    fn key(&self) -> Key<'_> {
+        (&self.place, self.severity, self.code, &self.message, &self.related, &self.hints)
+    }
 }
+
+/// All that a message says: place, severity, code, message, other places, hints.
+type Key<'a> = (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Place)], &'a [String]);
 
 /// The errors are in the [`Notes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,8 +156,8 @@ impl Notes {
         place: Option<Place>,
         message: String,
     ) -> &mut Diagnostic {
-        let (related, hints) = (Vec::new(), Vec::new());
-        self.list.push(Diagnostic { severity, code, place, message, related, hints });
+        let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
+        self.list.push(Diagnostic { severity, code, place, message, related, hints, clusters });
         self.list.last_mut().expect("one was just pushed")
     }
 
@@ -165,14 +182,22 @@ impl Notes {
         self.list.extend(other.list.into_iter().map(milder));
     }
 
-    /// All messages, in order of place; those that are exactly equal once.
-    pub fn sorted(&self) -> Vec<&Diagnostic> {
-        let mut all: Vec<_> = self.list.iter().collect();
-        all.sort_by(|a, b| {
-            (&a.place, a.severity, a.code, &a.message).cmp(&(&b.place, b.severity, b.code, &b.message))
-        });
-        all.dedup();
-        all
+    /// Records that everything found so far concerns a cluster.
+    pub fn concern(&mut self, cluster: &str) {
+        for note in &mut self.list {
+            note.clusters.insert(cluster.to_owned());
+        }
+    }
+
+    /// All messages, causes before what they may lead to. Equal messages about one place become one message, which
+    /// concerns the clusters of all of them.
+    pub fn sorted(&self) -> Vec<Diagnostic> {
+        causes::merged(&self.list)
+    }
+
+    /// What people read: as [`Self::sorted`], and one message for what is at fault in the same way in many definitions.
+    pub fn causes(&self) -> Vec<Cause> {
+        causes::causes(self.sorted())
     }
 
     /// All messages, in the order in which they were found.

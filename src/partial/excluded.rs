@@ -48,15 +48,20 @@ impl Excluded {
 
     /// Whether a cluster is made from something that is left out; it is left out then, too.
     pub(super) fn takes_base_of(&mut self, identity: &Identity) -> bool {
-        let why = match (&identity.stack, &identity.release) {
+        let named = identity.release.iter().chain(&identity.borrowed);
+        let release = named.into_iter().find(|release| self.releases.contains(*release));
+        let why = match (&identity.stack, release) {
             (Some(stack), _) if self.stacks.contains(stack) => format!("its stack `{stack}` is at fault"),
-            (_, Some(release)) if self.releases.contains(release) => {
-                format!("its release `{release}` is at fault")
-            }
+            (_, Some(release)) => format!("its release `{release}` is at fault"),
             _ => return false,
         };
         self.add_cluster(&identity.file, &why);
         true
+    }
+
+    /// Stacks that are left out: they exist all the same, and nobody who names them is wrong.
+    pub(super) fn stacks(&self) -> impl Iterator<Item = &str> {
+        self.stacks.iter().map(String::as_str)
     }
 
     /// The input without what is left out.

@@ -5,6 +5,7 @@
 //! what remains is sound. What nobody in particular is to blame for stops the run as it always does.
 
 mod excluded;
+mod left_out;
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ use crate::{
 };
 
 pub use excluded::Excluded;
+pub use left_out::LeftOut;
 
 /// The code of a message on an `--only` that nothing answers to.
 const UNKNOWN: &str = "unknown-cluster";
@@ -67,6 +69,7 @@ pub struct Left {
 
 /// Takes from the definitions the clusters that are not meant, and those made from what is left out.
 pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Excluded, notes: &mut Notes) {
+    definitions.broken.extend(excluded.stacks().map(|stack| format!("stacks/{stack}/stack.yaml")));
     let all: Vec<_> = definitions.clusters.iter().map(|layer| Identity::new(definitions, layer)).collect();
     let mut meant: BTreeSet<String> = BTreeSet::new();
     for identity in all.iter().filter(|identity| scope.means(identity)) {

@@ -135,7 +135,9 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         .par_iter()
         .map(|cluster| {
             let mut own = Notes::new();
-            (plan_cluster(cluster, model, releases, input, &mut own), own)
+            let planned = plan_cluster(cluster, model, releases, input, &mut own);
+            own.concern(&cluster.full_name());
+            (planned, own)
         })
         .collect();
     let mut clusters = Vec::new();

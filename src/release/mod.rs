@@ -270,12 +270,12 @@ impl Releases {
             return None;
         }
         let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
-        match closest(name, self.named.keys().map(String::as_str)) {
-            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint(
-                "releases are folders of `generated/releases/`; `release: head` takes the stack as it stands",
-            ),
-        };
+        let known = self.named.keys().map(String::as_str);
+        note.hint(match closest(name, known.clone()) {
+            Some(similar) => format!("did you mean `{similar}`? {}", known_releases(known)),
+            None => known_releases(known),
+        });
+        note.hint("`release: head`, with `stack` and `kubernetes`, takes a stack as it stands");
         note.hint(format!(
             "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
         ))
@@ -303,6 +303,21 @@ impl Releases {
         let mut names: Vec<_> = self.named.keys().map(String::as_str).chain(heads).collect();
         names.sort_unstable();
         names
+    }
+}
+
+/// Which numbered releases there are, as far as a message has room for them.
+fn known_releases<'a>(known: impl Iterator<Item = &'a str>) -> String {
+    const ROOM: usize = 6;
+    let names: Vec<_> = known.map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => "the fleet has no numbered release yet: `stackloom release` makes the first ones".to_owned(),
+        count if count <= ROOM => format!("the fleet has {}", names.join(", ")),
+        count => format!(
+            "the fleet has {} and {} more: `stackloom releases` lists them",
+            names[..ROOM].join(", "),
+            count - ROOM
+        ),
     }
 }
 

@@ -45,7 +45,7 @@ pub enum Subject<'a> {
 pub struct Object {
     /// Its file.
     pub path: TreePath,
-    /// What it was made from, for the file's first line.
+    /// What it was made from, for messages.
     pub source: String,
     /// Where it is applied.
     pub target: Target,
@@ -143,6 +143,19 @@ pub fn draw_recorded(
     drawn
 }
 
+/// The first line of a file. Of a cluster's files it names the cluster: neither a release, which changes in every file at
+/// once, nor the definition's file, which may move.
+pub(crate) fn header(part: &PartId, source: &str) -> String {
+    let from = match part {
+        PartId::Cluster { namespace, cluster, .. } => {
+            format!("the definition of cluster {namespace}/{cluster}")
+        }
+        PartId::Namespace { namespace, .. } => format!("the definitions of namespace {namespace}"),
+        PartId::Root | PartId::Release(_) | PartId::Management(_) => source.to_owned(),
+    };
+    format!("{HEADER}{from}; do not edit")
+}
+
 fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     let root = release_folder(&release.name);
     let at = |path: &str| path.split('/').fold(root.clone(), |folder, part| folder.join(part));
@@ -204,8 +217,9 @@ impl Drawn {
 
     /// The part as bytes.
     pub fn into_part(self) -> Part {
+        let id = self.id.clone();
         let object = |object: Object| {
-            let mut text = format!("{HEADER}{}; do not edit\n", object.source);
+            let mut text = format!("{}\n", header(&id, &object.source));
             emit(&object.node, &mut text);
             File { path: object.path, bytes: text.into_bytes() }
         };

@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use super::admission::checks::is_subdomain;
 use super::fault::{By, ErrorType, Fault, FieldError, Stage};
 use super::value::{get, group, text, version};
 use super::variables::defaulting::fill;
@@ -101,7 +102,8 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
 
 /// What the schema of a kind refuses.
 pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
-    let Some(kind) = kind_of(object) else { return Vec::new() };
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    let Some(kind) = kind_of(object) else { return Fault::of(stage, By::Schema, &name, name_faults(object)) };
     let mut filled = Cow::Borrowed(object);
     if kind.has_defaults {
         fill(filled.to_mut(), &kind.schema);
@@ -110,12 +112,28 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
         error.field = error.field.trim_start_matches('.').to_owned();
         error
     };
-    let mut errors: Vec<FieldError> = validate(&filled, &kind.schema, &"").into_iter().map(strip).collect();
+    let mut errors = name_faults(object);
+    errors.extend(validate(&filled, &kind.schema, &"").into_iter().map(strip));
     if errors.is_empty() {
         errors.extend(kind.rules.judge(&filled, None, "").errors.into_iter().map(strip));
     }
-    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
     Fault::of(stage, By::Schema, &name, errors)
+}
+
+/// Names of custom resources are DNS subdomains.
+///
+/// Source: `pkg/registry/customresource/validator.go` of apiextensions-apiserver and `pkg/api/validation` of apimachinery.
+fn name_faults(object: &Value) -> Vec<FieldError> {
+    let is_custom = group(text(object, &["apiVersion"])).ends_with(".x-k8s.io");
+    match text(object, &["metadata", "name"]) {
+        name if !is_custom || name.is_empty() || is_subdomain(name) => Vec::new(),
+        name => {
+            let detail = format!(
+                "{name:?} is no name: it may have lower-case letters, digits, '-' and '.', and has to begin and end with a letter or a digit"
+            );
+            vec![FieldError::invalid("metadata.name", detail)]
+        }
+    }
 }
 
 fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {

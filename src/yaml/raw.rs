@@ -88,12 +88,39 @@ pub fn read_raw(source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     read_masked(&source.text, source, notes)
 }
 
+/// Where the first of git's conflict markers stands, where all three of them are there in their order.
+fn conflict(text: &str) -> Option<(usize, usize)> {
+    if !text.contains("<<<<<<< ") {
+        return None;
+    }
+    let (mut at, mut first, mut seen) = (0, None, 0);
+    for line in text.split_inclusive('\n') {
+        let begins = |mark: &str| line.starts_with(mark);
+        match seen {
+            0 if begins("<<<<<<< ") => (first, seen) = (Some((at, 7)), 1),
+            1 if line.trim_end() == "=======" => seen = 2,
+            2 if begins(">>>>>>> ") => return first,
+            _ => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
 /// Reads `text`, which is the source's text with some bytes replaced one for one; places show the source's own.
 pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Option<Vec<Document>> {
     if source.text.starts_with('\u{feff}') {
         notes
             .error("byte-order-mark", source.place(0, 1), "the file begins with a byte order mark")
             .hint("save it as UTF-8 without BOM");
+        return None;
+    }
+    if let Some((offset, length)) = conflict(&source.text) {
+        notes
+            .error("merge-conflict", source.place(offset, length), "git left a merge conflict in this file")
+            .hint(
+                "decide between the two sides, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`",
+            );
         return None;
     }
     let options = granit_parser::options! {

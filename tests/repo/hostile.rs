@@ -62,8 +62,22 @@ fn line_endings_and_filters_change_nothing() {
     sandbox.git(&["rm", "-rq", "--cached", "generated"]);
     sandbox.git(&["add", "generated"]);
     assert_eq!(sandbox.git(&["diff", "--cached", "--name-only"]), "");
-    let attributes = sandbox.git(&["check-attr", "-a", &format!("{ONE}/cluster.yaml")]);
-    assert!(attributes.contains("linguist-generated: set"), "{attributes}");
+    for (path, folded) in [
+        ("management/mgmt/clusters/team/one/cluster/cluster.yaml", false),
+        ("management/mgmt/clusters/team/one/addons/cilium.yaml", false),
+        ("management/mgmt/clusters/team/one/addons/configmap-one.addons.yaml", true),
+        ("management/mgmt/clusters/team/one/manifests/x/namespace-y.yaml", false),
+        ("management/mgmt/clusters/team/one/ready/configmap-one.ready.yaml", true),
+        ("management/mgmt/flux/clusters/team/one/cluster.yaml", true),
+        ("management/mgmt/namespaces/team/namespace.yaml", false),
+        ("releases/docker-scs-1-35-v1/NOTES.md", false),
+        ("releases/docker-scs-1-35-v1/cluster-class/class.yaml", true),
+        ("releases/docker-scs-1-35-v1/release.yaml", true),
+    ] {
+        let attributes = sandbox.git(&["check-attr", "-a", &format!("generated/{path}")]);
+        assert_eq!(attributes.contains("linguist-generated: set"), folded, "{path}: {attributes}");
+        assert!(attributes.contains(": text: unset"), "{path}: {attributes}");
+    }
     assert!(GITATTRIBUTES.ends_with('\n'));
 }
 

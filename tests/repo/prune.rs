@@ -176,3 +176,19 @@ fn one_addon_comes_from_another_release_without_a_rebase() {
     let told = ends(&sandbox, &["check"], 1);
     assert!(told.contains("release-refused") && told.contains("NOTES.md"), "{told}");
 }
+
+/// A definition that cannot be read may use any release.
+#[test]
+fn nothing_is_pruned_while_a_definition_is_at_fault() {
+    let sandbox = four();
+    pin(&sandbox, "  release: test-tiny-1-35-v1\n");
+    generated(&sandbox, "one uses the first release");
+    let text = fs::read_to_string(sandbox.root.join("clusters/blue/one.yaml")).unwrap();
+    sandbox.write("clusters/blue/one.yaml", text.replace("nodePools:", "nodePolos:"));
+    commit(&sandbox, "a slip of the pen");
+    assert!(ends(&sandbox, &["release", "prune"], 1).contains("nodePolos"));
+    assert!(sandbox.root.join("generated/releases/test-tiny-1-35-v1").exists());
+    let listed = json(&sandbox, &["releases"]);
+    assert_eq!(listed["leftOut"][0]["file"], "clusters/blue/one.yaml", "{listed:#}");
+    assert!(ends(&sandbox, &["releases"], 0).contains("not known"));
+}

@@ -225,5 +225,5 @@ pub(crate) fn codes(notes: &Notes) -> Vec<String> {
         assert!(!note.hints.is_empty(), "{note:?} says no next step");
         format!("{} {}", note.code, note.place.as_ref().unwrap())
     };
-    notes.sorted().into_iter().map(show).collect()
+    notes.sorted().iter().map(show).collect()
 }

@@ -205,7 +205,8 @@ fn new_refuses_what_is_wrong_before_it_writes() {
     assert!(before == sandbox::snapshot(root.path()), "something was written");
     // What is wrong elsewhere is told, and does not stand in the way.
     fs::write(root.path().join("clusters/dev/dev-3.yaml"), "kind: [").unwrap();
-    ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 1);
+    let made = ends(root.path(), &["new", "addon", "docker/scs", "priorities"], 0);
+    assert!(made.err.contains("`clusters/dev/dev-3.yaml`"), "{}", made.err);
     assert!(root.path().join("stacks/docker/scs/addons/priorities/addon.yaml").is_file());
 }
 
@@ -380,4 +381,71 @@ fn schemas_are_printed_and_written() {
         assert_eq!(ends(root.path(), &["schema", kind], 0).out, fs::read_to_string(&path).unwrap());
     }
     ends(root.path(), &["schema", "cluster"], 2);
+}
+
+#[test]
+fn new_adds_beside_what_is_at_fault() {
+    let root = fleet();
+    let broken = root.path().join("clusters/dev/dev-1.yaml");
+    let text = fs::read_to_string(&broken).unwrap();
+    fs::write(&broken, text.replace("replicas: 1", "replicsa: 1")).unwrap();
+    let made = ends(root.path(), &["new", "cluster", "dev-2"], 0);
+    assert!(made.err.contains("clusters/dev/dev-1.yaml"), "{}", made.err);
+    assert!(root.path().join("clusters/dev/dev-2.yaml").exists());
+    let defaults = root.path().join("clusters/dev/_defaults.yaml");
+    let text = fs::read_to_string(&defaults).unwrap();
+    fs::write(&defaults, text.replace("network:", "netwrok:")).unwrap();
+    let refused = ends(root.path(), &["new", "cluster", "dev-3", "--folder", "clusters/dev"], 1);
+    assert!(refused.err.contains("netwrok"), "{}", refused.err);
+    assert!(!root.path().join("clusters/dev/dev-3.yaml").exists());
+}
+
+#[test]
+fn a_chart_without_an_address_is_told_once() {
+    let root = fleet();
+    let arguments =
+        ["new", "addon", "docker/scs", "dns", "--chart", "cilium/cilium", "--chart-version", "1.18.0"];
+    let refused = ends(root.path(), &arguments, 1);
+    assert_eq!(refused.err.matches("error[").count(), 1, "{}", refused.err);
+    assert!(refused.err.contains("`cilium`"), "{}", refused.err);
+    assert!(!refused.err.contains("there is no stack"), "{}", refused.err);
+}
+
+#[test]
+fn commands_of_other_programs_lead_to_ours() {
+    let root = sandbox::folder();
+    for (typed, ours) in [
+        ("plan", "generate --check"),
+        ("diff", "topology"),
+        ("rename", "stackloom remove"),
+        ("upgrade", "--release"),
+        ("list", "stackloom releases"),
+        ("status", "generate --check"),
+    ] {
+        let refused = ends(root.path(), &[typed], 2);
+        assert!(refused.err.contains(&format!("unrecognized subcommand '{typed}'")), "{}", refused.err);
+        assert!(refused.err.contains(ours), "{}", refused.err);
+    }
+    let refused = ends(root.path(), &["frobnicate"], 2);
+    assert!(!refused.err.contains("tip: `"), "{}", refused.err);
+}
+
+#[test]
+fn init_takes_an_address_and_does_not_ask_for_it_again() {
+    let address = "https://git.example.com/us/fleet.git";
+    let root = sandbox::folder();
+    let begun = ends(root.path(), &["init", "demo", "--source", address], 0);
+    assert!(!begun.err.contains("set `source.url`"), "{}", begun.err);
+    assert!(begun.err.contains(&format!("git remote add origin {address}")), "{}", begun.err);
+    let fleet = fs::read_to_string(root.path().join("demo/stackloom.yaml")).unwrap();
+    assert!(fleet.contains(&format!("url: {address}")), "{fleet}");
+    let begun = ends(root.path(), &["init", "other"], 0);
+    assert!(begun.err.contains("set `source.url`"), "{}", begun.err);
+}
+
+#[test]
+fn explain_of_a_source_leads_to_affects() {
+    let root = fleet();
+    let refused = ends(root.path(), &["explain", "clusters/dev/dev-1.yaml:7"], 1);
+    assert!(refused.err.contains("`stackloom affects clusters/dev/dev-1.yaml`"), "{}", refused.err);
 }

@@ -247,3 +247,81 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     assert!(output.status.success(), "{arguments:?} {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
+
+#[test]
+fn commands_that_look_go_on_with_what_is_sound() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicsa: 2");
+    let sound: [&[&str]; 6] = [
+        &["topology", "two"],
+        &["explain", "two"],
+        &["explain", "generated/management/mgmt/clusters/green/two/cluster/cluster.yaml:5"],
+        &["affects", "clusters/green/two.yaml"],
+        &["releases"],
+        &["remove", "two", "--reason", "the project ended", "--dry-run"],
+    ];
+    for arguments in sound {
+        let ran = ends(root, arguments, 0);
+        assert!(ran.err.contains("left out") && ran.err.contains("clusters/blue/one.yaml"), "{}", ran.err);
+        assert!(!ran.out.is_empty(), "{arguments:?}");
+    }
+    let told = json(root, &["affects", "clusters/green/two.yaml"], 0);
+    assert_eq!(told["leftOut"][0]["file"], "clusters/blue/one.yaml", "{told:#}");
+    let broken: [&[&str]; 4] = [
+        &["topology", "one"],
+        &["explain", "blue/one"],
+        &["affects", "clusters/blue/one.yaml"],
+        &["remove", "one", "--reason", "the project ended"],
+    ];
+    for arguments in broken {
+        let ran = ends(root, arguments, 1);
+        assert!(ran.err.contains("replicsa"), "{arguments:?}: {}", ran.err);
+    }
+}
+
+/// What is made from something with a fault is at fault, too, and the message says what is.
+#[test]
+fn a_cluster_of_a_broken_stack_is_left_out_and_says_why() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "stacks/test/small/stack.yaml", "kind: Stack", "kind: Stak");
+    let ran = ends(root, &["explain", "two"], 0);
+    assert!(ran.err.contains("clusters/blue/three.yaml"), "{}", ran.err);
+    let ran = ends(root, &["explain", "three"], 1);
+    assert!(ran.err.contains("wrong-kind"), "{}", ran.err);
+}
+
+/// A step that would break another cluster's definition is refused; faults that were there before are not its own.
+#[test]
+fn a_faulty_neighbour_does_not_stop_a_removal() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "clusters/blue/one.yaml", "replicas: 2", "replicsa: 2");
+    ends(root, &["remove", "two", "--reason", "the project ended"], 0);
+    let text = fs::read_to_string(root.join("clusters/green/two.yaml")).unwrap();
+    assert!(text.contains("step: detach"), "{text}");
+}
+
+/// One cause for many clusters is one message; a machine gets every cluster.
+#[test]
+fn a_cause_is_told_once_and_names_its_clusters() {
+    let root = fleet();
+    let root = root.path();
+    edit(root, "clusters/_defaults.yaml", "release: head", "release: test-tiny-1-35-v7");
+    sandbox::write(&root.join("clusters/blue/three.yaml"), {
+        let own = fs::read_to_string(root.join("clusters/blue/three.yaml")).unwrap();
+        own.replace("  stack: test/small\n", "")
+    });
+    let told = json(root, &["check"], 1);
+    let errors = told["diagnostics"].as_array().unwrap();
+    assert_eq!(errors.len(), 1, "{told:#}");
+    assert_eq!(errors[0]["code"], "unknown-release");
+    assert_eq!(
+        errors[0]["clusters"],
+        serde_json::json!(["mgmt/blue/one", "mgmt/blue/three", "mgmt/green/two"])
+    );
+    let text = ends(root, &["check"], 1).err;
+    assert!(text.contains("this concerns 3 clusters: blue/one, blue/three, green/two"), "{text}");
+    assert!(text.ends_with("1 error\n"), "{text}");
+}

@@ -112,7 +112,8 @@ pub(crate) fn differences(one: &BTreeMap<String, String>, other: &BTreeMap<Strin
 /// Messages in a form that stays the same from run to run.
 pub(crate) fn messages(notes: &Notes) -> String {
     let mut out = String::new();
-    for note in notes.sorted() {
+    for cause in notes.causes() {
+        let note = &cause.note;
         let place = note.place.as_ref().map(ToString::to_string).unwrap_or_default();
         writeln!(out, "{}[{}] {place}: {}", note.severity, note.code, note.message).unwrap();
         if let Some(place) = note.place.as_ref().filter(|place| place.line > 0) {
@@ -123,6 +124,9 @@ pub(crate) fn messages(notes: &Notes) -> String {
         }
         for (what, place) in &note.related {
             writeln!(out, "  {what}: {place}").unwrap();
+        }
+        if let Some(concerns) = cause.concerns(false) {
+            writeln!(out, "  {concerns}").unwrap();
         }
         for hint in &note.hints {
             writeln!(out, "  hint: {hint}").unwrap();

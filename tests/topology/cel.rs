@@ -1,7 +1,8 @@
 //! Rules with what Kubernetes' own code says of them, as data: `cel/*.tsv`.
 //!
 //! A line is an answer, a schema (or the name of a type), a value and a rule. Answers are `holds`, `class` where the class is
-//! refused, `cluster` where the value is; `/opaque` after it means that this program knows no answer, and says so.
+//! refused, `cluster` where the value is; `/opaque` after it means that this program knows no answer, and says so. `class/holds` and `class/cluster` are
+//! where its checker of types and costs knows less of a class than Kubernetes' does (docs/topology.md).
 
 use std::fs;
 use std::path::Path;

@@ -50,6 +50,7 @@ pub mod yaml;
 
 pub use error::{Error, ErrorKind};
 pub use reads::{Found, Reads};
+pub use url::Url;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,27 +1,50 @@
 //! Go's `net/url`: taking URLs apart and putting them together.
+//!
+//! As Go 1.26 does by default: a host of `http` or `https` has no second colon outside brackets.
 
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 
 /// A part of a URL with its own rules of what must be escaped.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+enum Part {
     Path,
     User,
     Host,
     Zone,
+    Query,
     Fragment,
 }
 
+/// The most parameters of a query that Go reads.
+const MAX_PARAMETERS: usize = 10_000;
+
 /// A URL in its parts, decoded except for query and opaque part.
 #[derive(Debug, Default)]
-pub(super) struct Url {
-    pub(super) scheme: Vec<u8>,
+pub struct Url {
+    /// The scheme in lower case.
+    pub scheme: Vec<u8>,
     pub(super) opaque: Vec<u8>,
     pub(super) user: Option<User>,
-    pub(super) host: Vec<u8>,
+    /// The host as it is written, decoded, with its port.
+    pub host: Vec<u8>,
     pub(super) path: Vec<u8>,
     pub(super) query: Vec<u8>,
     pub(super) fragment: Vec<u8>,
+    pub(super) written: Written,
+}
+
+/// How a URL that was parsed was written, where its parts do not tell.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// The path, where it is escaped in another way than by default.
+    path: Option<Vec<u8>>,
+    /// The same of the fragment.
+    fragment: Option<Vec<u8>>,
+    /// Whether it ends in a question mark.
+    empty_query: bool,
+    /// Whether there is a scheme and a path without `//` between them.
+    no_authority: bool,
 }
 
 /// A name with an optional password.
@@ -47,7 +70,7 @@ fn must_escape(byte: u8, part: Part) -> bool {
             Part::Path => byte == b'?',
             Part::User => matches!(byte, b'@' | b'/' | b'?' | b':'),
             Part::Fragment => false,
-            Part::Host | Part::Zone => true,
+            Part::Host | Part::Zone | Part::Query => true,
         },
         b'!' | b'(' | b')' | b'*' => part != Part::Fragment,
         _ => true,
@@ -80,7 +103,7 @@ fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
             if host && byte.is_ascii() && must_escape(*byte, part) {
                 return Err("invalid character in host name".to_owned());
             }
-            out.push(*byte);
+            out.push(if *byte == b'+' && part == Part::Query { b' ' } else { *byte });
             at += 1;
             continue;
         }
@@ -93,7 +116,7 @@ fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
         let refused = match part {
             Part::Host => high < 8 && !percent,
             Part::Zone => !percent && value != b' ' && must_escape(value, Part::Host),
-            Part::Path | Part::User | Part::Fragment => false,
+            Part::Path | Part::User | Part::Query | Part::Fragment => false,
         };
         if refused {
             return Err("invalid URL escape".to_owned());
@@ -132,17 +155,25 @@ fn scheme(text: &[u8]) -> Parsed<(&[u8], &[u8])> {
 
 impl Url {
     /// `url.Parse`
-    pub(super) fn parse(text: &[u8]) -> Parsed<Url> {
+    pub fn parse(text: &[u8]) -> Parsed<Url> {
         let (text, fragment) = cut(text, b'#');
-        let mut url = Url::parse_rest(text)?;
-        url.fragment = unescape(fragment.unwrap_or_default(), Part::Fragment)?;
+        let mut url = Url::parse_rest(text, false)?;
+        (url.fragment, url.written.fragment) = decoded(fragment.unwrap_or_default(), Part::Fragment)?;
         Ok(url)
     }
 
-    fn parse_rest(text: &[u8]) -> Parsed<Url> {
+    /// Whether `url.ParseRequestURI` takes it, which knows no fragments and wants a scheme or an absolute path.
+    pub fn is_request(text: &[u8]) -> bool {
+        Url::parse_rest(text, true).is_ok()
+    }
+
+    fn parse_rest(text: &[u8], request: bool) -> Parsed<Url> {
         let mut url = Url::default();
         if text.iter().any(|byte| *byte < b' ' || *byte == 0x7f) {
             return Err("net/url: invalid control character in URL".to_owned());
+        }
+        if text.is_empty() && request {
+            return Err("empty url".to_owned());
         }
         if text == b"*" {
             url.path = text.to_vec();
@@ -152,23 +183,29 @@ impl Url {
         url.scheme = scheme.to_ascii_lowercase();
         let (mut rest, query) = cut(rest, b'?');
         url.query = query.unwrap_or_default().to_vec();
+        url.written.empty_query = query.is_some_and(<[u8]>::is_empty);
         if !rest.starts_with(b"/") {
             if !scheme.is_empty() {
                 url.opaque = rest.to_vec();
                 return Ok(url);
             }
+            if request {
+                return Err("invalid URI for request".to_owned());
+            }
             if cut(rest, b'/').0.contains(&b':') {
                 return Err("first path segment in URL cannot contain colon".to_owned());
             }
         }
-        let has_authority = !scheme.is_empty() || !rest.starts_with(b"///");
+        let has_authority = !scheme.is_empty() || !request && !rest.starts_with(b"///");
         if let Some(authority) = rest.strip_prefix(b"//").filter(|_| has_authority) {
             let end = authority.iter().position(|byte| *byte == b'/');
             let (authority, path) = authority.split_at(end.unwrap_or(authority.len()));
             rest = path;
             url.authority(authority)?;
+        } else {
+            url.written.no_authority = !scheme.is_empty() && rest.starts_with(b"/");
         }
-        url.path = unescape(rest, Part::Path)?;
+        (url.path, url.written.path) = decoded(rest, Part::Path)?;
         Ok(url)
     }
 
@@ -192,18 +229,53 @@ impl Url {
     }
 
     /// The host without its port and brackets.
-    pub(super) fn host_name(&self) -> &[u8] {
-        let mut host = self.host.as_slice();
-        if let Some(colon) = host.iter().rposition(|byte| *byte == b':')
-            && is_port(host.get(colon..).unwrap_or_default())
-        {
-            host = host.get(..colon).unwrap_or_default();
-        }
+    pub fn host_name(&self) -> &[u8] {
+        let (host, _) = self.host_and_port();
         host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
     }
 
-    /// `url.String` of a URL that was put together, not parsed.
-    pub(super) fn text(&self) -> Vec<u8> {
+    /// The port as it is written; none is empty.
+    pub fn port(&self) -> &[u8] {
+        self.host_and_port().1
+    }
+
+    fn host_and_port(&self) -> (&[u8], &[u8]) {
+        let host = self.host.as_slice();
+        let colon = host.iter().rposition(|byte| *byte == b':');
+        match colon.map(|colon| host.split_at(colon)) {
+            Some((host, port)) if is_port(port) => (host, port.get(1..).unwrap_or_default()),
+            _ => (host, b""),
+        }
+    }
+
+    /// `url.EscapedPath`
+    pub fn escaped_path(&self) -> Vec<u8> {
+        match self.path.as_slice() {
+            path if self.written.path.is_some() => encoded(path, self.written.path.as_ref(), Part::Path),
+            b"*" => b"*".to_vec(),
+            path => escape(path, Part::Path),
+        }
+    }
+
+    /// `url.Query`: what cannot be read of the query is left out.
+    pub fn parameters(&self) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
+        let mut all: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
+        let parts = || self.query.split(|byte| *byte == b'&');
+        if parts().count() > MAX_PARAMETERS {
+            return all;
+        }
+        for part in parts().filter(|part| !part.is_empty() && !part.contains(&b';')) {
+            let (key, value) = cut(part, b'=');
+            let value = unescape(value.unwrap_or_default(), Part::Query);
+            if let (Ok(key), Ok(value)) = (unescape(key, Part::Query), value) {
+                all.entry(key).or_default().push(value);
+            }
+        }
+        all
+    }
+
+    /// `url.String`
+    pub fn text(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.scheme.is_empty() {
             out.extend_from_slice(&self.scheme);
@@ -214,20 +286,21 @@ impl Url {
         } else {
             out.extend_from_slice(&self.opaque);
         }
-        if !self.query.is_empty() {
+        if !self.query.is_empty() || self.written.empty_query {
             out.push(b'?');
             out.extend_from_slice(&self.query);
         }
         if !self.fragment.is_empty() {
             out.push(b'#');
-            out.extend_from_slice(&escape(&self.fragment, Part::Fragment));
+            out.extend(encoded(&self.fragment, self.written.fragment.as_ref(), Part::Fragment));
         }
         out
     }
 
     /// User, host and path.
     fn hierarchy(&self, out: &mut Vec<u8>) {
-        if !self.host.is_empty() || self.user.is_some() || !self.scheme.is_empty() && !self.path.is_empty() {
+        let of_path = !self.scheme.is_empty() && !self.path.is_empty() && !self.written.no_authority;
+        if !self.host.is_empty() || self.user.is_some() || of_path {
             out.extend_from_slice(b"//");
         }
         if let Some(user) = &self.user {
@@ -235,10 +308,7 @@ impl Url {
             out.push(b'@');
         }
         out.extend_from_slice(&escape(&self.host, Part::Host));
-        let path = match self.path.as_slice() {
-            b"*" => b"*".to_vec(),
-            path => escape(path, Part::Path),
-        };
+        let path = self.escaped_path();
         if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
             out.push(b'/');
         }
@@ -246,6 +316,22 @@ impl Url {
             out.extend_from_slice(b"./");
         }
         out.extend_from_slice(&path);
+    }
+}
+
+/// A part decoded, and how it is written where the default escapes it in another way.
+fn decoded(text: &[u8], part: Part) -> Parsed<(Vec<u8>, Option<Vec<u8>>)> {
+    let value = unescape(text, part)?;
+    let written = (escape(&value, part) != text).then(|| text.to_vec());
+    Ok((value, written))
+}
+
+/// A part as it is written, if that is a valid way to write it; else escaped by default.
+fn encoded(value: &[u8], written: Option<&Vec<u8>>, part: Part) -> Vec<u8> {
+    let valid = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !must_escape(*byte, part);
+    match written.filter(|written| !written.is_empty() && written.iter().all(valid)) {
+        Some(written) => written.clone(),
+        None => escape(value, part),
     }
 }
 

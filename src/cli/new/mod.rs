@@ -21,6 +21,7 @@ use crate::{
     generate::{self, Failure},
     io::disk::{self, Workspace},
     note::{Diagnostic, Fault, Notes, Place, Severity},
+    partial::LeftOut,
     world::{Input, World, is_input},
     yaml::{Mapping, Node, Sources, emit},
 };
@@ -88,18 +89,17 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(failed(&notes, printer));
     }
-    let mut found = Notes::new();
-    if !is_sound(&world, &made, &mut found)? {
-        return Ok(failed(&found, printer));
-    }
+    let found = match soundness(&world, &made)? {
+        Ok(found) => found,
+        Err(found) => return Ok(failed(&found, printer)),
+    };
     disk::write_all(world.root(), &made.files)?;
     if let Some((path, text)) = &made.edited {
         disk::replace(&world.root().join(path), text)?;
     }
     printer.notes(&found);
-    let exit = if found.errors() == 0 { Exit::Done } else { Exit::Input };
-    report(made, exit, &found, printer);
-    Ok(exit)
+    report(made, &found, printer);
+    Ok(Exit::Done)
 }
 
 fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
@@ -112,7 +112,7 @@ fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failu
     })
 }
 
-fn report(made: Made, exit: Exit, found: &Notes, printer: &Printer) {
+fn report(made: Made, found: &Notes, printer: &Printer) {
     if !made.files.is_empty() {
         printer.result(&format!("{} written:", counted(made.files.len(), "file")));
         made.files.keys().for_each(|path| printer.result(&format!("  {path}")));
@@ -124,7 +124,7 @@ fn report(made: Made, exit: Exit, found: &Notes, printer: &Printer) {
     let mut document = made.more;
     document.insert("files".to_owned(), json!(made.files.keys().collect::<Vec<_>>()));
     document.insert("edited".to_owned(), json!(made.edited.map(|(path, _)| path)));
-    printer.document(exit, found, Json::Object(document));
+    printer.document(Exit::Done, found, Json::Object(document));
 }
 
 /// The fleet with what is not written yet.
@@ -152,21 +152,35 @@ impl World for Added<'_> {
     }
 }
 
-/// Whether what is new brings no fault that was not there before; everything that is found is in `found`.
-fn is_sound(world: &Workspace, made: &Made, found: &mut Notes) -> Result<bool, Fault> {
+/// What the fleet says with what is new: warnings, and what was at fault before and is left out. `Err` holds what stops
+/// it: faults that it brings, or those of the whole fleet, behind which its own may hide.
+fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
     let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),
         Err(Failure::World(fault)) => Err(fault),
     };
-    check(&Added { world, made }, found)?;
+    let mut found = Notes::new();
+    check(&Added { world, made }, &mut found)?;
     if found.errors() == 0 {
-        return Ok(true);
+        return Ok(Ok(found));
     }
     let mut before = Notes::new();
     check(world, &mut before)?;
     let known = before.sorted();
-    let is_new = |note: &&Diagnostic| note.severity == Severity::Error && !known.contains(note);
-    Ok(!found.sorted().iter().any(is_new))
+    let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
+    let of_all = |note: &Diagnostic| {
+        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+        !["clusters/", "stacks/", "generated/releases/"].iter().any(|folder| file.starts_with(folder))
+    };
+    let is_error = |note: &Diagnostic| note.severity == Severity::Error;
+    let mut stopping = Notes::new();
+    stopping.append_if(found.clone(), |note| is_error(note) && (is_new(note) || of_all(note)));
+    if stopping.errors() > 0 {
+        return Ok(Err(stopping));
+    }
+    let mut warnings = Notes::new();
+    LeftOut::new(Vec::new(), &found, &mut warnings).warn(&mut warnings);
+    Ok(Ok(warnings))
 }
 
 fn failed(notes: &Notes, printer: &Printer) -> Exit {
@@ -176,12 +190,19 @@ fn failed(notes: &Notes, printer: &Printer) -> Exit {
     Exit::Input
 }
 
-/// The definitions of a fleet; where one cannot be read, nothing new is made.
+/// The definitions of a fleet. What is new is made from folders' defaults and from files that concern the whole fleet, so
+/// these have to be sound; a fault of another cluster or stack does not matter here.
 fn read(world: &Workspace, notes: &mut Notes) -> Result<(Input, Definitions), Failure> {
-    let input = world.read(notes)?;
-    let definitions = definition::parse(&input, notes);
-    notes.halt(())?;
-    Ok((input, definitions))
+    let mut found = Notes::new();
+    let input = world.read(&mut found)?;
+    let definitions = definition::parse(&input, &mut found);
+    let matters = |note: &Diagnostic| {
+        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+        let is_of_one = file.starts_with("clusters/") || file.starts_with("stacks/");
+        note.severity == Severity::Error && (!is_of_one || file.contains("/_defaults."))
+    };
+    notes.append_if(found, matters);
+    Ok(notes.halt((input, definitions))?)
 }
 
 /// A definition as text, with the line for editors; `up` leads from its folder to the fleet's root.

@@ -14,6 +14,7 @@ use crate::{
     io::{disk::Workspace, git::Repository},
     model::Cluster,
     note::{Notes, Place},
+    partial::LeftOut,
     plan::{self, ClusterPlan},
     rebase,
     release::Releases,
@@ -270,8 +271,10 @@ fn of_fleet(
     notes: &mut Notes,
 ) -> Result<Vec<Answer>, Failure> {
     let world = crate::cli::fleet(global, printer)?;
-    let (input, model, releases) = generate::understand(&world, notes)?;
-    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, notes)
+    let (understood, left) = generate::understand_sound(&world, notes)?;
+    left.warn(notes);
+    let generate::Understood { input, model, releases, .. } = understood;
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes)
         .map_err(|()| Failure::Input)?
         .clone();
     let now = drawn(&cluster, &model, &releases, &input, notes)?;
@@ -294,12 +297,13 @@ fn of_fleet(
 }
 
 /// The cluster that a user means.
-fn chosen<'a>(name: &str, model: &'a Model, notes: &mut Notes) -> Result<&'a Cluster, ()> {
+fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -> Result<&'a Cluster, ()> {
     let full = |one: &Cluster| format!("{}/{}", one.namespace, one.name);
     let all = || model.clusters.iter();
     let meant: Vec<_> = all().filter(|one| one.name.as_str() == name || full(one) == name).collect();
     match meant.as_slice() {
         [one] => return Ok(one),
+        [] if left.blame(name, notes) => {}
         [] => {
             let names: Vec<String> = all().flat_map(|one| [one.name.to_string(), full(one)]).collect();
             let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));

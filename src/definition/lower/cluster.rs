@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Lowering, fleet::Lowered, label, removal, said};
 use crate::{
     definition::{
-        closest,
+        Identity, closest,
         layers::{OF_HEAD, merged},
         parse::Layer,
     },
@@ -29,6 +29,9 @@ pub(super) fn lower_all(
         let mut own = Notes::new();
         let cluster =
             One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
+        if !own.is_empty() {
+            own.concern(&Identity::new(context.definitions, layer).name);
+        }
         (cluster.ok_or_else(|| layer.source.path.clone()), own)
     };
     let known = context.definitions.clusters.par_iter().filter(|layer| !has_broken_defaults(context, layer));
@@ -184,8 +187,8 @@ impl One<'_> {
         self.layer.source.word(node.origin.offset as usize)
     }
 
-    /// A fault of the cluster in what several layers say of it. It stands in the definition, which is what is at fault: at
-    /// the first of the nodes that is its own. Where folders' defaults say the others is told beside it.
+    /// A fault in what several layers say of the cluster. It stands in the definition where that says one of them, or where
+    /// something is missing; else at the last of them, in a folder's defaults. The others are told beside it.
     fn fault_of<'n>(
         &self,
         said: &[(&Node, &str)],
@@ -193,7 +196,10 @@ impl One<'_> {
         message: String,
         notes: &'n mut Notes,
     ) -> &'n mut Diagnostic {
-        let own = said.iter().position(|(node, _)| node.origin.file == self.layer.source.id);
+        let in_own_file = |(node, _): &(&Node, &str)| node.origin.file == self.layer.source.id;
+        let own = said.iter().position(in_own_file);
+        // Several things that contradict each other in folders' defaults are the folders' fault, and none of the cluster's.
+        let own = own.or_else(|| (said.len() > 1).then_some(said.len() - 1));
         let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(said[at].0));
         let note = notes.error(code, place, message);
         for (at, (node, what)) in said.iter().enumerate() {
@@ -230,6 +236,12 @@ impl One<'_> {
     fn management(&self, notes: &mut Notes) -> Option<Arc<ManagementCluster>> {
         let known = &self.fleet.management_clusters;
         let Some(node) = self.spec("managementCluster") else {
+            if let ([only], false) = (known.as_slice(), self.fleet.broken) {
+                return Some(only.clone());
+            }
+            if self.fleet.broken {
+                return None;
+            }
             let note = notes.error(
                 "missing-key",
                 self.own_place(),
@@ -271,7 +283,10 @@ impl One<'_> {
         if name == "head" {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
-        for key in OF_HEAD {
+        // Whatever else is said of a release that does not exist: that it does not is what has to be mended.
+        let exists = self.input.sources.below(&format!("generated/releases/{name}")).next().is_some()
+            || self.input.damaged.contains_key(name);
+        for key in OF_HEAD.iter().filter(|_| exists) {
             if let Some(other) = self.spec(key) {
                 let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
                 let said = [(node, "the release is named here"), (other, "it is set here")];
@@ -333,7 +348,7 @@ impl One<'_> {
                     notes.error("unknown-stack", self.place(stack), format!("there is no stack `{id}`"));
                 match similar {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                    None => note.hint(format!("its folder would be `stacks/{id}`")),
+                    None => note.hint(format!("`stackloom new stack {id}` begins one in `stacks/{id}`")),
                 };
                 None
             }

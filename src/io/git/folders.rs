@@ -21,6 +21,14 @@ impl Repository {
         Ok(tag::names(self)?.into_iter().collect())
     }
 
+    /// The names of branches, remote ones too, and of tags.
+    pub fn revisions(&self) -> Result<BTreeSet<String>, Fault> {
+        let failed = |error| Fault::because("cannot list the branches", error);
+        let branches = self.inner.branches(None).map_err(failed)?.filter_map(Result::ok);
+        let names = branches.filter_map(|(branch, _)| branch.name().ok().flatten().map(str::to_owned));
+        Ok(names.chain(self.tag_names()?).collect())
+    }
+
     /// The names of the releases that HEAD has.
     pub fn committed_names(&self) -> Result<BTreeSet<String>, Fault> {
         Ok(self.committed_releases()?.into_keys().collect())

@@ -8,6 +8,7 @@ use super::checks;
 use super::gates::{Gates, NO_TOPOLOGY};
 use crate::topology::class::Blueprint;
 use crate::topology::desired::health_check::is_defined;
+use crate::topology::desired::instant;
 use crate::topology::fault::{ErrorType, FieldError};
 use crate::topology::value::{get, list, map, present, set, text};
 use crate::topology::variables::Definition;
@@ -34,6 +35,7 @@ pub fn default(
     definitions: Option<&[Definition]>,
     open: bool,
 ) -> Judgement {
+    instants(cluster);
     let version = text(cluster, &["spec", "topology", "version"]).to_owned();
     if !version.starts_with('v') {
         set(cluster, &["spec", "topology", "version"], json!(format!("v{version}")));
@@ -46,6 +48,21 @@ pub fn default(
     match definitions {
         Some(definitions) => variables(cluster, old, definitions, open),
         None => Judgement::default(),
+    }
+}
+
+/// Cluster API's webhook reads the Cluster into its own types and writes it again: times in UTC and whole seconds.
+fn instants(cluster: &mut Value) {
+    let Some(topology) = cluster.pointer_mut("/spec/topology") else { return };
+    let normalize = |rollout: Option<&mut Value>| {
+        if let Some(after) = rollout.and_then(|rollout| rollout.get_mut("after")) {
+            *after = instant(after);
+        }
+    };
+    normalize(topology.pointer_mut("/controlPlane/rollout"));
+    let workers = topology.pointer_mut("/workers/machineDeployments").and_then(Value::as_array_mut);
+    for worker in workers.into_iter().flatten() {
+        normalize(worker.get_mut("rollout"));
     }
 }
 

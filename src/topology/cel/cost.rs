@@ -14,6 +14,7 @@ use kube_cel::cel::common::ast::{
 
 use super::conversions::{duration_of, is_lax_time, timestamp_of};
 use super::function_cost::{element, function, tenth};
+use super::macros;
 use super::overloads;
 use super::types::{Size, Type, Typed};
 
@@ -29,7 +30,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    fn new(typed: Typed, cost: u64) -> Self {
+    pub(super) fn new(typed: Typed, cost: u64) -> Self {
         Self { typed, cost, made: false }
     }
 }
@@ -39,15 +40,16 @@ pub(super) fn look(expression: &IdedExpr, variables: &BTreeMap<String, Typed>) -
     Visitor { variables: variables.clone() }.visit(expression)
 }
 
-struct Visitor {
-    variables: BTreeMap<String, Typed>,
+/// Goes through an expression; its variables are those that are known where it stands.
+pub(super) struct Visitor {
+    pub(super) variables: BTreeMap<String, Typed>,
 }
 
 const NAMES_OF_TYPES: [&str; 10] =
     ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"];
 
 impl Visitor {
-    fn visit(&mut self, expression: &IdedExpr) -> Result<Looked, String> {
+    pub(super) fn visit(&mut self, expression: &IdedExpr) -> Result<Looked, String> {
         match &expression.expr {
             Expr::Literal(literal) => Ok(Looked::new(literal_type(literal), 0)),
             Expr::Ident(name) => self.ident(name),
@@ -101,6 +103,9 @@ impl Visitor {
             }
         }
         let mut typed = Typed::anything();
+        if map.entries.is_empty() {
+            typed = Typed::sized(Type::Map(Box::new(Typed::anything())), Size::up_to(0));
+        }
         // Maps are taken to have texts as keys.
         if let (Some(Type::Text), Some(values)) = (keys.map(|keys| keys.kind), values) {
             let count = u64::try_from(map.entries.len()).unwrap_or(u64::MAX);
@@ -143,7 +148,7 @@ impl Visitor {
         self.variables.insert(one.accu_var.clone(), init.typed.clone());
         let condition = self.visit(&one.loop_cond)?;
         let step = self.visit(&one.loop_step)?;
-        let makes_list = matches!(init.typed.kind, Type::List(_));
+        let makes_list = matches!(init.typed.kind, Type::List(_) | Type::Map(_));
         let accumulated = if makes_list {
             Typed { size: range.typed.size, ..step.typed.clone() }
         } else {
@@ -160,6 +165,12 @@ impl Visitor {
     }
 
     fn call(&mut self, call: &CallExpr) -> Result<Looked, String> {
+        if let Some(expanded) = macros::expanded(call) {
+            return self.visit(&expanded?);
+        }
+        if let Some(target) = call.target.as_deref().filter(|_| macros::is_optional(call)) {
+            return self.optional(call, target);
+        }
         let mut arguments = Vec::new();
         for argument in &call.args {
             arguments.push(match &argument.expr {
@@ -194,6 +205,7 @@ impl Visitor {
                 let found = literal(call, 1).map(|name| field(&owner.typed, name)).transpose()?;
                 (Typed::optional(found.unwrap_or_else(Typed::anything)), 1)
             }
+            (macros::INSERT, arguments) => macros::inserted(arguments)?,
             _ if name.starts_with('_') || name.starts_with(['!', '-', '@']) => operator(name, &arguments)?,
             _ => {
                 let (typed, own) = checked_function(name, target.as_ref(), &arguments)?;
@@ -223,7 +235,7 @@ impl Visitor {
     }
 }
 
-fn conditional(condition: &Looked, yes: &Looked, no: &Looked) -> Result<Looked, String> {
+pub(super) fn conditional(condition: &Looked, yes: &Looked, no: &Looked) -> Result<Looked, String> {
     boolean(&condition.typed)?;
     if yes.typed.kind.clashes(&no.typed.kind) {
         return Err(no_overload("_?_:_"));
@@ -322,10 +334,15 @@ fn field(owner: &Typed, name: &str) -> Result<Typed, String> {
 
 fn union(left: Typed, right: Typed) -> Typed {
     let size = left.size.or(right.size);
-    let is_list = |one: &Typed| matches!(one.kind, Type::List(_));
-    if left.kind == right.kind || (is_list(&left) && is_list(&right)) {
+    let holds = matches!(
+        (&left.kind, &right.kind),
+        (Type::List(_), Type::List(_))
+            | (Type::Map(_), Type::Map(_))
+            | (Type::Optional(_), Type::Optional(_))
+    );
+    if left.kind == right.kind || holds {
         let empty = |one: &Typed| match &one.kind {
-            Type::List(inner) => inner.kind == Type::Dyn,
+            Type::List(inner) | Type::Map(inner) | Type::Optional(inner) => inner.kind == Type::Dyn,
             _ => false,
         };
         let kind = if empty(&left) { right.kind } else { left.kind };

@@ -72,6 +72,11 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
         "indexOf" | "lastIndexOf" => (Typed::scalar(Type::Int), elements_cost(&subject, made)),
         "isIP" | "isCIDR" | "isQuantity" | "isURL" | "isSemver" => (flag, tenth(size.max)),
         "ip" | "cidr" | "quantity" | "url" | "semver" => (Typed::anything(), tenth(size.max)),
+        "getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" => (words(Size::UNKNOWN), 1),
+        "getQuery" => {
+            let values = Typed::sized(Type::List(Box::new(words(Size::up_to(0)))), Size::up_to(0));
+            (Typed::sized(Type::Map(Box::new(values)), Size::UNKNOWN), 1)
+        }
         "join" => join(target, arguments),
         "sets.contains" | "sets.intersects" => (flag, sets_cost(size.max, argument(1))),
         "sets.equivalent" => (flag, sets_cost(size.max, argument(1).saturating_mul(2))),

@@ -10,7 +10,7 @@ use kube_cel::cel::extractors::{Arguments, This};
 use kube_cel::cel::{Context, ExecutionError, Value};
 use regex::Regex;
 
-use super::{conversions, quantity};
+use super::{conversions, folds, quantity, urls};
 
 /// What a function gives.
 pub(super) type Outcome = Result<Value, ExecutionError>;
@@ -69,7 +69,9 @@ fn functions() -> Context<'static> {
         context.add_variable_from_value(name, string(marker(name)));
     }
     conversions::register(&mut context);
+    folds::register(&mut context);
     quantity::register(&mut context);
+    urls::register(&mut context);
     context
 }
 

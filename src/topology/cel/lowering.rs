@@ -3,7 +3,10 @@
 //! Names with `@`, which no rule can write, are functions of [`super::functions`].
 
 use kube_cel::cel::IdedExpr;
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue};
+use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue};
+
+use super::macros;
+use super::tokens::EXISTS_ONE;
 
 /// An expression as it is evaluated.
 #[derive(Debug)]
@@ -15,20 +18,7 @@ pub(in crate::topology) struct Lowered {
 }
 
 /// Functions and macros that have no counterpart here.
-const NOT_FOLLOWED: [&str; 12] = [
-    "optMap",
-    "optFlatMap",
-    "existsOne",
-    "transformList",
-    "transformMap",
-    "transformMapEntry",
-    "sortBy",
-    "unwrapOpt",
-    "unwrap",
-    "all",
-    "exists",
-    "exists_one",
-];
+const NOT_FOLLOWED: [&str; 3] = ["sortBy", "unwrapOpt", "unwrap"];
 
 /// Rewrites an expression that was checked.
 pub(in crate::topology) fn lower(expression: IdedExpr) -> Lowered {
@@ -73,15 +63,14 @@ impl Lowered {
                 }
             }
             Expr::Comprehension(one) => {
-                let parts = [
-                    &mut one.iter_range,
-                    &mut one.accu_init,
-                    &mut one.loop_cond,
-                    &mut one.loop_step,
-                    &mut one.result,
-                ];
-                for part in parts {
-                    self.visit(part);
+                if let Some(mut made) = macro_call(one) {
+                    if let Expr::Call(call) = &mut made {
+                        call.args.iter_mut().for_each(|argument| self.visit(argument));
+                    }
+                    expression.expr = made;
+                } else {
+                    self.not_followed = Some("a loop that is not understood".to_owned());
+                    expression.expr = call("@notKnown", Vec::new());
                 }
             }
             Expr::Struct(message) => {
@@ -101,10 +90,9 @@ impl Lowered {
 
     fn watch(&mut self, call: &CallExpr) {
         let name = call.func_name.as_str();
-        let form = match (name, call.target.as_deref()) {
-            ("getHost" | "getPort", Some(target)) => called(target, "url").is_none(),
+        let form = match name {
             // Upstream takes a whole number of any type for an index of a list.
-            ("_[_]" | "_[?_]", _) => call.args.get(1).is_some_and(|index| called(index, "@dyn").is_some()),
+            "_[_]" | "_[?_]" => call.args.get(1).is_some_and(|index| called(index, "@dyn").is_some()),
             _ => NOT_FOLLOWED.contains(&name),
         };
         if form {
@@ -117,8 +105,17 @@ impl Lowered {
 fn call_form(it: &mut CallExpr) -> Option<Expr> {
     let name = it.func_name.clone();
     let global = it.target.is_none();
+    if macros::has_two_variables(it) {
+        return two_variables(it);
+    }
     match (name.as_str(), it.args.len()) {
         ("_?._", 2) => "_[?_]".clone_into(&mut it.func_name),
+        ("or" | "orValue", 1) if !global => return on_target(it, &name),
+        ("optMap" | "optFlatMap", 2) if !global => {
+            let Expr::Ident(variable) = &it.args.first()?.expr else { return None };
+            it.args[0] = text(variable);
+            return on_target(it, &name);
+        }
         ("dyn", 1) if global => "@dyn".clone_into(&mut it.func_name),
         ("string", 1) if global => "@string".clone_into(&mut it.func_name),
         ("quantity", 1) if global => wrap(&mut it.args[0], "@bounded"),
@@ -139,13 +136,6 @@ fn call_form(it: &mut CallExpr) -> Option<Expr> {
             let source = called(bounded, "@bounded")?.first()?.clone();
             return Some(call(&format!("@{name}"), vec![source]));
         }
-        ("getHost" | "getPort", 0) => {
-            let Some(source) = called(it.target.as_deref()?, "url").and_then(<[IdedExpr]>::first) else {
-                return Some(call("@notKnown", Vec::new()));
-            };
-            let source = source.clone();
-            return Some(call(&format!("@{name}"), vec![source, ided(Expr::Call(it.clone()))]));
-        }
         ("named", 1) if it.target.as_deref().is_some_and(|target| is_ident(target, "format")) => {
             let optional = |name, values| method(name, ided(Expr::Ident("optional".to_owned())), values);
             let known = ided(call("@isFormat", it.args.clone()));
@@ -155,6 +145,59 @@ fn call_form(it: &mut CallExpr) -> Option<Expr> {
         _ => {}
     }
     None
+}
+
+/// A method as a function of ours, which decides what of its arguments is evaluated.
+fn on_target(it: &mut CallExpr, name: &str) -> Option<Expr> {
+    let mut arguments = vec![*it.target.take()?];
+    arguments.append(&mut it.args);
+    Some(call(&format!("@{name}"), arguments))
+}
+
+/// A macro of two variables as a function of ours.
+fn two_variables(it: &mut CallExpr) -> Option<Expr> {
+    for argument in it.args.iter_mut().take(2) {
+        let Expr::Ident(variable) = &argument.expr else { return None };
+        *argument = text(variable);
+    }
+    let name = match it.func_name.as_str() {
+        "exists_one" | EXISTS_ONE => "existsOne".to_owned(),
+        name => name.to_owned(),
+    };
+    on_target(it, &name)
+}
+
+/// A macro of one variable, which the parser wrote out as a loop, as a function of ours.
+fn macro_call(one: &mut ComprehensionExpr) -> Option<Expr> {
+    let range = std::mem::take(&mut one.iter_range);
+    let mut arguments = vec![range, text(&one.iter_var), text("")];
+    let Expr::Call(step) = &mut one.loop_step.expr else { return None };
+    let name = match (&one.accu_init.expr, step.func_name.as_str()) {
+        (Expr::Literal(LiteralValue::Boolean(_)), "_&&_") => "@all",
+        (Expr::Literal(LiteralValue::Boolean(_)), "_||_") => "@exists",
+        (Expr::Literal(LiteralValue::Int(_)), "_?_:_") => "@existsOne",
+        (Expr::List(_), "_+_" | "_?_:_") => "@transformList",
+        _ => return None,
+    };
+    match name {
+        "@all" | "@exists" => arguments.push(step.args.pop()?),
+        "@existsOne" => arguments.push(std::mem::take(step.args.first_mut()?)),
+        _ if step.func_name == "_+_" => arguments.push(appended(step)?),
+        _ => {
+            arguments.push(std::mem::take(step.args.first_mut()?));
+            let Expr::Call(sum) = &mut step.args.get_mut(1)?.expr else { return None };
+            arguments.push(appended(sum)?);
+        }
+    }
+    Some(call(name, arguments))
+}
+
+/// What a sum appends to a list.
+fn appended(sum: &mut CallExpr) -> Option<IdedExpr> {
+    match &mut sum.args.get_mut(1)?.expr {
+        Expr::List(list) => list.elements.pop(),
+        _ => None,
+    }
 }
 
 fn wrap(argument: &mut IdedExpr, name: &str) {
@@ -178,7 +221,7 @@ fn is_ident(expression: &IdedExpr, name: &str) -> bool {
 fn is_optional(expression: &IdedExpr) -> bool {
     let Expr::Call(call) = &expression.expr else { return false };
     match call.func_name.as_str() {
-        "_[?_]" | "or" => true,
+        "_[?_]" | "@or" | "@optMap" | "@optFlatMap" => true,
         "_[_]" => call.args.first().is_some_and(is_optional),
         "of" | "none" | "ofNonZeroValue" => {
             call.target.as_deref().is_some_and(|target| is_ident(target, "optional"))
@@ -187,7 +230,7 @@ fn is_optional(expression: &IdedExpr) -> bool {
     }
 }
 
-fn ided(expr: Expr) -> IdedExpr {
+pub(super) fn ided(expr: Expr) -> IdedExpr {
     IdedExpr { id: 0, expr }
 }
 
@@ -195,7 +238,7 @@ fn text(words: &str) -> IdedExpr {
     ided(Expr::Literal(LiteralValue::String(words.into())))
 }
 
-fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+pub(super) fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
     Expr::Call(CallExpr { func_name: name.to_owned(), target: None, args })
 }
 

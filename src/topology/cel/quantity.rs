@@ -1,4 +1,4 @@
-//! Quantities, versions, addresses of the web and named formats, where `kube-cel` sees more or less than Kubernetes does.
+//! Quantities, versions, networks and named formats, where `kube-cel` sees more or less than Kubernetes does.
 
 use std::sync::Arc;
 
@@ -44,14 +44,6 @@ pub(super) fn register(context: &mut Context<'_>) {
         },
     );
     context.add_function("@network", |value: Value| Outcome::Ok(network(value)));
-    context.add_function("@getHost", |text: Arc<String>, host: Value| {
-        let known = bracketed(&text).map(|(host, port)| string(format!("{host}{}", port_suffix(port))));
-        Outcome::Ok(known.unwrap_or(host))
-    });
-    context.add_function("@getPort", |text: Arc<String>, port: Value| {
-        let known = bracketed(&text).map(|(_, port)| string(port.unwrap_or_default()));
-        Outcome::Ok(known.unwrap_or(port))
-    });
     context.add_function("@isFormat", |name: Arc<String>| FORMATS.contains(&name.as_str()));
 }
 
@@ -195,18 +187,4 @@ fn network(value: Value) -> Value {
         is_plain && address.parse::<std::net::IpAddr>().is_ok()
     });
     if is_network { value } else { string("") }
-}
-
-/// Host in its brackets, and port, of a URL whose host is an address of version 6.
-fn bracketed(url: &str) -> Option<(&str, Option<&str>)> {
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let end = host.starts_with('[').then(|| host.find(']'))??;
-    let (address, port) = host.split_at(end + 1);
-    Some((address, port.strip_prefix(':')))
-}
-
-fn port_suffix(port: Option<&str>) -> String {
-    port.map(|port| format!(":{port}")).unwrap_or_default()
 }

@@ -3,6 +3,9 @@
 //! cel-go's parser drops pairs of `!` and of `-`, and knows literals in triple quotes, raw bytes and escapes in bytes. Here they are written
 //! as both parsers read them alike.
 
+/// What stands for `existsOne`, which the parser at hand takes with one variable, too, and cel-go with two alone.
+pub(super) const EXISTS_ONE: &str = "__existsOne__";
+
 /// The expression without pairs of `!` and `-`, and with plain literals.
 pub(in crate::topology) fn plain(source: &str) -> String {
     let mut reader = Reader { rest: source, out: String::with_capacity(source.len()), operand: false };
@@ -80,6 +83,12 @@ impl Reader<'_> {
             self.literal(end);
         } else {
             self.operand = word != "in";
+            let method = self.out.trim_end().ends_with('.');
+            if method && word == "existsOne" && self.rest[end..].trim_start().starts_with('(') {
+                self.out.push_str(EXISTS_ONE);
+                self.rest = &self.rest[end..];
+                return;
+            }
             self.keep(end);
         }
     }

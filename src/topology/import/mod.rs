@@ -8,6 +8,7 @@ mod applied;
 pub mod applier;
 mod documents;
 mod doubled;
+mod json;
 mod made;
 mod open;
 mod renamed;
@@ -105,7 +106,7 @@ impl Objects {
     /// Reads a file and adds its objects.
     pub fn read(&mut self, file: &str, source: &str) -> Result<(), Unread> {
         for (line, document) in documents(source) {
-            let value = yaml::parse(document).map_err(|error| Unread {
+            let value = yaml::parse(&json::readable(document)).map_err(|error| Unread {
                 line: line + error.line.unwrap_or(1) - 1,
                 message: format!("this cannot be read as YAML: {}", error.message),
                 hint: "give files as `kubectl apply` takes them: YAML or JSON, documents apart by `---`",

@@ -21,7 +21,8 @@ pub enum Failure {
 /// Whether a patch runs: always without `enabledIf`, else where it renders to exactly `true`.
 pub fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
     let Some(condition) = &patch.enabled_if else { return Ok(true) };
-    let value = remembered(condition, data, |text| match text.trim() {
+    // The only white space that YAML ignores around a word, wherever it stands.
+    let value = remembered(condition, data, |text| match text.trim_matches([' ', '\n']) {
         // What most conditions render to needs no reader.
         "true" => Ok(Value::Bool(true)),
         "" | "false" => Ok(Value::Bool(false)),

@@ -13,11 +13,11 @@ use super::create::{apply_classes, blueprint, stored_classes};
 use super::reconcile::{Pass, Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
-use super::stuck::{Waits, waits};
+use super::stuck::{Waits, held, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::convert::is_own;
-use crate::topology::desired::contract::Contract;
+use crate::topology::desired::contract::{CLUSTER_NAME, Contract, OWNED};
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
@@ -154,6 +154,10 @@ pub struct Change {
     pub steps: Vec<Step>,
     /// What an upgrade does not get through.
     pub waits: Waits,
+    /// The Cluster as it is stored when it is admitted, before the controller acts on it; none where it was not written.
+    pub admitted: Option<Value>,
+    /// The reason of the condition `TopologyReconciled`, where it is not True in the end.
+    pub held: Option<&'static str>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Replicas before, by role.
@@ -203,7 +207,9 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     if before.settles {
         finish_rollouts(&mut running);
     }
+    let admitted = after.cluster.map(|_| running.cluster.clone());
     let mut result = converge(running, before.set_by_others.clone(), &catalog, settings);
+    result.admitted = admitted;
     opaque.retain(|one| !result.opaque.contains(one));
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
@@ -294,6 +300,11 @@ fn replaced(live: &Value, cluster: &Value) -> Value {
             set(&mut new, path, value.clone());
         }
     }
+    for label in [CLUSTER_NAME, OWNED] {
+        if let Some(value) = get(live, &["metadata", "labels", label]) {
+            set(&mut new, &["metadata", "labels", label], value.clone());
+        }
+    }
     new
 }
 
@@ -344,6 +355,7 @@ fn converge(
         emptied.extend(pass.opaque);
         if start == running {
             result.waits = waits(&running, &generated.tracker);
+            result.held = held(&generated.tracker);
             rests = true;
             break;
         }

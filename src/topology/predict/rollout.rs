@@ -301,7 +301,9 @@ pub(super) fn is_on_delete(deployment: &Value) -> bool {
     text(deployment, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
 }
 
-/// Surge is rounded up, unavailable down; both zero means one unavailable.
+/// Surge is rounded up, unavailable down; both zero means one unavailable, but never more than there are.
+///
+/// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `ResolveFenceposts` and `MaxUnavailable`.
 pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
     let update = get(deployment, &["spec", "rollout", "strategy", "rollingUpdate"])?;
     let resolve = |field: &str, up: bool| {
@@ -318,7 +320,8 @@ pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
     };
     let surge = resolve("maxSurge", true)?;
     let unavailable = resolve("maxUnavailable", false)?;
-    Some(if surge == 0 && unavailable == 0 { (0, 1) } else { (surge, unavailable) })
+    let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
+    Some((surge, unavailable.min(replicas)))
 }
 
 fn pool(role: String, old: &Worker, new: &Worker) -> Rollout {

@@ -63,6 +63,35 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     waits
 }
 
+/// Why the condition `TopologyReconciled` is not True while an upgrade goes on, or is held back.
+///
+/// Machines that are still replaced count as replaced: that comes to an end by itself.
+///
+/// Source: `core/reconcilers/topology/cluster/status.go`.
+pub(super) fn held(tracker: &Tracker) -> Option<&'static str> {
+    let control_plane = &tracker.control_plane;
+    let moves = control_plane.starting;
+    let goes_on = |workers: &Workers| {
+        let none = workers.pending.is_empty() && workers.upgrading.is_empty();
+        !(none && workers.deferred.is_empty() && workers.pending_create.is_empty())
+    };
+    if !(control_plane.pending || moves || goes_on(&tracker.deployments) || goes_on(&tracker.pools)) {
+        return None;
+    }
+    let is_held = |workers: &Workers| {
+        let waits = |name: &String| !workers.upgrading.contains(name) && !workers.deferred.contains_key(name);
+        let held = !workers.deferred.is_empty() && workers.upgrading.is_empty();
+        !moves && held && !workers.pending.iter().any(waits)
+    };
+    Some(if is_held(&tracker.deployments) {
+        "MachineDeploymentsUpgradeDeferred"
+    } else if is_held(&tracker.pools) {
+        "MachinePoolsUpgradeDeferred"
+    } else {
+        "ClusterUpgrading"
+    })
+}
+
 /// Pools that wait because the control plane is stuck.
 fn behind(
     kind: &str,

@@ -58,10 +58,11 @@ fn is_whole(number: f64) -> bool {
     number.abs() <= MAX_SAFE && (number.fract() == 0.0 || near)
 }
 
-/// Whether a number fits the integers of a schema, judged by its digits as upstream does.
+/// Whether a number fits type and format of a schema, judged by its digits as upstream does.
 fn in_range(number: f64, schema: &Schema) -> bool {
     if schema.types.as_slice() != ["integer"] {
-        return true;
+        let single = matches!(schema.format.as_str(), "float" | "float32");
+        return !single || number.to_string().parse::<f32>().is_ok_and(f32::is_finite);
     }
     let (least, most) = match schema.format.as_str() {
         "int32" => (f64::from(i32::MIN), f64::from(i32::MAX)),
@@ -208,7 +209,12 @@ impl Place<'_> {
         for (what, number) in checked {
             if number.is_some_and(|number| !in_range(number, schema)) {
                 // Upstream's check of ranges knows no field: the error is that of the whole value.
-                let detail = format!("{what} value must be of type integer in {path}");
+                let kind = schema.types.first().map_or("number", String::as_str);
+                let format = match schema.format.as_str() {
+                    "" => String::new(),
+                    format => format!(" with format {format}"),
+                };
+                let detail = format!("{what} value must be of type {kind}{format} in {path}");
                 all.merge(Outcome::one(FieldError::invalid(self.field.to_string(), detail)));
             }
         }

@@ -85,6 +85,11 @@ fn what_the_tutorial_shows_is_what_happens() {
     follow("docs/start.md");
 }
 
+#[test]
+fn what_the_second_day_shows_is_what_happens() {
+    follow("docs/second-day.md");
+}
+
 fn follow(document: &str) {
     let text = fs::read_to_string(support::package().join(document)).unwrap();
     let steps = steps(&text);

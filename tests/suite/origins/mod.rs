@@ -29,7 +29,10 @@ type Lines = BTreeMap<String, Vec<Explained>>;
 
 fn read(world: &dyn World) -> Fleet {
     let mut notes = Notes::new();
-    Fleet::read(world, &mut notes).unwrap_or_else(|_| panic!("{}", sandbox::messages(&notes)))
+    match Fleet::read(world, &mut notes) {
+        Ok((fleet, _)) => fleet,
+        Err(_) => panic!("{}", sandbox::messages(&notes)),
+    }
 }
 
 fn explained(fleet: &Fleet) -> Lines {

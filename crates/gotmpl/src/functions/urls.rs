@@ -54,7 +54,7 @@ fn join<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
         query: part("query")?,
         opaque: part("opaque")?,
         fragment: part("fragment")?,
-        user: None,
+        ..Url::default()
     };
     let info = part("userinfo")?;
     if !info.is_empty() {

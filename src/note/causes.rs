@@ -1,0 +1,210 @@
+//! One cause, one message: equal messages become one, and causes come before what they may lead to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Diagnostic, Place};
+
+/// A message, and where else exactly the same is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The message, for the first of its places.
+    pub note: Diagnostic,
+    /// The other places, each in a cluster definition of its own; none for most messages.
+    pub alike: Vec<Place>,
+}
+
+/// As many definitions with the same fault are shown one by one; more are counted.
+const SHOWN: usize = 3;
+
+/// Merges equal messages, in order.
+pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut all: Vec<&Diagnostic> = list.iter().collect();
+    all.sort_by(|a, b| (rank(a), a.key()).cmp(&(rank(b), b.key())));
+    let mut merged: Vec<Diagnostic> = Vec::with_capacity(all.len());
+    for note in all {
+        match merged.last_mut() {
+            Some(last) if last.says_as(note) => last.clusters.extend(note.clusters.iter().cloned()),
+            _ => merged.push(note.clone()),
+        }
+    }
+    merged
+}
+
+/// Gathers messages that say the same of many definitions.
+pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
+    // Each file counts once: what is wrong twice in one definition is two things to mend.
+    let mut files: BTreeMap<Said, BTreeSet<String>> = BTreeMap::new();
+    let mut seconds: BTreeSet<Said> = BTreeSet::new();
+    for (said, file) in sorted.iter().filter_map(|note| Some((said(note)?, file(note)))) {
+        if !files.entry(said.clone()).or_default().insert(file) {
+            seconds.insert(said);
+        }
+    }
+    let is_many = |said: &Said| files[said].len() > SHOWN && !seconds.contains(said);
+    let mut causes: Vec<Cause> = Vec::new();
+    let mut first: BTreeMap<Said, usize> = BTreeMap::new();
+    for note in sorted {
+        let Some(said) = said(&note).filter(is_many) else {
+            causes.push(Cause { note, alike: Vec::new() });
+            continue;
+        };
+        match first.get(&said) {
+            Some(at) => {
+                causes[*at].note.clusters.extend(note.clusters);
+                causes[*at].alike.extend(note.place);
+            }
+            None => {
+                first.insert(said, causes.len());
+                causes.push(Cause { note, alike: Vec::new() });
+            }
+        }
+    }
+    causes
+}
+
+/// What a message says, whichever definition it says it of.
+type Said = (&'static str, String, Vec<(String, Place)>, Vec<String>);
+
+fn said(note: &Diagnostic) -> Option<Said> {
+    let place = note.place.as_ref().filter(|place| is_definition(&place.file))?;
+    (note.clusters.len() == 1 && place.line > 0)
+        .then(|| (note.code, note.message.clone(), note.related.clone(), note.hints.clone()))
+}
+
+fn file(note: &Diagnostic) -> String {
+    note.place.as_ref().map_or_else(String::new, |place| place.file.clone())
+}
+
+/// Whether a file is the definition of one cluster, and none of the files beside it.
+fn is_definition(file: &str) -> bool {
+    file.starts_with("clusters/") && !file.contains(".d/") && !is_defaults(file)
+}
+
+fn is_defaults(file: &str) -> bool {
+    file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."))
+}
+
+/// How much is made from a file: what lies upstream is told first.
+fn rank(note: &Diagnostic) -> u8 {
+    let Some(place) = &note.place else { return 0 };
+    match place.file.split('/').next().unwrap_or_default() {
+        "stackloom.yaml" => 1,
+        "stackloom.lock" => 2,
+        "stacks" => 3,
+        "generated" if place.file.starts_with("generated/releases/") => 4,
+        "clusters" if is_defaults(&place.file) => 5,
+        "clusters" => 6,
+        _ => 7,
+    }
+}
+
+impl Cause {
+    /// Which clusters it concerns, in a sentence; none where the place says so itself.
+    pub fn concerns(&self, all: bool) -> Option<String> {
+        let note = &self.note;
+        if !self.alike.is_empty() {
+            let files: Vec<_> = self.alike.iter().map(ToString::to_string).collect();
+            let what = if files.len() == 1 { "definition" } else { "definitions" };
+            return Some(format!("the same in {} more {what}: {}", files.len(), listed(&files, all)));
+        }
+        let own = note.place.as_ref().is_some_and(|place| is_definition(&place.file));
+        if note.clusters.is_empty() || own && note.clusters.len() == 1 {
+            return None;
+        }
+        let names: Vec<_> = note.clusters.iter().map(|name| short(name)).collect();
+        Some(match names.as_slice() {
+            [only] => format!("this concerns the cluster {only}"),
+            several => format!("this concerns {} clusters: {}", several.len(), listed(several, all)),
+        })
+    }
+}
+
+/// A cluster's name without that of its management cluster.
+fn short(name: &str) -> String {
+    name.split_once('/').map_or(name, |(_, rest)| rest).to_owned()
+}
+
+fn listed(names: &[String], all: bool) -> String {
+    if all || names.len() <= SHOWN {
+        return names.join(", ");
+    }
+    format!("{} … (`--verbose` lists all)", names[..SHOWN].join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::note::{Notes, Place};
+
+    fn place(file: &str, line: usize) -> Place {
+        Place { line, column: 1, ..Place::file(file) }
+    }
+
+    /// Two equal messages about one place, each of a cluster.
+    fn twice() -> Notes {
+        let mut notes = Notes::new();
+        for name in ["b", "a", "c", "d"] {
+            let mut own = Notes::new();
+            own.error("x", place("clusters/_defaults.yaml", 3), "it is wrong").hint("mend it");
+            own.concern(&format!("mgmt/team/{name}"));
+            notes.append(own);
+        }
+        notes
+    }
+
+    #[test]
+    fn equal_messages_about_one_place_are_one_that_names_its_clusters() {
+        let causes = twice().causes();
+        assert_eq!(causes.len(), 1);
+        let short = "this concerns 4 clusters: team/a, team/b, team/c … (`--verbose` lists all)";
+        assert_eq!(causes[0].concerns(false).as_deref(), Some(short));
+        let long = "this concerns 4 clusters: team/a, team/b, team/c, team/d";
+        assert_eq!(causes[0].concerns(true).as_deref(), Some(long));
+        assert_eq!(twice().sorted()[0].clusters.len(), 4);
+    }
+
+    #[test]
+    fn other_words_other_places_and_other_hints_stay_apart() {
+        let mut notes = twice();
+        notes.error("x", place("clusters/_defaults.yaml", 4), "it is wrong").hint("mend it");
+        notes.error("x", place("clusters/_defaults.yaml", 3), "it is wrong").hint("leave it");
+        notes.error("x", place("clusters/_defaults.yaml", 3), "it is odd").hint("mend it");
+        assert_eq!(notes.causes().len(), 4);
+    }
+
+    #[test]
+    fn the_same_fault_of_many_definitions_is_told_once_and_stays_apart_for_machines() {
+        let fleet = |count: usize| {
+            let mut notes = Notes::new();
+            for at in 0..count {
+                let mut own = Notes::new();
+                own.error("x", place(&format!("clusters/{at}.yaml"), 3), "it is wrong");
+                own.concern(&format!("mgmt/team/{at}"));
+                notes.append(own);
+            }
+            notes
+        };
+        assert_eq!(fleet(3).causes().len(), 3);
+        let many = fleet(5);
+        assert_eq!((many.causes().len(), many.sorted().len()), (1, 5));
+        let told = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
+        assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(told));
+    }
+
+    #[test]
+    fn causes_come_before_what_they_lead_to() {
+        let mut notes = Notes::new();
+        let files = [
+            "clusters/a.yaml",
+            "clusters/z/_defaults.yaml",
+            "generated/releases/r-v1/release.yaml",
+            "stacks/docker/scs/stack.yaml",
+            "stackloom.yaml",
+        ];
+        for file in files {
+            notes.error("x", place(file, 1), "it is wrong");
+        }
+        let sorted = notes.sorted();
+        let order: Vec<_> = sorted.iter().map(|note| note.place.as_ref().unwrap().file.as_str()).collect();
+        assert_eq!(order, files.into_iter().rev().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,93 @@
+//! What a command left out because it is at fault, for commands that look at a part of the fleet.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::Left;
+use crate::note::{Notes, Severity};
+
+/// The definitions that a run went on without, and their faults.
+#[derive(Debug, Default)]
+pub struct LeftOut {
+    left: Vec<Left>,
+    faults: Notes,
+}
+
+impl LeftOut {
+    /// Takes the errors out of what a run found; the rest goes to `notes`.
+    pub(crate) fn new(left: Vec<Left>, found: &Notes, notes: &mut Notes) -> Self {
+        let mut faults = Notes::new();
+        for note in found.iter() {
+            let to = if note.severity == Severity::Error { &mut faults } else { &mut *notes };
+            to.push(note.clone());
+        }
+        Self { left, faults }
+    }
+
+    /// Whether anything was left out.
+    pub fn is_empty(&self) -> bool {
+        self.faults.errors() == 0
+    }
+
+    /// All that is wrong with what was left out.
+    pub fn faults(&self) -> &Notes {
+        &self.faults
+    }
+
+    /// The files with faults, and those of the definitions that are made from them.
+    fn files(&self) -> BTreeSet<&str> {
+        let faulty = self.faults.iter().filter_map(|note| Some(note.place.as_ref()?.file.as_str()));
+        self.left.iter().map(|left| left.file.as_str()).chain(faulty).collect()
+    }
+
+    /// Says what was left out, once for all of it.
+    pub fn warn(&self, notes: &mut Notes) {
+        if self.is_empty() {
+            return;
+        }
+        let files: Vec<_> = self.files().into_iter().map(|file| format!("`{file}`")).collect();
+        let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
+        let first = files[..files.len().min(3)].join(", ");
+        notes
+            .warning(
+                "left-out",
+                None,
+                format!("left out, being at fault or made from what is: {first}{many}"),
+            )
+            .hint("`stackloom check` says what is wrong");
+    }
+
+    /// For machines: each definition that was left out, and why.
+    pub fn document(&self) -> Json {
+        self.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect()
+    }
+
+    /// If what somebody asks for was left out: says what is wrong with it. `asked` is a file, or a cluster as
+    /// `[[<management cluster>/]<namespace>/]<name>`.
+    pub fn blame(&self, asked: &str, notes: &mut Notes) -> bool {
+        let name = asked.rsplit('/').next().unwrap_or(asked);
+        let is_stem = |file: &str| {
+            let last = file.rsplit('/').next().unwrap_or(file);
+            last.rsplit_once('.').is_some_and(|(stem, _)| stem == name)
+        };
+        let is_asked = |file: &str| file == asked || file.starts_with("clusters/") && is_stem(file);
+        let is_named = |cluster: &String| cluster == asked || cluster.ends_with(&format!("/{asked}"));
+        let own: Vec<_> = self.left.iter().filter(|left| is_asked(&left.file)).collect();
+        let before = notes.errors();
+        for note in self.faults.iter() {
+            let file = note.place.as_ref().map_or("", |place| place.file.as_str());
+            let concerns = is_asked(file) || note.clusters.iter().any(is_named);
+            if concerns {
+                notes.push(note.clone());
+            }
+        }
+        if notes.errors() == before && !own.is_empty() {
+            // Nothing is wrong with the definition itself: it is made from what is.
+            for note in self.faults.iter() {
+                notes.push(note.clone());
+            }
+        }
+        notes.errors() > before
+    }
+}
