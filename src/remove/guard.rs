@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::drawn::pools;
+use super::{drawn::pools, replaced};
 use crate::{
     note::{Notes, Place},
     render::{is_paused, is_protected},
@@ -46,7 +46,9 @@ impl Guard {
         let text = |path: &TreePath| String::from_utf8_lossy(&old(path).unwrap_or_default()).into_owned();
         for (path, (part, new)) in &self.made {
             if changes.files.get(path) == Some(&FileChange::Changed) {
-                judge_pools(path, part, &text(path), new, notes);
+                let old = text(path);
+                judge_pools(path, part, &old, new, notes);
+                replaced::judge(path, part, &old, new, notes);
             }
         }
         let arrivals = self.arrivals(changes);

@@ -19,6 +19,7 @@ mod laws;
 mod origins;
 mod partial;
 mod removal;
+mod replaced;
 mod shells;
 mod topology;
 mod watch;
