@@ -17,6 +17,7 @@ mod removal;
 mod schema;
 mod stack;
 mod topology;
+mod words;
 
 pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
@@ -39,9 +40,10 @@ pub use release::{
     Requires,
 };
 pub use removal::{Removal, RemovalStep};
-pub use schema::{Kind, closest};
+pub use schema::Kind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
     StackSpec, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};
+pub use words::closest;

@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{
-    Addon, Fleet, Kind, Lock, NodeImages, Stack,
-    schema::{closest, validate},
-};
+use super::{Addon, Fleet, Kind, Lock, NodeImages, Stack, schema::validate, words::closest};
 use crate::{
     model::Minor,
     note::{Notes, Place},

@@ -6,6 +6,7 @@
 
 mod emit;
 mod field;
+mod lines;
 mod mapping;
 mod node;
 mod path;
