@@ -35,7 +35,7 @@ pub struct Entry {
 pub struct Mapping {
     entries: Vec<Entry>,
     /// Where each key stands, once somebody has asked a long map.
-    index: OnceLock<Box<BTreeMap<Arc<str>, usize>>>,
+    index: OnceLock<BTreeMap<Arc<str>, usize>>,
 }
 
 impl fmt::Debug for Mapping {
@@ -65,7 +65,7 @@ impl Mapping {
         }
         let made = || {
             let keys = self.entries.iter().enumerate();
-            Box::new(keys.map(|(at, entry)| (entry.key.name.clone(), at)).collect())
+            keys.map(|(at, entry)| (entry.key.name.clone(), at)).collect()
         };
         self.index.get_or_init(made).get(name).copied()
     }
