@@ -6,7 +6,9 @@ use serde_json::{Value as Json, json};
 
 use super::{Check, Finder, Rule, lints::Findings};
 use crate::{
+    definition::closest,
     model::{Allowance, StackId},
+    note::MOST_ALIKE,
     plan::{ClusterPlan, Plan},
     release::Release,
     topology::{
@@ -15,10 +17,11 @@ use crate::{
             Definition,
             defaulting::{Scope, default_variables},
             definitions,
+            unknown::unknown_fields,
             validation::validate_variables,
         },
     },
-    yaml::{Node, Origin, Step, to_json, trail},
+    yaml::{Mapping, Node, Origin, Step, to_json, trail},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -119,6 +122,11 @@ fn report(error: &FieldError, given: &Given<'_>, origin: Origin, release: &Relea
     let path = error.field.replace(".[", "[");
     let (name, field) = split(&path);
     let value = given.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+    if let Some(value) = value.filter(|_| field.is_empty())
+        && report_unknown(name, value, release, finder)
+    {
+        return;
+    }
     let trail = value.map(|value| trail(value, field)).unwrap_or_default();
     let place = finder.place_on(&trail).or_else(|| finder.input.sources.place(origin));
     let schema = release.class.variables.iter().find(|variable| variable.name == name);
@@ -128,6 +136,38 @@ fn report(error: &FieldError, given: &Given<'_>, origin: Origin, release: &Relea
     if let Some(wanted) = wanted {
         note.hint(format!("the class of `{}` wants {wanted}", release.name));
     }
+}
+
+/// Tells each key of a value that its schema does not have, where it stands; whether there are any.
+fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Finder<'_>) -> bool {
+    let class = finder.classes.by_release.get(&release.name);
+    let definition = class.and_then(|class| class.variables.iter().find(|one| one.name == name));
+    let Some(definition) = definition else { return false };
+    let unknown = unknown_fields(&to_json(value), &definition.schema, "");
+    let schema = release.class.variables.iter().find(|variable| variable.name == name);
+    for (at, path) in unknown.iter().enumerate() {
+        let field = path.trim_start_matches('.').replace(".[", "[");
+        let trail = trail(value, &field);
+        let Some(((step, node), above)) = trail.split_last() else { continue };
+        let key = if let Step::Key(key) = step { *key } else { "" };
+        let parent = above.last().and_then(|(_, parent)| parent.as_mapping());
+        let origin =
+            parent.and_then(|parent| parent.entry(key)).map_or(node.origin, |entry| entry.key.origin);
+        let place = finder.input.sources.place(origin).or_else(|| finder.place_on(above));
+        let message = format!("the variable `{name}` has no key `{}`", field.replace(".[", "["));
+        let note = finder.notes.error("variable-value", place, message);
+        // Only counted: to look for a similar name is for messages that are shown.
+        let Some(schema) = schema.filter(|_| at < MOST_ALIKE) else { continue };
+        let properties = schema_at(&schema.schema, above).get("properties").and_then(Node::as_mapping);
+        let known: Vec<_> =
+            properties.into_iter().flat_map(Mapping::iter).map(|entry| &*entry.key.name).collect();
+        match closest(key, known.iter().copied()) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None if known.is_empty() => note.hint("the class takes no keys here: remove it"),
+            None => note.hint(format!("the class of `{}` takes {} here", release.name, known.join(", "))),
+        };
+    }
+    !unknown.is_empty()
 }
 
 /// `[name].value.rest` as the name and the rest.
@@ -241,7 +281,8 @@ mod tests {
     fn unknown_fields_are_told() {
         let found = of_values("    quota: { cpu: 1, cores: 2 }\n");
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("cores"), "{found:?}");
+        assert!(found[0].starts_with("variable-value one.yaml:9:22 "), "{found:?}");
+        assert!(found[0].contains("`cores`"), "{found:?}");
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub struct AddonSpec {
     /// The Helm chart. Without one, the addon is made of `manifests/`.
     pub chart: Option<Chart>,
     /// The compatibility matrix: a release takes the newest version whose range holds its Kubernetes version.
+    #[schemars(length(max = 500))]
     pub versions: Option<Vec<AddonVersion>>,
     /// How it may be upgraded.
     pub upgrade: Option<AddonUpgrade>,
@@ -55,11 +56,13 @@ pub struct AddonSpec {
     #[schemars(extend("default" = "default"))]
     pub stage: Option<Stage>,
     /// Addons that must be ready before.
+    #[schemars(length(max = 200))]
     pub depends_on: Option<Vec<String>>,
     /// Whether clusters have it unless they say otherwise; `true` where nothing is said.
     #[schemars(extend("default" = true))]
     pub enabled: Option<bool>,
     /// Values from objects in the cluster's namespace: how credentials come in, by reference.
+    #[schemars(length(max = 100))]
     pub values_from: Option<Vec<ValuesFrom>>,
 }
 

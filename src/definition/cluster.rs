@@ -54,8 +54,10 @@ pub struct ClusterMetadata {
     /// The namespace in the management cluster.
     pub namespace: Option<String>,
     /// Labels of the Cluster.
+    #[schemars(extend("maxProperties" = 1000))]
     pub labels: Option<Labels>,
     /// Annotations of the Cluster.
+    #[schemars(extend("maxProperties" = 1000))]
     pub annotations: Option<Labels>,
 }
 
@@ -93,8 +95,10 @@ pub struct DefaultsMetadata {
     /// The namespace in the management cluster.
     pub namespace: Option<String>,
     /// Labels of the Clusters.
+    #[schemars(extend("maxProperties" = 1000))]
     pub labels: Option<Labels>,
     /// Annotations of the Clusters.
+    #[schemars(extend("maxProperties" = 1000))]
     pub annotations: Option<Labels>,
 }
 
@@ -114,14 +118,18 @@ pub struct ClusterSpec {
     /// The control plane.
     pub control_plane: Option<ControlPlane>,
     /// The groups of workers.
+    #[schemars(length(max = 2000))]
     pub node_pools: Option<Vec<NodePool>>,
     /// The cluster's own networks.
     pub network: Option<Network>,
     /// Values of the class' variables.
+    #[schemars(extend("maxProperties" = 1000))]
     pub variables: Option<AnyMap>,
     /// What is different about the stack's addons.
+    #[schemars(extend("maxProperties" = 200))]
     pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
     /// Conditions that must hold for the Cluster to be Available.
+    #[schemars(length(max = 32))]
     pub availability_gates: Option<Vec<super::topology::Gate>>,
     /// Pause Cluster API for this cluster; the reason, for those who find it so.
     #[schemars(example = "storage is being moved until Friday")]
@@ -154,8 +162,10 @@ pub struct SecretAllowance {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Network {
     /// CIDR blocks of pods.
+    #[schemars(length(max = 100))]
     pub pods: Option<Vec<String>>,
     /// CIDR blocks of services.
+    #[schemars(length(max = 100))]
     pub services: Option<Vec<String>>,
     /// The domain of services, such as `cluster.local`.
     pub service_domain: Option<String>,

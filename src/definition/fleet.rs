@@ -58,7 +58,7 @@ pub struct FleetSpec {
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
     /// The management clusters; at least one.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 500))]
     pub management_clusters: Vec<ManagementCluster>,
 }
 
@@ -67,6 +67,7 @@ pub struct FleetSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Releases {
     /// Where `stackloom releases --check` looks for newer ones. Nothing is taken by itself.
+    #[schemars(length(max = 100))]
     pub sources: Option<Vec<ReleaseSource>>,
 }
 
@@ -157,6 +158,7 @@ pub struct ManagementCluster {
     pub decryption: Option<Decryption>,
     /// Chart repositories that this management cluster takes from elsewhere: what an address begins with, and what
     /// stands there instead.
+    #[schemars(extend("maxProperties" = 200))]
     pub mirrors: Option<BTreeMap<String, String>>,
     /// Emit everything suspended: a second management cluster that waits.
     #[schemars(extend("default" = false))]

@@ -1,5 +1,7 @@
 //! Folder defaults and definitions, merged: maps merge, lists and single values replace.
 
+use std::collections::BTreeSet;
+
 use super::parse::{Definitions, Layer};
 use crate::yaml::{Key, Mapping, Node, Value};
 
@@ -76,6 +78,7 @@ fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
     }
     let Value::Mapping(over) = &high.value else { return high.clone() };
     let mut result = low.as_mapping().cloned().unwrap_or_default();
+    let mut gone = BTreeSet::new();
     for entry in over.iter() {
         let name = &entry.key.name;
         path.push(name.to_string());
@@ -83,12 +86,13 @@ fn merge(low: &Node, high: &Node, path: &mut Vec<String>) -> Node {
         let empty = Node::from(Mapping::new());
         let value = merge(result.get(name).unwrap_or(&empty), &entry.value, path);
         if !keeps && (value.is_null() || is_emptied(&entry.value, &value, path)) {
-            result.remove(name);
+            gone.insert(name.clone());
         } else {
             result.insert(entry.key.clone(), value);
         }
         path.pop();
     }
+    result.remove_all(&gone);
     Node::from(result).with_origin(high.origin)
 }
 
@@ -119,15 +123,17 @@ pub fn merge_values(low: &Node, high: &Node) -> Node {
 pub fn merge_raw(low: &Node, high: &Node) -> Node {
     let Value::Mapping(over) = &high.value else { return high.clone() };
     let mut result = low.as_mapping().cloned().unwrap_or_default();
+    let mut gone = BTreeSet::new();
     for entry in over.iter() {
         if entry.value.is_null() {
-            result.remove(&entry.key.name);
+            gone.insert(entry.key.name.clone());
         } else {
             let empty = Node::from(Mapping::new());
             let value = merge_raw(result.get(&entry.key.name).unwrap_or(&empty), &entry.value);
             result.insert(entry.key.clone(), value);
         }
     }
+    result.remove_all(&gone);
     Node::from(result).with_origin(high.origin)
 }
 

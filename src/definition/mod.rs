@@ -4,7 +4,6 @@
 //! decodes. Versions, names and either-or rules are checked in [`lower()`].
 
 mod addon;
-mod closest;
 mod cluster;
 mod fleet;
 mod identity;
@@ -18,11 +17,11 @@ mod removal;
 mod schema;
 mod stack;
 mod topology;
+mod words;
 
 pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
 };
-pub use closest::closest;
 pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
 pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
@@ -47,3 +46,4 @@ pub use stack::{
     StackSpec, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};
+pub use words::closest;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{Addon, Fleet, Kind, Lock, NodeImages, Stack, closest::closest, schema::validate};
+use super::{Addon, Fleet, Kind, Lock, NodeImages, Stack, schema::validate, words::closest};
 use crate::{
     model::Minor,
     note::{Notes, Place},

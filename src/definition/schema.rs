@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::LocationSegment};
 use serde_json::Value as Json;
 
-use super::{Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack, closest};
+use super::{
+    Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack,
+    words::{abridged, closest},
+};
 use crate::{
-    note::{Notes, Place},
-    yaml::{Node, Source, Value, to_json},
+    note::{MOST_ALIKE, Notes, Place},
+    yaml::{Mapping, Node, Source, Value, to_json},
 };
 
 /// A kind of definition.
@@ -137,9 +140,7 @@ impl Faults<'_> {
                 self.report_best_branch(error, context);
             }
             ValidationErrorKind::AdditionalProperties { unexpected } => {
-                for name in unexpected {
-                    self.unknown_key(&path_of(error), name);
-                }
+                self.unknown_keys(&path_of(error), unexpected);
             }
             ValidationErrorKind::Required { property } => {
                 let name = property.as_str().unwrap_or_default();
@@ -218,18 +219,25 @@ impl Faults<'_> {
         here.iter().any(|schema| says(schema, "integer")) && !here.iter().any(|schema| says(schema, "number"))
     }
 
-    fn unknown_key(&mut self, path: &[Step], name: &str) {
-        let parent = self.node(path);
-        let entry = parent.as_mapping().and_then(|mapping| mapping.entry(name));
-        let origin = entry.map_or(parent.origin, |entry| entry.key.origin);
-        let place = self.source.word(origin.offset as usize);
+    fn unknown_keys(&mut self, path: &[Step], names: &[String]) {
         let known = properties_at(self.schema, path);
         let what = self.describe(path);
-        let note = self.notes.error("unknown-key", place, format!("{what} has no key `{name}`"));
-        match closest(name, known.iter().map(String::as_str)) {
-            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint(format!("the keys here are {}", list(&known))),
-        };
+        for (at, name) in names.iter().enumerate() {
+            let parent = self.node(path);
+            let entry = parent.as_mapping().and_then(|mapping| mapping.entry(name));
+            let origin = entry.map_or(parent.origin, |entry| entry.key.origin);
+            let place = self.source.word(origin.offset as usize);
+            let name = abridged(name);
+            let note = self.notes.error("unknown-key", place, format!("{what} has no key `{name}`"));
+            if at >= MOST_ALIKE {
+                // Only counted: to look for a similar name is for messages that are shown.
+                continue;
+            }
+            match closest(&name, known.iter().map(String::as_str)) {
+                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None => note.hint(format!("the keys here are {}", list(&known))),
+            };
+        }
     }
 
     fn wrong_value(&mut self, error: &ValidationError<'_>) {
@@ -237,14 +245,21 @@ impl Faults<'_> {
         let node = self.node(&path).clone();
         let place = self.place(&path);
         let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
-        let written = self.source.word_at(node.origin.offset as usize).to_owned();
+        let written = abridged(self.source.word_at(node.origin.offset as usize)).into_owned();
         let expected = self.expected(error, &path);
         let advice =
             match self.example(&path).filter(|_| node.as_str().is_none() && expected.contains("a string")) {
                 Some(example) => format!("say it in words, such as `{example}`"),
                 None => advice(&node, &written, &expected, &self.options(error, &path)),
             };
-        let message = format!("{what} {expected}, not {}", shown(&node, &written));
+        let message = match error.kind() {
+            ValidationErrorKind::MaxItems { .. } | ValidationErrorKind::MaxProperties { .. } => {
+                let items = node.as_sequence().map_or(0, <[Node]>::len);
+                let count = node.as_mapping().map_or(items, Mapping::len);
+                format!("{what} {expected}, and has {count}")
+            }
+            _ => format!("{what} {expected}, not {}", shown(&node, &written)),
+        };
         self.notes.error("wrong-value", place, message).hint(advice);
     }
 
@@ -300,6 +315,9 @@ impl Faults<'_> {
             ValidationErrorKind::Maximum { limit } => format!("must be at most {limit}"),
             ValidationErrorKind::MinItems { limit } => {
                 format!("must have at least {limit} entr{}", if *limit == 1 { "y" } else { "ies" })
+            }
+            ValidationErrorKind::MaxItems { limit } | ValidationErrorKind::MaxProperties { limit } => {
+                format!("must have at most {limit} entries")
             }
             ValidationErrorKind::Pattern { pattern } => format!("must match `{pattern}`"),
             ValidationErrorKind::MaxLength { limit } => format!("must have at most {limit} characters"),
@@ -471,6 +489,9 @@ fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> Str
         _ if expected.contains("a map") => "write `key: value`, one line each, indented below it".to_owned(),
         _ if expected.contains("true or false") => "write `true` or `false`, without quotes".to_owned(),
         _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
+        _ if expected.contains("at most") && expected.contains("entries") => {
+            "remove what is not needed; docs/checks.md lists the limits".to_owned()
+        }
         _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
         _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
         _ => {

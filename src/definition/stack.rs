@@ -46,14 +46,16 @@ pub struct StackSpec {
     /// One line for people who choose a stack.
     pub description: Option<String>,
     /// The Kubernetes versions it serves, one patch version per minor.
-    #[schemars(length(min = 1))]
+    #[schemars(length(min = 1, max = 50))]
     pub kubernetes: Vec<KubernetesRelease>,
     /// How releases are numbered; `sequential` where nothing is said.
     #[schemars(extend("default" = "sequential"))]
     pub versioning: Option<Versioning>,
     /// Combinations that do not work, beside the addons' own ranges.
+    #[schemars(length(max = 500))]
     pub compatibility: Option<Vec<CompatibilityRule>>,
     /// Lints that the class may trip, and what looks like a secret and is none, each with the reason.
+    #[schemars(length(max = 200))]
     pub allow: Option<Vec<Allowance>>,
 }
 
@@ -171,6 +173,7 @@ pub enum NodeImagesKind {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct NodeImagesSpec {
     /// One entry per image and Kubernetes version.
+    #[schemars(length(max = 1000))]
     pub images: Vec<NodeImage>,
 }
 

@@ -153,7 +153,7 @@ fn shown(path: &[Step<'_>]) -> String {
 
 /// Whether the edited text means what was asked for.
 fn reads_as(source: &Source, edit: &Edit, meant: &Node) -> bool {
-    let edited = Source { text: edit.apply(&source.text).into(), ..source.clone() };
+    let edited = source.with_text(edit.apply(&source.text));
     let mut notes = Notes::new();
     read(&edited, &mut notes).is_some_and(|(node, _)| node == *meant)
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::yaml::{FileId, Value};
 
 fn source(text: &str) -> Source {
-    Source { id: FileId(0), path: "clusters/one.yaml".into(), text: text.into() }
+    Source::new(FileId(0), "clusters/one.yaml", text)
 }
 
 fn done(text: &str, edit: impl FnOnce(&Source, &mut Notes) -> Option<Edit>) -> String {

@@ -16,7 +16,8 @@ pub(super) struct Layers<'a> {
 impl<'a> Layers<'a> {
     /// The layers of the cluster that is defined in a file.
     pub(super) fn of(definitions: &'a Definitions, file: &str) -> Option<Self> {
-        let own = definitions.clusters.iter().find(|layer| *layer.source.path == *file)?;
+        let by_file = |layer: &Layer| (*layer.source.path).cmp(file);
+        let own = &definitions.clusters[definitions.clusters.binary_search_by(by_file).ok()?];
         Some(Self { layers: layers(definitions, own), merged: merged(definitions, own) })
     }
 

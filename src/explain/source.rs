@@ -83,7 +83,7 @@ pub struct Source {
 impl Source {
     /// Lines of a file.
     pub(super) fn lines(role: Role, what: impl Into<String>, file: &File, line: usize, end: usize) -> Self {
-        let text = file.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim();
+        let text = file.line_text(line.max(1)).trim();
         Self {
             role,
             file: file.path.to_string(),

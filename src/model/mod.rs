@@ -4,6 +4,7 @@
 //! through unchanged (health checks, taints, Helm values …) stay [`crate::yaml::Node`]s, so that they keep their origins.
 
 mod addon;
+pub mod address;
 mod cluster;
 mod fleet;
 mod lock;

@@ -19,7 +19,9 @@ const SHOWN: usize = 3;
 /// Merges equal messages, in order.
 pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut all: Vec<&Diagnostic> = list.iter().collect();
-    all.sort_by(|a, b| (rank(a), a.key()).cmp(&(rank(b), b.key())));
+    // What was only counted comes behind what is shown of the file.
+    let order = |note: &Diagnostic| (rank(note), file(note), note.more > 0);
+    all.sort_by_cached_key(|note| (order(note), note.key()));
     let mut merged: Vec<Diagnostic> = Vec::with_capacity(all.len());
     for note in all {
         match merged.last_mut() {

@@ -6,7 +6,10 @@
 mod causes;
 mod fault;
 
-use std::{collections::BTreeSet, fmt};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use serde::Serialize;
 
@@ -85,6 +88,14 @@ pub struct Diagnostic {
     /// The clusters that it concerns, as `<management cluster>/<namespace>/<name>`. A fault of the whole fleet names none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub clusters: BTreeSet<String>,
+    /// How many messages of the same code about the same file it stands for; 0 for one that stands for itself.
+    #[serde(skip_serializing_if = "stands_for_itself")]
+    pub more: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+fn stands_for_itself(more: &usize) -> bool {
+    *more == 0
 }
 
 impl Diagnostic {
@@ -117,10 +128,32 @@ type Key<'a> = (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Pla
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(());
 
+/// Messages of one kind that are kept about one file; the others are counted. Nobody reads more, and a file can hold
+/// hundreds of thousands of faults.
+pub const MOST_ALIKE: usize = 100;
+
+/// What messages have in common that are told up to [`MOST_ALIKE`] times: the file comes last.
+type Alike = (Severity, &'static str, String);
+
+/// How often messages that are alike were found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Tally {
+    /// Those that are kept.
+    kept: usize,
+    /// Where in the list their number is told.
+    told: Option<usize>,
+}
+
 /// What the stages found, in the order in which they found it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     list: Vec<Diagnostic>,
+    errors: usize,
+    tallies: BTreeMap<Alike, Tally>,
+    /// Where in the list the messages about clusters are.
+    of_clusters: BTreeMap<(Place, &'static str, String), Vec<usize>>,
+    /// Takes the hints of a message that is not kept.
+    spare: Option<Box<Diagnostic>>,
 }
 
 impl Notes {
@@ -157,29 +190,100 @@ impl Notes {
         message: String,
     ) -> &mut Diagnostic {
         let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
-        self.list.push(Diagnostic { severity, code, place, message, related, hints, clusters });
-        self.list.last_mut().expect("one was just pushed")
+        self.keep(Diagnostic { severity, code, place, message, related, hints, clusters, more: 0 })
     }
 
     /// Adds a message.
     pub fn push(&mut self, note: Diagnostic) {
+        self.keep(note);
+    }
+
+    /// Keeps a message, or counts it where there are enough of its kind.
+    fn keep(&mut self, note: Diagnostic) -> &mut Diagnostic {
+        if let Some(place) = &note.place {
+            let alike = (note.severity, note.code, place.file.clone());
+            if note.more > 0 {
+                self.count(alike, note.more);
+                return self.spare.insert(Box::new(note));
+            }
+            let tally = self.tallies.entry(alike.clone()).or_default();
+            if tally.kept == MOST_ALIKE {
+                self.count(alike, 1);
+                return self.spare.insert(Box::new(note));
+            }
+            tally.kept += 1;
+        }
+        self.errors += usize::from(note.severity == Severity::Error);
         self.list.push(note);
+        self.list.last_mut().expect("one was just pushed")
+    }
+
+    /// Tells that there are more messages than those that are kept.
+    fn count(&mut self, alike: Alike, more: usize) {
+        let (severity, code, file) = alike.clone();
+        let tally = self.tallies.entry(alike).or_default();
+        let message = |more: usize| {
+            let (messages, are) = if more == 1 { ("message", "is") } else { ("messages", "are") };
+            format!("{more} more {messages} `{code}` about this file {are} not shown")
+        };
+        if let Some(told) = tally.told {
+            let told = &mut self.list[told];
+            told.more += more;
+            told.message = message(told.more);
+            return;
+        }
+        tally.told = Some(self.list.len());
+        self.errors += usize::from(severity == Severity::Error);
+        let hints = vec!["mend those that are shown first: often one cause has many places".to_owned()];
+        let (place, related, message) = (Some(Place::file(file)), Vec::new(), message(more));
+        self.list.push(Diagnostic {
+            severity,
+            code,
+            place,
+            message,
+            related,
+            hints,
+            clusters: BTreeSet::new(),
+            more,
+        });
     }
 
     /// Takes over what another collector found.
     pub fn append(&mut self, other: Self) {
-        self.list.extend(other.list);
+        self.take_over(other, Some);
     }
 
     /// Takes over some of what another collector found.
     pub fn append_if(&mut self, other: Self, wanted: impl Fn(&Diagnostic) -> bool) {
-        self.list.extend(other.list.into_iter().filter(wanted));
+        self.take_over(other, |note| wanted(&note).then_some(note));
     }
 
     /// Takes over what another collector found, errors as warnings: they concern nothing that is made.
     pub fn append_as_warnings(&mut self, other: Self) {
-        let milder = |note| Diagnostic { severity: Severity::Warning, ..note };
-        self.list.extend(other.list.into_iter().map(milder));
+        self.take_over(other, |note| Some(Diagnostic { severity: Severity::Warning, ..note }));
+    }
+
+    fn take_over(&mut self, other: Self, change: impl Fn(Diagnostic) -> Option<Diagnostic>) {
+        for note in other.list.into_iter().filter_map(change) {
+            if !self.merge(&note) {
+                self.keep(note);
+            }
+        }
+    }
+
+    /// Adds the clusters that a message concerns to an equal message, so that it counts once, however many those are.
+    fn merge(&mut self, note: &Diagnostic) -> bool {
+        let Some(place) = note.place.as_ref().filter(|_| !note.clusters.is_empty()) else { return false };
+        let known = self.of_clusters.entry((place.clone(), note.code, note.message.clone())).or_default();
+        let list = &mut self.list;
+        if let Some(at) =
+            known.iter().copied().find(|at| list.get(*at).is_some_and(|known| known.says_as(note)))
+        {
+            list[at].clusters.extend(note.clusters.iter().cloned());
+            return true;
+        }
+        known.push(list.len());
+        false
     }
 
     /// Records that everything found so far concerns a cluster.
@@ -207,7 +311,7 @@ impl Notes {
 
     /// How many errors there are.
     pub fn errors(&self) -> usize {
-        self.list.iter().filter(|note| note.severity == Severity::Error).count()
+        self.errors
     }
 
     /// Whether nothing was found at all.
@@ -224,5 +328,57 @@ impl Notes {
     pub fn halted(&self) -> Halted {
         debug_assert!(self.errors() > 0, "halted without an error");
         Halted(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(count: usize, file: &str) -> Notes {
+        let mut notes = Notes::new();
+        for line in 1..=count {
+            let place = Place { line, ..Place::file(file) };
+            notes.error("wrong", place, format!("fault {line}")).hint("mend it");
+        }
+        notes
+    }
+
+    fn last(notes: &Notes) -> String {
+        notes.sorted().pop().map(|note| note.message).unwrap_or_default()
+    }
+
+    #[test]
+    fn messages_that_are_alike_are_counted_when_there_are_enough() {
+        assert_eq!(found(MOST_ALIKE, "a").iter().count(), MOST_ALIKE);
+        let notes = found(MOST_ALIKE + 25, "a");
+        assert_eq!(notes.iter().count(), MOST_ALIKE + 1);
+        assert_eq!(last(&notes), "25 more messages `wrong` about this file are not shown");
+        assert_eq!(notes.errors(), MOST_ALIKE + 1);
+        assert!(notes.iter().all(|note| note.hints.len() == 1));
+    }
+
+    #[test]
+    fn other_files_and_other_kinds_are_counted_apart() {
+        let mut notes = found(MOST_ALIKE, "a");
+        notes.append(found(MOST_ALIKE, "b"));
+        notes.warning("wrong", Place::file("a"), "a warning");
+        notes.error("other", Place::file("a"), "another kind");
+        for at in 0..2 * MOST_ALIKE {
+            notes.error("wrong", None, format!("without a place, {at}"));
+        }
+        assert_eq!(notes.iter().count(), 4 * MOST_ALIKE + 2);
+    }
+
+    #[test]
+    fn what_was_counted_is_counted_further_where_it_is_taken_over() {
+        let mut notes = found(MOST_ALIKE + 5, "a");
+        notes.append(found(MOST_ALIKE + 7, "a"));
+        assert!(last(&notes).starts_with(&format!("{} more", MOST_ALIKE + 12)), "{}", last(&notes));
+        let mut milder = Notes::new();
+        milder.append_as_warnings(notes);
+        assert_eq!(milder.errors(), 0);
+        assert!(last(&milder).starts_with(&format!("{} more", MOST_ALIKE + 12)), "{}", last(&milder));
+        assert_eq!(milder.iter().count(), MOST_ALIKE + 1);
     }
 }

@@ -94,11 +94,14 @@ impl Excluded {
     }
 
     fn has(&self, path: &str) -> bool {
-        let below = |folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        let folders = || path.match_indices('/').map(|(at, _)| &path[..at]);
         self.files.contains_key(path)
-            || self.folders.iter().any(|folder| below(folder))
-            || self.stacks.iter().any(|stack| below(&format!("stacks/{stack}")))
-            || self.releases.iter().any(|release| below(&format!("generated/releases/{release}")))
+            || folders().any(|folder| self.folders.contains(folder))
+            || folders()
+                .any(|folder| folder.strip_prefix("stacks/").is_some_and(|id| self.stacks.contains(id)))
+            || folders().any(|folder| {
+                folder.strip_prefix("generated/releases/").is_some_and(|name| self.releases.contains(name))
+            })
     }
 
     /// Learns which definitions of the input lie in folders whose defaults are at fault.

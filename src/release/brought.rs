@@ -79,7 +79,7 @@ fn of_template(place: Where, path: &str, template: &Template) -> Vec<Brought> {
 }
 
 fn of_text(place: Where, path: &str, text: &str) -> Vec<Brought> {
-    let source = Source { id: FileId(u32::MAX), path: path.into(), text: text.into() };
+    let source = Source::new(FileId(u32::MAX), path, text);
     let documents = read_raw(&source, &mut Notes::new()).unwrap_or_default();
     documents.iter().map(|document| of_object(place, path, &document.root)).collect()
 }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{drawn::pools, network};
+use super::{drawn::pools, network, replaced};
 use crate::{
     note::{Notes, Place},
     render::{is_paused, is_protected},
@@ -49,6 +49,7 @@ impl Guard {
                 let old = text(path);
                 judge_pools(path, part, &old, new, notes);
                 network::judge(path, part, &old, new, notes);
+                replaced::judge(path, part, &old, new, notes);
             }
         }
         let arrivals = self.arrivals(changes);

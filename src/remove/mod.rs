@@ -7,6 +7,7 @@ mod advice;
 mod drawn;
 mod guard;
 mod network;
+mod replaced;
 
 use crate::{
     edit::{self, Step},
@@ -289,7 +290,7 @@ impl Finder<'_> {
         if !leaves {
             return Some(text);
         }
-        let source = Source { text: text.into(), ..self.source.clone() };
+        let source = self.source.with_text(text);
         let edit = edit::remove(&source, &[first, second, third, Step::Key("removal")], notes)?;
         Some(edit.apply(&source.text))
     }

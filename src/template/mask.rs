@@ -47,6 +47,7 @@ impl Mask {
         }
         let mut mask = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
         let (mut from, mut sound) = (0, true);
+        let mut behind = Behind::default();
         while let Some(found) = text[from..].find("${{") {
             let start = from + found;
             mask.text.push_str(&text[from..start]);
@@ -58,7 +59,10 @@ impl Mask {
                 }
                 end => {
                     mask.text.push_str("${{");
-                    sound &= is_behind_comment(text, start) || unended(source, start, end.is_some(), notes);
+                    if behind.open_on_line(text, start) > MOST_OPEN {
+                        return too_many_open(source, start, notes);
+                    }
+                    sound &= behind.comment || unended(source, start, end.is_some(), notes);
                 }
             }
         }
@@ -110,10 +114,43 @@ fn lone_return(text: &str) -> Option<usize> {
     text.match_indices('\r').map(|(at, _)| at).find(|at| text.as_bytes().get(at + 1) != Some(&b'\n'))
 }
 
-/// Whether a `#` stands before the byte on its line: then it may be a comment, where nothing is an expression.
-fn is_behind_comment(text: &str, at: usize) -> bool {
-    let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    text[line..at].contains('#')
+/// Expressions without an end on one line: the search for each one's end goes through the rest of the line.
+const MOST_OPEN: usize = 1000;
+
+/// What stands on its line before a place: places are asked for from the first to the last.
+#[derive(Default)]
+struct Behind {
+    at: usize,
+    /// Whether a `#` stands there: then the place may be in a comment, where nothing is an expression.
+    comment: bool,
+    /// How many places of the line have been asked for.
+    open: usize,
+}
+
+impl Behind {
+    /// Goes on to the next place, and says how many of its line have been asked for.
+    fn open_on_line(&mut self, text: &str, at: usize) -> usize {
+        let passed = &text[self.at..at];
+        let on_line = passed.rfind('\n').map(|end| &passed[end + 1..]);
+        if on_line.is_some() {
+            (self.comment, self.open) = (false, 0);
+        }
+        self.comment |= on_line.unwrap_or(passed).contains('#');
+        self.at = at;
+        self.open += 1;
+        self.open
+    }
+}
+
+fn too_many_open<T>(source: &Source, start: usize, notes: &mut Notes) -> Option<T> {
+    notes
+        .error(
+            "template-limit",
+            source.place(start, 3),
+            format!("more than {MOST_OPEN} expressions without an end on one line"),
+        )
+        .hint("close each `${{` with `}}` on its line");
+    None
 }
 
 fn unended(source: &Source, start: usize, empty: bool, notes: &mut Notes) -> bool {

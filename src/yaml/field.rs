@@ -27,11 +27,12 @@ pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Step<'a>, &'a Node)> {
 
 fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Step<'a>, &'a Node, usize)> {
     if let Some(mapping) = node.as_mapping() {
-        let entries = mapping.iter().filter_map(|entry| {
-            let length = key_length(rest, &entry.key.name)?;
+        // The longest key that the path can mean: of many keys, those that are not on it are not looked at.
+        let found = key_lengths(rest).into_iter().rev().find_map(|(key, length)| {
+            let entry = mapping.entry(key)?;
             Some((Step::Key(&entry.key.name), &entry.value, length))
         });
-        return entries.max_by_key(|(_, _, length)| *length);
+        return found;
     }
     let items = node.as_sequence()?;
     let (index, _) = rest.strip_prefix('[')?.split_once(']')?;
@@ -44,15 +45,16 @@ fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Step<'a>, &'a Node, usize)>
     Some((Step::Item, item, index.len() + 2))
 }
 
-/// How much of a path a key takes: `.key`, `[key]`, and `key` at the very beginning.
-fn key_length(rest: &str, key: &str) -> Option<usize> {
+/// The keys that a path may begin with, and how much of it each takes, the longest last: `.key`, `[key]`, and `key` at
+/// the very beginning.
+fn key_lengths(rest: &str) -> Vec<(&str, usize)> {
     if let Some(inner) = rest.strip_prefix('[') {
-        return inner.strip_prefix(key)?.starts_with(']').then_some(key.len() + 2);
+        return inner.match_indices(']').map(|(at, _)| (&inner[..at], at + 2)).collect();
     }
     let bare = rest.strip_prefix('.').unwrap_or(rest);
-    let after = bare.strip_prefix(key)?;
-    let ends = after.is_empty() || after.starts_with(['.', '[']);
-    (ends && !key.is_empty()).then(|| rest.len() - after.len())
+    let ends = bare.match_indices(['.', '[']).map(|(at, _)| at).chain([bare.len()]);
+    let skipped = rest.len() - bare.len();
+    ends.filter(|at| *at > 0).map(|at| (&bare[..at], at + skipped)).collect()
 }
 
 #[cfg(test)]

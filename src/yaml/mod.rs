@@ -6,6 +6,8 @@
 
 mod emit;
 mod field;
+mod lines;
+mod mapping;
 mod node;
 mod path;
 mod plain;
@@ -16,7 +18,8 @@ mod source;
 pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
 pub(crate) use emit::{is_special, quote};
 pub use field::{Step, trail};
-pub use node::{Entry, Key, Mapping, Node, Value, from_json, to_json};
+pub use mapping::{Entry, Key, Mapping};
+pub use node::{Node, Value, from_json, to_json};
 pub use path::{Path, Segment};
 pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, read_raw};

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Plain, RawKind, RawNode, Source, Style, resolve_plain, source::Origin};
+use super::{Entry, Key, Mapping, Plain, RawKind, RawNode, Source, Style, resolve_plain, source::Origin};
 use crate::note::Notes;
 
 /// A node; equality is of content, never of origin. Cloning is cheap: collections are shared.
@@ -33,125 +33,15 @@ pub enum Value {
     Mapping(Arc<Mapping>),
 }
 
-/// The key of an entry.
-#[derive(Clone, Debug)]
-pub struct Key {
-    /// Its text.
-    pub name: Arc<str>,
-    /// Where it stands.
-    pub origin: Origin,
-}
-
-/// One entry of a map.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its key.
-    pub key: Key,
-    /// Its value.
-    pub value: Node,
-}
-
-/// A map in the order in which it was written; no key twice.
-#[derive(Clone, Debug, Default)]
-pub struct Mapping {
-    entries: Vec<Entry>,
-}
-
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         self.value == other.value
     }
 }
 
-impl PartialEq for Mapping {
-    /// The order of keys is no content.
-    fn eq(&self, other: &Self) -> bool {
-        self.entries.len() == other.entries.len()
-            && self.iter().all(|entry| other.get(&entry.key.name) == Some(&entry.value))
-    }
-}
-
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
-    }
-}
-
-impl Mapping {
-    /// Without entries.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The value of a key.
-    pub fn get(&self, name: &str) -> Option<&Node> {
-        self.entry(name).map(|entry| &entry.value)
-    }
-
-    /// The entry of a key.
-    pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.entries.iter().find(|entry| &*entry.key.name == name)
-    }
-
-    /// The value of a key, to be changed.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut Node> {
-        self.entries.iter_mut().find(|entry| &*entry.key.name == name).map(|entry| &mut entry.value)
-    }
-
-    /// Sets a key, in its old place if it had one.
-    pub fn insert(&mut self, key: Key, value: Node) {
-        match self.entries.iter_mut().find(|entry| entry.key.name == key.name) {
-            Some(entry) => *entry = Entry { key, value },
-            None => self.entries.push(Entry { key, value }),
-        }
-    }
-
-    /// Sets a key that the program itself makes.
-    pub fn set(&mut self, name: &str, value: impl Into<Node>) {
-        let value = value.into();
-        self.insert(Key { name: name.into(), origin: value.origin }, value);
-    }
-
-    /// Sets a key, unless there is nothing to say.
-    pub fn set_some(&mut self, name: &str, value: Option<impl Into<Node>>) {
-        if let Some(value) = value {
-            self.set(name, value);
-        }
-    }
-
-    /// Sets a key, unless the value is an empty map or list: webhooks reject empties in what we compose.
-    pub fn set_filled(&mut self, name: &str, value: impl Into<Node>) {
-        let value = value.into();
-        if !value.is_empty_collection() {
-            self.set(name, value);
-        }
-    }
-
-    /// Takes a key out.
-    pub fn remove(&mut self, name: &str) -> Option<Node> {
-        let at = self.entries.iter().position(|entry| &*entry.key.name == name)?;
-        Some(self.entries.remove(at).value)
-    }
-
-    /// The entries in order.
-    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter()
-    }
-
-    /// How many entries there are.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-}
-
-impl FromIterator<Entry> for Mapping {
-    fn from_iter<T: IntoIterator<Item = Entry>>(iter: T) -> Self {
-        Self { entries: iter.into_iter().collect() }
     }
 }
 
@@ -285,7 +175,7 @@ fn mapping(entries: &[(RawNode, RawNode)], source: &Source, notes: &mut Notes) -
             sound = false;
             continue;
         }
-        mapping.entries.push(Entry { key: Key { name, origin: source.origin(raw_key.start) }, value });
+        mapping.insert(Key { name, origin: source.origin(raw_key.start) }, value);
     }
     sound.then_some(mapping)
 }

@@ -1,8 +1,16 @@
 //! Source files in memory, and where in them something stands.
 
-use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    ops::RangeInclusive,
+    sync::{Arc, OnceLock},
+};
 
+use super::lines::LineIndex;
 use crate::note::Place;
+
+/// The longest line that a message shows, in bytes: a file on one line would be in every message about it.
+const LONGEST_SHOWN: usize = 4096;
 
 /// A file among [`Sources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,9 +54,37 @@ pub struct Source {
     pub path: Arc<str>,
     /// Its text.
     pub text: Arc<str>,
+    /// Where its lines begin, once somebody has asked.
+    lines: Arc<OnceLock<LineIndex>>,
 }
 
 impl Source {
+    /// A file.
+    pub fn new(id: FileId, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { id, path: path.into(), text: text.into(), lines: Arc::default() }
+    }
+
+    /// The same file with another text.
+    #[must_use]
+    pub fn with_text(&self, text: impl Into<Arc<str>>) -> Self {
+        Self::new(self.id, self.path.clone(), text)
+    }
+
+    fn index(&self) -> &LineIndex {
+        self.lines.get_or_init(|| LineIndex::new(&self.text))
+    }
+
+    /// The number of the line that a byte stands on, counted from 1.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.index().line_of(offset)
+    }
+
+    /// The text of a line, counted from 1, without its end.
+    pub fn line_text(&self, line: usize) -> &str {
+        let Some((start, end)) = self.index().span(line) else { return "" };
+        self.text[start..end].trim_end_matches('\r')
+    }
+
     /// An origin in this file.
     pub fn origin(&self, offset: usize) -> Origin {
         Origin { file: self.id, offset: u32::try_from(offset).unwrap_or(u32::MAX) }
@@ -57,16 +93,16 @@ impl Source {
     /// The place of `length` characters from the byte `offset`.
     pub fn place(&self, offset: usize, length: usize) -> Place {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
-        let before = &self.text[..offset];
-        let start = before.rfind('\n').map_or(0, |at| at + 1);
-        let end = self.text[offset..].find('\n').map_or(self.text.len(), |at| offset + at);
-        let line = self.text[start..end].trim_end_matches('\r');
+        let index = self.index();
+        let line = index.line_of(offset);
+        let (start, _) = index.span(line).unwrap_or_default();
+        let text = self.line_text(line);
         Place {
             file: self.path.to_string(),
-            line: before.matches('\n').count() + 1,
-            column: self.text[start..offset].chars().count() + 1,
+            line,
+            column: index.characters(&self.text, start, offset) + 1,
             length: length.max(1),
-            source: line.to_owned(),
+            source: if text.len() > LONGEST_SHOWN { String::new() } else { text.to_owned() },
         }
     }
 
@@ -91,16 +127,14 @@ impl Source {
     /// The lines of the scalar that stands at the byte `offset`, counted from 1; a block scalar begins with its header.
     pub fn lines_at(&self, offset: usize) -> RangeInclusive<usize> {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
-        let line = |at: usize| self.text[..at].matches('\n').count() + 1;
+        let line = |at: usize| self.line_of(at);
         if let Some(header) = self.block_header(offset) {
             return line(header.start)..=line(header.end) + header.lines.saturating_sub(1);
         }
         let rest = &self.text[offset..];
         let end = match rest.as_bytes().first() {
-            Some(b'\'') => rest[1..].replace("''", "  ").find('\'').map_or(0, |at| at + 1),
-            Some(b'"') => {
-                rest[1..].replace("\\\\", "  ").replace("\\\"", "  ").find('"').map_or(0, |at| at + 1)
-            }
+            Some(b'\'') => single_quoted(rest),
+            Some(b'"') => double_quoted(rest),
             _ => 0,
         };
         line(offset)..=line(offset + end)
@@ -132,8 +166,9 @@ impl Source {
 
     /// The scalar as it is written at the byte `offset`: with its quotes, up to the end of its line.
     pub fn word_at(&self, offset: usize) -> &str {
-        let rest = self.text.get(offset..).unwrap_or_default();
-        let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+        let (_, end) = self.index().span(self.line_of(offset)).unwrap_or_default();
+        let line = self.text.get(offset..end).unwrap_or_default();
+        let line = line.strip_suffix('\r').unwrap_or(line);
         let end = match line.chars().next() {
             Some(quote @ ('"' | '\'')) => line[1..].find(quote).map_or(line.len(), |at| at + 2),
             _ => plain_end(line),
@@ -152,6 +187,33 @@ struct Header {
     indicator: char,
     /// How many lines follow that belong to it.
     lines: usize,
+}
+
+/// Where a text in single quotes ends: a quote in it is written twice.
+fn single_quoted(text: &str) -> usize {
+    let mut before: Option<usize> = None;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match (before, byte) {
+            (Some(_), b'\'') => before = None,
+            (Some(end), _) => return end,
+            (None, b'\'') => before = Some(at),
+            (None, _) => {}
+        }
+    }
+    before.unwrap_or(0)
+}
+
+/// Where a text in double quotes ends.
+fn double_quoted(text: &str) -> usize {
+    let mut escaped = false;
+    for (at, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            b'"' if !escaped => return at,
+            b'\\' => escaped = !escaped,
+            _ => escaped = false,
+        }
+    }
+    0
 }
 
 /// Where a plain scalar that begins `line` ends.
@@ -194,7 +256,7 @@ impl Sources {
         let id = FileId(u32::try_from(self.files.len()).expect("fewer than 2^32 files"));
         let path: Arc<str> = path.into();
         self.by_path.insert(path.clone(), id);
-        self.files.push(Source { id, path, text: text.into() });
+        self.files.push(Source::new(id, path, text));
         id
     }
 

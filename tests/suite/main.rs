@@ -20,6 +20,7 @@ mod laws;
 mod origins;
 mod partial;
 mod removal;
+mod replaced;
 mod shells;
 mod topology;
 mod watch;

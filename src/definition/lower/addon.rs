@@ -1,9 +1,9 @@
 //! Lowering addons: those of a stack's folder, and those that a release froze.
 
-use super::{addon_version, holds_credential, label, place_at, range};
+use super::{addon_version, check_address, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource},
+    model::{Addon, Chart, Label, Requirement, Stage, ValuesFrom, ValuesSource, address},
     note::{Notes, Place},
     yaml::Origin,
 };
@@ -11,6 +11,8 @@ use crate::{
 /// What an addon says of itself, wherever it is written.
 pub(super) struct Said<'a> {
     pub name: &'a str,
+    /// Whether it is written today, and not frozen in a release.
+    pub fresh: bool,
     pub chart: Option<&'a written::Chart>,
     pub versions: &'a [written::AddonVersion],
     pub upgrade: Option<&'a written::AddonUpgrade>,
@@ -27,6 +29,7 @@ impl<'a> Said<'a> {
     pub(super) fn by_addon(name: &'a str, spec: &'a written::AddonSpec) -> Self {
         Self {
             name,
+            fresh: true,
             chart: spec.chart.as_ref(),
             versions: spec.versions.as_deref().unwrap_or_default(),
             upgrade: spec.upgrade.as_ref(),
@@ -43,6 +46,7 @@ impl<'a> Said<'a> {
     pub(super) fn by_release(name: &'a str, frozen: &'a written::FrozenAddon) -> Self {
         Self {
             name,
+            fresh: false,
             chart: frozen.chart.as_ref(),
             versions: frozen.versions.as_deref().unwrap_or_default(),
             upgrade: frozen.upgrade.as_ref(),
@@ -71,6 +75,17 @@ pub(super) fn lower<T>(
         notes
             .error("secret", place, "the address holds a credential")
             .hint("take it out of the address: the tree is read by many");
+    }
+    // What a release froze is read for ever as it was.
+    if let Some(chart) = said.chart.filter(|chart| said.fresh && !holds_credential(&chart.repository)) {
+        check_address(
+            address::CHARTS,
+            &chart.repository,
+            "wrong-address",
+            at(&["chart", "repository"]),
+            notes,
+        );
+        check_chart_name(chart, at(&["chart", "name"]), notes);
     }
     if said.chart.is_some() && said.versions.is_empty() {
         notes
@@ -112,6 +127,18 @@ pub(super) fn lower<T>(
         enabled: said.enabled,
         values_from,
     })
+}
+
+/// The name of a chart in its repository: a path there that goes down only.
+fn check_chart_name(chart: &written::Chart, place: Place, notes: &mut Notes) {
+    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with('.');
+    let lower =
+        !chart.repository.starts_with("oci://") || !chart.name.contains(|c: char| c.is_ascii_uppercase());
+    if !chart.name.split('/').all(part) || chart.name.contains("..") || !lower {
+        notes
+            .error("wrong-address", place, format!("`{}` is no name of a chart in its repository", chart.name))
+            .hint("write the name as `helm search repo` or the registry shows it; a registry has lower-case names only");
+    }
 }
 
 /// Helm keeps release names within 53 characters, so that it can add its own endings.
@@ -202,104 +229,4 @@ pub(super) fn origin_at<T>(written: &Written<T>, path: &[&str]) -> Origin {
         node = next.unwrap_or(node);
     }
     node.origin
-}
-
-/// Reports names in `dependsOn` that no addon of the same stack has, and circles.
-pub(super) fn check_dependencies(
-    addons: &[Addon],
-    place: &dyn Fn(&Addon) -> Option<Place>,
-    notes: &mut Notes,
-) {
-    for addon in addons {
-        for other in &addon.depends_on {
-            if !addons.iter().any(|candidate| candidate.name == *other) {
-                let known = addons.iter().map(|candidate| candidate.name.as_str());
-                let similar = written::closest(other.as_str(), known);
-                let note = notes.error(
-                    "unknown-addon",
-                    place(addon),
-                    format!("`{}` depends on `{other}`, which this stack does not have", addon.name),
-                );
-                match similar {
-                    Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                    None => note.hint("name an addon of the same stack"),
-                };
-            }
-        }
-        for other in addons.iter().filter(|other| addon.depends_on.contains(&other.name)) {
-            if addon.chart.is_some() != other.chart.is_some() {
-                notes
-                    .error(
-                        "depends-on-kind",
-                        place(addon),
-                        format!(
-                            "`{}` cannot wait for `{}`: one is a chart, the other manifests",
-                            addon.name, other.name
-                        ),
-                    )
-                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
-            }
-        }
-        check_order(addon, addons, place(addon).as_ref(), notes);
-        if let Some(circle) = circle_from(addon, addons) {
-            notes
-                .error(
-                    "dependency-cycle",
-                    place(addon),
-                    format!("addons wait for one another in a circle: {circle}"),
-                )
-                .hint("remove one of these `dependsOn`");
-        }
-    }
-}
-
-/// What nodes need cannot wait for what needs nodes, and one Helm release belongs to one addon.
-fn check_order(addon: &Addon, addons: &[Addon], place: Option<&Place>, notes: &mut Notes) {
-    for other in addons {
-        let waits = addon.depends_on.contains(&other.name);
-        if waits && addon.stage == Stage::Bootstrap && other.stage == Stage::Default {
-            notes
-                .error(
-                    "dependency-cycle",
-                    place.cloned(),
-                    format!("`{}` is of the stage bootstrap and waits for `{}`, which waits for that stage", addon.name, other.name),
-                )
-                .hint("addons of the stage default come when those of bootstrap are ready: make both of one stage");
-        }
-        let release = |addon: &Addon| (addon.release_namespace.clone(), addon.release_name.clone());
-        let both_charts = addon.chart.is_some() && other.chart.is_some();
-        if both_charts && other.name < addon.name && release(addon) == release(other) {
-            notes
-                .error(
-                    "duplicate",
-                    place.cloned(),
-                    format!(
-                        "`{}` and `{}` would be one Helm release, `{}` in `{}`",
-                        other.name, addon.name, addon.release_name, addon.release_namespace
-                    ),
-                )
-                .hint("give one of them another `release.name`");
-        }
-    }
-}
-
-/// The circle that leads back to an addon, told from its first member by name alone, so that it is told once.
-fn circle_from(start: &Addon, addons: &[Addon]) -> Option<String> {
-    let mut stack = vec![vec![start]];
-    let mut seen = std::collections::BTreeSet::new();
-    while let Some(path) = stack.pop() {
-        let last = path.last()?;
-        for other in &last.depends_on {
-            let Some(next) = addons.iter().find(|candidate| candidate.name == *other) else { continue };
-            if next.name == start.name {
-                let first = path.iter().map(|addon| &addon.name).min()?;
-                let names: Vec<_> = path.iter().chain([&start]).map(|addon| addon.name.as_str()).collect();
-                return (*first == start.name).then(|| names.join(" → "));
-            }
-            if seen.insert(&next.name) {
-                stack.push(path.iter().copied().chain([next]).collect());
-            }
-        }
-    }
-    None
 }

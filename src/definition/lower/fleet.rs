@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use semver::Version;
 
-use super::{Lowering, addon::origin_at, holds_credential, label, place_at, range};
+use super::{Lowering, addon::origin_at, check_address, holds_credential, label, place_at, range};
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
         AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster,
-        Minor, Mirror, ReleaseSource, Subdomain,
+        Minor, Mirror, ReleaseSource, Subdomain, address,
     },
     note::{Notes, Place},
     world::Input,
@@ -174,11 +174,17 @@ impl One<'_> {
             mirrors.push(Mirror { from: from.clone(), to: to.clone(), origin });
             let place = self.place(&["mirrors", from]);
             let schemes = ["https://", "http://", "oci://"];
-            for address in [from, to] {
-                if !schemes.iter().any(|scheme| address.len() > scheme.len() && address.starts_with(scheme)) {
+            for side in [from, to] {
+                if !schemes.iter().any(|scheme| side.len() > scheme.len() && side.starts_with(scheme)) {
                     notes
-                        .error("mirror", place.clone(), format!("`{address}` is no address of charts"))
+                        .error(
+                            "mirror",
+                            place.clone(),
+                            format!("`{}` is no address of charts", side.escape_debug()),
+                        )
                         .hint("write `https://…` or `oci://…` on both sides");
+                } else if !holds_credential(side) {
+                    check_address(address::CHARTS, side, "mirror", place.clone(), notes);
                 }
             }
             if holds_credential(to) {
@@ -288,7 +294,10 @@ impl One<'_> {
                 .error(
                     "source",
                     place,
-                    format!("`{url}` is no address that Flux reads: it takes http, https and ssh"),
+                    format!(
+                        "`{}` is no address that Flux reads: it takes http, https and ssh",
+                        url.escape_debug()
+                    ),
                 )
                 .hint("write ssh addresses as `ssh://git@host/path.git`, not as `git@host:path`");
             return None;
@@ -298,6 +307,9 @@ impl One<'_> {
             notes
                 .error("secret", place, "the address holds a credential")
                 .hint("put it into a Secret of the management cluster and name that in `source.secret`");
+            return None;
+        }
+        if !check_address(address::GIT, url, "source", place, notes) {
             return None;
         }
         for (key, name) in [("branch", &source.branch), ("tag", &source.tag)] {

@@ -4,7 +4,9 @@
 mod addon;
 mod allowance;
 mod cluster;
+mod dependencies;
 mod fleet;
+mod images;
 mod lock;
 mod pools;
 mod raw;
@@ -22,6 +24,7 @@ use super::{
 use crate::{
     model::{
         AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange,
+        address,
     },
     note::{Halted, Notes, Place},
     template::Template,
@@ -147,6 +150,21 @@ fn holds_credential(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once("://") else { return false };
     let host = rest.split('/').next().unwrap_or_default();
     host.rsplit_once('@').is_some_and(|(user, _)| scheme != "ssh" || user.contains(':'))
+}
+
+/// Whether an address leads to one place for all who read it.
+fn check_address(
+    form: address::Form,
+    text: &str,
+    code: &'static str,
+    place: Place,
+    notes: &mut Notes,
+) -> bool {
+    let Err(wrong) = form.check(text) else { return true };
+    notes
+        .error(code, place, format!("`{}` is no address: {wrong}", text.escape_debug()))
+        .hint("write it as its owner gives it, such as `https://host.example.org/path`");
+    false
 }
 
 fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{holds_credential, lock::is_outside, place_at};
+use super::{check_address, holds_credential, lock::is_outside, place_at};
 use crate::{
     definition::{self as written, parse::Written},
-    model::{ReleaseRepository, ReleaseSource, StackId},
+    model::{ReleaseRepository, ReleaseSource, StackId, address},
     note::{Notes, Place},
 };
 
@@ -54,6 +54,11 @@ fn one(
             );
         })
         .ok();
+    if repository.is_some() && !address.starts_with("file://") {
+        // A path of this machine is for those who try things out.
+        let form = if address.len() < source.url.len() { address::GIT } else { address::CHARTS };
+        check_address(form, address, "wrong-source", place("url"), notes);
+    }
     if let Some(key) = source.key.as_deref() {
         if is_outside(key) {
             notes

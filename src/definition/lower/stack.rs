@@ -1,13 +1,15 @@
 //! Lowering stacks: one per Kubernetes minor, with that minor's overrides in the place of shared files.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use super::{
     Lowering, StackTemplate,
-    addon::{Said, check_dependencies, lower as lower_addon},
+    addon::{Said, lower as lower_addon},
     addon_version,
     allowance::allowances,
-    check_named, place_at, range,
+    check_named, dependencies,
+    images::{check as check_images, images},
+    place_at, range,
 };
 use crate::{
     definition::{
@@ -15,8 +17,8 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, AddonVersion, CompatibilityRule, ImageSource, KubernetesVersion, Maturity, Minor, NodeImage,
-        Stack, StackId, Versioning,
+        Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Maturity, Minor, NodeImage, Stack,
+        StackId, VersionRange, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
@@ -35,6 +37,19 @@ pub(super) fn lower_all(
         }
     }
     stacks
+}
+
+/// Addons of a stack. Every cluster has an object for each, and each may wait for all the others.
+const MOST_ADDONS: usize = 200;
+
+/// The files whose paths begin with a prefix.
+fn below<'a>(
+    files: &'a BTreeMap<String, Source>,
+    prefix: &'a str,
+) -> impl Iterator<Item = (&'a String, &'a Source)> {
+    files
+        .range::<str, _>((Bound::Included(prefix), Bound::Unbounded))
+        .take_while(move |(path, _)| path.starts_with(prefix))
 }
 
 struct OneStack<'a> {
@@ -73,6 +88,11 @@ impl OneStack<'_> {
                 return Vec::new();
             }
         };
+        check_rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        let own = self.folder.overrides.values().chain([&self.folder.shared]);
+        for written in own.filter_map(|files| files.node_images.as_ref()) {
+            check_images(&written.value.spec.images, written, notes);
+        }
         let rules = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
         let versions = self.versions(notes);
         for minor in self.folder.overrides.keys() {
@@ -152,7 +172,7 @@ impl OneStack<'_> {
         notes: &mut Notes,
     ) -> Stack<StackTemplate> {
         let cluster_class = self.templates(files, "cluster-class/", Visible::ClusterClass, notes);
-        if !files.templates.keys().any(|path| path.starts_with("cluster-class/")) {
+        if below(&files.templates, "cluster-class/").next().is_none() {
             notes
                 .error(
                     "no-class",
@@ -168,7 +188,7 @@ impl OneStack<'_> {
             let folder = format!("addons/{}/", rule.addon);
             let there = self.has_broken_addons()
                 || files.addons.contains_key(rule.addon.as_str())
-                || files.templates.keys().any(|path| path.starts_with(&folder));
+                || below(&files.templates, &folder).next().is_some();
             if !there {
                 let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
                 notes
@@ -208,6 +228,13 @@ impl OneStack<'_> {
         notes: &mut Notes,
     ) -> Vec<(Addon, Option<StackTemplate>, Vec<StackTemplate>)> {
         let mut lowered = Vec::new();
+        if files.addons.len() > MOST_ADDONS {
+            let place = Place::file(format!("{}/addons", self.root()));
+            notes
+                .error("too-many", place, format!("a stack has at most {MOST_ADDONS} addons, and this one {}", files.addons.len()))
+                .hint("a release holds every addon, and a cluster may wait for each: join charts, or make two stacks");
+            return lowered;
+        }
         for (name, written) in &files.addons {
             check_named(written, &written.value.metadata, name, notes);
             let Some(addon) =
@@ -230,7 +257,7 @@ impl OneStack<'_> {
         // What an addon that is at fault is called, or is made of, is not known.
         let whole = lowered.len() == files.addons.len() && !self.has_broken_addons();
         if whole {
-            check_dependencies(&addons, &place, notes);
+            dependencies::check(&addons, &place, notes);
         }
         let folders =
             files.templates.keys().filter_map(|path| path.strip_prefix("addons/")?.split('/').next());
@@ -253,7 +280,8 @@ impl OneStack<'_> {
     /// Whether an `addon.yaml` of the stack is at fault.
     fn has_broken_addons(&self) -> bool {
         let folder = format!("{}/", self.root());
-        self.context.definitions.broken.iter().any(|path| path.starts_with(&folder))
+        let mut broken = self.context.definitions.broken.range(folder.clone()..);
+        broken.next().is_some_and(|path| path.starts_with(&folder))
     }
 
     /// The templates whose paths begin with `prefix`.
@@ -265,7 +293,7 @@ impl OneStack<'_> {
         notes: &mut Notes,
     ) -> Vec<StackTemplate> {
         let mut found = Vec::new();
-        for (path, source) in files.templates.iter().filter(|(path, _)| path.starts_with(prefix)) {
+        for (path, source) in below(&files.templates, prefix) {
             if let Some(template) = self.template(source, visible, notes) {
                 found.push(StackTemplate { path: path.clone(), template });
             }
@@ -332,7 +360,7 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     }
 }
 
-fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) -> Option<KubernetesVersion> {
+pub(super) fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) -> Option<KubernetesVersion> {
     let found = KubernetesVersion::parse(text);
     found
         .map_err(|fault| {
@@ -341,6 +369,45 @@ fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) -> Option<Kub
                 .hint(fault.hint(text));
         })
         .ok()
+}
+
+/// What is no fault of a single value: two rules of one name, a rule that says nothing, an advice against itself.
+fn check_rules(rules: &[written::CompatibilityRule], written: &Written<written::Stack>, notes: &mut Notes) {
+    let mut names = BTreeMap::new();
+    for (at, rule) in rules.iter().enumerate() {
+        let index = at.to_string();
+        let place = |key: &str| place_at(written, &["spec", "compatibility", &index, key]);
+        for (key, text) in [("name", &rule.name), ("deny", &rule.deny)] {
+            if text.trim().is_empty() {
+                notes
+                    .error("no-reason", place(key), format!("a rule with nothing in its `{key}`"))
+                    .hint("`name` stands in messages, and `deny` says what is wrong, in words for those whose run it stops");
+            }
+        }
+        if let Some(first) = names.insert(rule.name.as_str(), place("name")) {
+            let message = format!("there are two rules `{}`", rule.name);
+            notes
+                .error("duplicate", place("name"), message)
+                .hint("give each its own name: it is how messages and release notes speak of it")
+                .related("the other one", first);
+        }
+        let range = rule.when.version.as_deref().and_then(|text| VersionRange::parse(text).ok());
+        let advice = rule
+            .upgrade_to
+            .as_deref()
+            .and_then(|text| semver::Version::parse(text.trim_start_matches('v')).ok());
+        if let (Some(range), Some(advice)) = (range, advice)
+            && range.contains(&advice)
+        {
+            notes
+                .error(
+                    "rule",
+                    place("upgradeTo"),
+                    format!("the rule `{}` advises {advice}, which it forbids", rule.name),
+                )
+                .hint("name a version outside of `when.version`");
+        }
+    }
 }
 
 fn rules<T>(
@@ -373,78 +440,6 @@ fn rules<T>(
     }
     lowered.sort_by(|a, b| a.name.cmp(&b.name));
     lowered
-}
-
-/// The images of one Kubernetes version, by name.
-fn images<T>(
-    images: &[written::NodeImage],
-    written: &Written<T>,
-    kubernetes: &KubernetesVersion,
-    notes: &mut Notes,
-) -> Vec<NodeImage> {
-    let mut lowered: Vec<NodeImage> = Vec::new();
-    for (at, image) in images.iter().enumerate() {
-        let at = at.to_string();
-        let place = |key: &str| place_at(written, &["spec", "images", &at, key]);
-        let version = kubernetes_version(&image.kubernetes, place("kubernetes"), notes);
-        let source = image_source(image, &place, notes);
-        let (Some(version), Some(source)) = (version, source) else { continue };
-        if version != *kubernetes {
-            continue;
-        }
-        if lowered.iter().any(|other| other.name == image.name) {
-            notes
-                .error(
-                    "duplicate",
-                    place("name"),
-                    format!("there are two images `{}` for Kubernetes {version}", image.name),
-                )
-                .hint("give each its own name");
-        }
-        lowered.push(NodeImage {
-            name: image.name.clone(),
-            kubernetes: version,
-            os: image.os.clone(),
-            architecture: image.architecture.clone().unwrap_or_else(|| "amd64".to_owned()),
-            source,
-        });
-    }
-    lowered.sort_by(|a, b| a.name.cmp(&b.name));
-    lowered
-}
-
-fn image_source(
-    image: &written::NodeImage,
-    place: &dyn Fn(&str) -> Place,
-    notes: &mut Notes,
-) -> Option<ImageSource> {
-    let digest = |text: &str| {
-        let hex = text.strip_prefix("sha256:").unwrap_or_default();
-        hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    match (&image.url, &image.checksum, &image.artifact, &image.build) {
-        (Some(url), Some(checksum), None, None) => {
-            if !digest(checksum) {
-                notes
-                    .error("checksum", place("checksum"), format!("`{checksum}` is no SHA-256 checksum"))
-                    .hint("write `sha256:` and 64 hexadecimal digits in lower case");
-                return None;
-            }
-            Some(ImageSource::Url { url: url.clone(), checksum: checksum.clone() })
-        }
-        (None, None, Some(artifact), None) => Some(ImageSource::Artifact(artifact.clone())),
-        (None, None, None, Some(build)) => Some(ImageSource::Build(build.clone())),
-        _ => {
-            notes
-                .error(
-                    "image-source",
-                    place("name"),
-                    format!("the image `{}` must say in one way how it can be had", image.name),
-                )
-                .hint("give `url` and `checksum`, or `artifact`, or `build`");
-            None
-        }
-    }
 }
 
 /// What a `release.yaml` froze, as meant.

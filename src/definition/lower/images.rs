@@ -1,0 +1,148 @@
+//! Lowering node images.
+
+use super::{check_address, place_at, stack::kubernetes_version};
+use crate::{
+    definition::{self as written, closest, parse::Written},
+    model::{ImageSource, KubernetesVersion, NodeImage, address},
+    note::{Notes, Place},
+};
+
+/// The processors that Kubernetes is built for, as Go calls them.
+const ARCHITECTURES: [&str; 8] = ["amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64", "loong64"];
+
+/// Looks at all images as they are written, whatever version they are of.
+pub(super) fn check(
+    images: &[written::NodeImage],
+    written: &Written<written::NodeImages>,
+    notes: &mut Notes,
+) {
+    for (at, image) in images.iter().enumerate() {
+        let at = at.to_string();
+        let place = |key: &str| place_at(written, &["spec", "images", &at, key]);
+        check_name(&image.name, "name", place("name"), notes);
+        if let Some(os) = &image.os {
+            check_name(os, "os", place("os"), notes);
+        }
+        if let Some(architecture) = &image.architecture
+            && !ARCHITECTURES.contains(&architecture.as_str())
+        {
+            let message =
+                format!("`{}` is no processor that Kubernetes runs on", architecture.escape_debug());
+            let note = notes.error("image", place("architecture"), message);
+            match (architecture.as_str(), closest(architecture, ARCHITECTURES.into_iter())) {
+                ("x86_64", _) => note.hint("did you mean `amd64`?"),
+                ("aarch64", _) => note.hint("did you mean `arm64`?"),
+                (_, Some(similar)) => note.hint(format!("did you mean `{similar}`?")),
+                (_, None) => note.hint(format!("write one of {}", ARCHITECTURES.join(", "))),
+            };
+        }
+        if let Some(url) = &image.url {
+            check_address(address::IMAGE, url, "wrong-address", place("url"), notes);
+        }
+        if let Some(Err(wrong)) = image.artifact.as_deref().map(address::check_image_name) {
+            let artifact = image.artifact.as_deref().unwrap_or_default().escape_debug();
+            notes
+                .error("wrong-address", place("artifact"), format!("`{artifact}` names no artifact: {wrong}"))
+                .hint("write it as container tools do, such as `registry.example.org/node:v1.35.1`");
+        }
+        if image.build.as_deref().is_some_and(|build| build.trim().is_empty()) {
+            notes
+                .error(
+                    "image-source",
+                    place("build"),
+                    format!("the image `{}` says nothing of how to build it", image.name),
+                )
+                .hint("write down the steps, or give `url` and `checksum`, or `artifact`");
+        }
+    }
+}
+
+/// A name goes into paths and into fields of providers.
+fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
+    const LONGEST: usize = 255;
+    let odd = |c: char| c.is_control() || c == '\\' || "\u{200b}\u{200e}\u{200f}\u{202e}\u{feff}".contains(c);
+    let part = |part: &str| !part.is_empty() && part != ".";
+    let sound = name.trim() == name
+        && !name.chars().any(odd)
+        && !name.contains("..")
+        && name.trim_start_matches('/').split('/').all(part)
+        && name.len() <= LONGEST;
+    if !sound {
+        let name: String = name.escape_debug().take(LONGEST).collect();
+        notes
+            .error("image", place, format!("`{key}: {name}` is no name of an image or of its system"))
+            .hint("write letters, digits, `.`, `-` and `_`; a path does not go up, and no name has more than 255 bytes");
+    }
+}
+
+/// The images of one Kubernetes version, by name.
+pub(super) fn images<T>(
+    images: &[written::NodeImage],
+    written: &Written<T>,
+    kubernetes: &KubernetesVersion,
+    notes: &mut Notes,
+) -> Vec<NodeImage> {
+    let mut lowered: Vec<NodeImage> = Vec::new();
+    for (at, image) in images.iter().enumerate() {
+        let at = at.to_string();
+        let place = |key: &str| place_at(written, &["spec", "images", &at, key]);
+        let version = kubernetes_version(&image.kubernetes, place("kubernetes"), notes);
+        let source = image_source(image, &place, notes);
+        let (Some(version), Some(source)) = (version, source) else { continue };
+        if version != *kubernetes {
+            continue;
+        }
+        if lowered.iter().any(|other| other.name == image.name) {
+            notes
+                .error(
+                    "duplicate",
+                    place("name"),
+                    format!("there are two images `{}` for Kubernetes {version}", image.name),
+                )
+                .hint("give each its own name");
+        }
+        lowered.push(NodeImage {
+            name: image.name.clone(),
+            kubernetes: version,
+            os: image.os.clone(),
+            architecture: image.architecture.clone().unwrap_or_else(|| "amd64".to_owned()),
+            source,
+        });
+    }
+    lowered.sort_by(|a, b| a.name.cmp(&b.name));
+    lowered
+}
+
+fn image_source(
+    image: &written::NodeImage,
+    place: &dyn Fn(&str) -> Place,
+    notes: &mut Notes,
+) -> Option<ImageSource> {
+    let digest = |text: &str| {
+        let hex = text.strip_prefix("sha256:").unwrap_or_default();
+        hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    match (&image.url, &image.checksum, &image.artifact, &image.build) {
+        (Some(url), Some(checksum), None, None) => {
+            if !digest(checksum) {
+                notes
+                    .error("checksum", place("checksum"), format!("`{checksum}` is no SHA-256 checksum"))
+                    .hint("write `sha256:` and 64 hexadecimal digits in lower case");
+                return None;
+            }
+            Some(ImageSource::Url { url: url.clone(), checksum: checksum.clone() })
+        }
+        (None, None, Some(artifact), None) => Some(ImageSource::Artifact(artifact.clone())),
+        (None, None, None, Some(build)) => Some(ImageSource::Build(build.clone())),
+        _ => {
+            notes
+                .error(
+                    "image-source",
+                    place("name"),
+                    format!("the image `{}` must say in one way how it can be had", image.name),
+                )
+                .hint("give `url` and `checksum`, or `artifact`, or `build`");
+            None
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What a run may not write over a running Cluster: a state that Cluster API refuses or that its machines cannot be brought
+//! to. It is told from the Cluster that the tree has and the one that is to take its place.
+
+use crate::{
+    model::KubernetesVersion,
+    note::{Notes, Place},
+    tree::{PartId, TreePath},
+    yaml::{self, Node},
+};
+
+/// What a Cluster says of its Kubernetes version and its class.
+struct State {
+    version: Option<KubernetesVersion>,
+    class: Option<String>,
+}
+
+impl State {
+    fn read(text: &str) -> Self {
+        let mut sources = yaml::Sources::default();
+        let id = sources.add("cluster", text);
+        let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
+        let said = |path: &[&str]| cluster.as_ref()?.at(path).and_then(Node::as_str).map(str::to_owned);
+        let version = said(&["spec", "topology", "version"]);
+        Self {
+            version: version
+                .and_then(|text| KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(&text)).ok()),
+            class: said(&["spec", "topology", "classRef", "name"]),
+        }
+    }
+
+    /// The infrastructure provider: the name of a class is that of its release, which begins with it.
+    fn provider(&self) -> Option<&str> {
+        Some(self.class.as_deref()?.split_once('-')?.0)
+    }
+}
+
+/// Looks at the Cluster of a file before and after a run.
+pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+    let PartId::Cluster { namespace, cluster, .. } = part else { return };
+    let (old, new) = (State::read(old), State::read(new));
+    let undone = || {
+        format!(
+            "if what the tree has was never applied, put the file back first: `git checkout <commit> -- {path}`"
+        )
+    };
+    if let (Some(before), Some(after)) = (old.provider(), new.provider())
+        && before != after
+    {
+        notes
+            .error(
+                "replaced",
+                Place::file(path.as_str()),
+                format!("the cluster `{namespace}/{cluster}` would go from the provider `{before}` to `{after}`: its machines cannot"),
+            )
+            .hint(format!("define a cluster of another name for `{after}`, move the workloads, and let this one leave: `stackloom remove {cluster} --reason …`"))
+            .hint(undone());
+        // Versions of two providers are not those of one cluster.
+        return;
+    }
+    let (Some(before), Some(after)) = (&old.version, &new.version) else { return };
+    if after < before {
+        notes
+            .error(
+                "replaced",
+                Place::file(path.as_str()),
+                format!("the cluster `{namespace}/{cluster}` would go back from Kubernetes {before} to {after}: Cluster API refuses that"),
+            )
+            .hint(format!("take a release with Kubernetes {before} or later: a control plane only goes forward"))
+            .hint(undone());
+    } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + 1) {
+        let between = format!("{}.{}", before.minor().major, before.minor().minor + 1);
+        notes
+            .error(
+                "replaced",
+                Place::file(path.as_str()),
+                format!("the cluster `{namespace}/{cluster}` would go from Kubernetes {before} to {after}: a minor is left out"),
+            )
+            .hint(format!("take a release with Kubernetes {between} first, and the next one when all machines run it"))
+            .hint(undone());
+    }
+}

@@ -1,0 +1,85 @@
+//! What may not be written over a running Cluster, and what a fleet may hold at most.
+
+use std::fs;
+
+use stackloom::{
+    generate::generate,
+    io::disk::{DiskSink, Workspace},
+    note::Notes,
+    tree::Memory,
+    world::Files,
+};
+
+use super::{sandbox, support};
+
+const CLUSTER: &str = "generated/management/mgmt/clusters/blue/one/cluster/cluster.yaml";
+
+/// The codes and messages of a run over a tree whose Cluster was another one before.
+fn over(from: &str, to: &str) -> Vec<String> {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    sandbox::to_disk(root.path());
+    let file = root.path().join(CLUSTER);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{text}");
+    sandbox::write(&file, text.replace(from, to));
+    let before = sandbox::snapshot(root.path());
+    let world = Workspace::open(root.path()).unwrap();
+    let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+    let found: Vec<_> = notes.iter().map(|note| format!("{}: {}", note.code, note.message)).collect();
+    assert_eq!(done.is_err(), notes.errors() > 0);
+    assert!(notes.errors() == 0 || before == sandbox::snapshot(root.path()), "something was written");
+    found
+}
+
+#[test]
+fn a_cluster_goes_neither_back_nor_over_a_minor_nor_to_another_provider() {
+    let version = "version: v1.35.10";
+    for (before, why) in [
+        ("v1.36.0", "would go back from Kubernetes 1.36.0 to 1.35.10"),
+        ("v1.35.11", "would go back from Kubernetes 1.35.11 to 1.35.10"),
+        ("v1.33.9", "would go from Kubernetes 1.33.9 to 1.35.10: a minor is left out"),
+        ("v0.36.9", "a minor is left out"),
+    ] {
+        let found = over(version, &format!("version: {before}"));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("replaced: ") && found[0].contains(why), "{found:?}");
+    }
+    for (from, to) in
+        [(version, "version: v1.35.9"), (version, "version: v1.34.13"), ("name: test-tiny", "name: test-old")]
+    {
+        assert_eq!(over(from, to), Vec::<String>::new(), "{to}");
+    }
+    let found = over("name: test-tiny", "name: cloud-tiny");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("from the provider `cloud` to `test`"), "{found:?}");
+}
+
+#[test]
+fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
+    let addon = |name: &str, before: Option<&str>| {
+        format!(
+            "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: {name}\nspec:\n  chart:\n    \
+             repository: https://charts.example.org/\n    name: net\n  versions:\n    - version: 1.0.0\n      \
+             kubernetes: \">=1.34\"\n  dependsOn: [{}]\n",
+            before.unwrap_or_default()
+        )
+    };
+    let with = |count: usize, circle: bool| {
+        let mut files: Files = support::fleet(&support::package().join("tests/cases/_base"));
+        let last = format!("a{:03}", count - 1);
+        for at in 0..count {
+            let before = (at > 0).then(|| format!("a{:03}", at - 1)).or_else(|| circle.then(|| last.clone()));
+            let name = format!("a{at:03}");
+            let path = format!("stacks/test/tiny/addons/{name}/addon.yaml");
+            files.0.insert(path, addon(&name, before.as_deref()));
+        }
+        let mut notes = Notes::new();
+        drop(generate(&files, &mut Memory::default(), &|_, _| {}, &mut notes));
+        sandbox::messages(&notes)
+    };
+    // The base has two of its own.
+    assert_eq!(with(198, false), "");
+    assert!(with(199, false).contains("a stack has at most 200 addons, and this one 201"));
+    assert!(with(198, true).contains("addons wait for one another in a circle: a000 → a197 → "));
+}
