@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::forecast::{Forecast, Side, of_change};
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::forecast::{Forecast, of_change};
+use super::side::Side;
 use super::templates::is_edited;
-use super::verdict::{Meaning, Verdict, belongs};
+use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::import::{Applied, ClassFiles};
+use crate::topology::role::Part;
 use crate::topology::value::{get, list, name_of, text};
 
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
@@ -103,24 +106,26 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     if !alone.faults.is_empty() {
         return;
     }
-    let patches = |of: &Forecast, subject: &str| -> Vec<Option<Value>> {
+    let patches = |of: &Forecast, subject: &Part| -> Vec<Option<Value>> {
         let objects = of.change.iter().flat_map(|change| &change.objects);
-        objects.filter(|one| belongs(&one.role, subject)).map(|one| one.patch.clone()).collect()
+        objects.filter(|one| one.role.is_of(subject)).map(|one| one.patch.clone()).collect()
     };
-    let differs = |subject: &str| patches(forecast, subject) != patches(alone, subject);
+    let differs = |subject: &Part| patches(forecast, subject) != patches(alone, subject);
     let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
-    let first: BTreeMap<&str, &Verdict> = first.map(|one| (one.subject.as_str(), one)).collect();
-    for verdict in &mut forecast.verdicts {
-        let Some(first) = first.get(verdict.subject.as_str()) else { continue };
-        verdict.reasons.push(format!(
+    let first: BTreeMap<&Part, &Verdict> = first.map(|one| (&one.subject, one)).collect();
+    let mut found = Vec::new();
+    for verdict in &forecast.verdicts {
+        let Some(first) = first.get(&verdict.subject) else { continue };
+        let reason = format!(
             "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
              which waits for the class, it does), so that machines are replaced more than once",
             first.meaning.words()
-        ));
-        if matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace) {
-            verdict.meaning = Meaning::Opaque;
-        }
+        );
+        let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
+        let outcome = if rests { Outcome::Unsure } else { Outcome::Remark(On::ALL) };
+        found.push(Evidence::new(verdict.subject.clone(), Rule::ClassFirst, outcome).because(reason));
     }
+    forecast.weigh(found);
 }
 
 /// Values that the Cluster sets for new variables of its class: Cluster API, which fills in their defaults at the same time,
@@ -166,18 +171,18 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
     if new.is_empty() {
         return;
     }
-    for verdict in &mut forecast.verdicts {
-        if matches!(verdict.meaning, Meaning::NoChange | Meaning::Opaque) {
-            continue;
-        }
-        verdict.reasons.push(format!(
+    let acts = |one: &&Verdict| !matches!(one.meaning, Meaning::NoChange | Meaning::Opaque);
+    let unsure = |verdict: &Verdict| {
+        let reason = format!(
             "Flux writes the class first, waits until Cluster API has reconciled it, and so never comes to {}, which it names: \
              unless another Kustomization brings that before, Cluster API gets stuck and nothing happens; else: {}",
             new.join(" and "),
             verdict.meaning.words()
-        ));
-        verdict.meaning = Meaning::Opaque;
-    }
+        );
+        Evidence::new(verdict.subject.clone(), Rule::FluxOrder, Outcome::Unsure).because(reason)
+    };
+    let found: Vec<Evidence> = forecast.verdicts.iter().filter(acts).map(unsure).collect();
+    forecast.weigh(found);
 }
 
 fn touches_machines(verdict: &Verdict) -> bool {

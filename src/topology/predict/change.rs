@@ -10,18 +10,20 @@ use super::Settings;
 use super::apply::{read_metadata, server_side_apply};
 use super::client_side::client_side_apply;
 use super::create::{apply_classes, blueprint, stored_classes};
-use super::reconcile::{Pass, Settled, created, reconcile};
+use super::reconcile::{Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
-use super::stuck::{Waits, held, waits};
+use super::steps::{Step, step};
+use super::waits::{Waits, held, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{CLUSTER_NAME, Contract, OWNED};
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
+use crate::topology::role::{Part, PoolObject, Role};
 use crate::topology::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::topology::upgrade::plan::Plan;
 use crate::topology::value::{get, list, merge_patch, remove, set, text};
@@ -55,10 +57,10 @@ pub struct Before {
     pub all: Arc<[Value]>,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
-    /// What others set of objects that run, by role: the controller does not take it away.
-    pub set_by_others: BTreeMap<String, Value>,
-    /// Roles of which machines are known to be at another version than they are to have.
-    pub upgrading: BTreeSet<String>,
+    /// What others set of objects that run: the controller does not take it away.
+    pub set_by_others: BTreeMap<Role, Value>,
+    /// Parts whose machines are known to be at another version than they are to have.
+    pub upgrading: BTreeSet<Part>,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
     pub settles: bool,
 }
@@ -109,7 +111,7 @@ impl Effect {
 #[derive(Debug, Clone)]
 pub struct ObjectChange {
     /// What the object is for.
-    pub role: String,
+    pub role: Role,
     /// Its kind.
     pub kind: String,
     /// What happens to it.
@@ -118,19 +120,6 @@ pub struct ObjectChange {
     pub patch: Option<Value>,
     /// Where this is known from.
     pub basis: Basis,
-}
-
-/// One state that an upgrade goes through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The control plane's version.
-    pub control_plane: String,
-    /// Versions of machine deployments.
-    pub deployments: BTreeMap<String, String>,
-    /// Versions of machine pools.
-    pub pools: BTreeMap<String, String>,
-    /// Templates that are rotated in this step.
-    pub rotated: BTreeSet<String>,
 }
 
 /// What becomes of a change.
@@ -160,8 +149,8 @@ pub struct Change {
     pub held: Option<&'static str>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
-    /// Replicas before, by role.
-    pub replicas_before: BTreeMap<String, i64>,
+    /// Replicas before.
+    pub replicas_before: BTreeMap<Part, i64>,
 }
 
 /// What runs once a desired state is created and all machines are there.
@@ -214,9 +203,11 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
     result.objects = objects(&before.running, &end, &result.all_rotated());
-    for (role, object) in before.running.objects() {
-        if let Some(count) = get(object, &["spec", "replicas"]).and_then(Value::as_i64) {
-            result.replicas_before.insert(role, count);
+    let parts = before.running.all_workers().map(|(pool, _)| Part::Pool(pool));
+    for part in parts.chain([Part::ControlPlane, Part::Infrastructure]) {
+        let own = before.running.own(&part).and_then(|own| get(own, &["spec", "replicas"]));
+        if let Some(count) = own.and_then(Value::as_i64) {
+            result.replicas_before.insert(part, count);
         }
     }
     result.rollouts = rollouts(&before.running, &end, instants);
@@ -224,7 +215,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
 }
 
 impl Change {
-    fn all_rotated(&self) -> BTreeSet<String> {
+    fn all_rotated(&self) -> BTreeSet<Role> {
         self.steps.iter().flat_map(|step| step.rotated.iter().cloned()).collect()
     }
 }
@@ -265,7 +256,7 @@ fn admit(
     if !errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
-    Ok((new, judged.opaque.into_iter().map(of_the_cluster).collect()))
+    Ok((new, judged.opaque.into_iter().map(Opaque::of_all).collect()))
 }
 
 /// What is stored of a Cluster that is written over a live one; `parts` are what was applied before and what others set.
@@ -311,7 +302,7 @@ fn replaced(live: &Value, cluster: &Value) -> Value {
 /// Reconciles until nothing changes any more, every rollout being finished at once.
 fn converge(
     mut running: Desired,
-    mut others: BTreeMap<String, Value>,
+    mut others: BTreeMap<Role, Value>,
     catalog: &Catalog,
     settings: &Settings,
 ) -> Change {
@@ -340,9 +331,9 @@ fn converge(
         }
         let start = running.clone();
         let pass = reconcile(&mut running, generated, &mut settled, &mut others, Draw(2), settings.gates);
-        let versions = |state: &Desired| step(state, &Pass::default());
+        let versions = |state: &Desired| step(state, &BTreeSet::new());
         if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
-            result.steps.push(step(&running, &pass));
+            result.steps.push(step(&running, &pass.rotated));
         }
         if versions_moved(&start, &running) {
             finish_rollouts(&mut running);
@@ -365,7 +356,7 @@ fn converge(
     result.opaque.append(&mut emptied);
     if !rests && result.faults.is_empty() {
         let reason = format!("after {most} passes the controller still changes something");
-        result.opaque.push(of_the_cluster(reason));
+        result.opaque.push(Opaque::of_all(reason));
     }
     if !result.faults.is_empty() {
         result.desired = None;
@@ -415,39 +406,22 @@ fn compute(
         earlier,
     })
     .map_err(|fault| vec![Fault { stage: Stage::Apply, ..fault }])?;
-    generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
+    generated.opaque.extend(judged.opaque.into_iter().map(Opaque::of_all));
     Ok(generated)
 }
 
-fn of_the_cluster(reason: String) -> Opaque {
-    Opaque { role: "cluster".to_owned(), reason }
-}
-
-/// The versions of a state, and what a pass rotated on the way to it.
-pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
-    let versions = |workers: &[Arc<Worker>]| {
-        let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
-        workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()
-    };
-    Step {
-        control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
-        deployments: versions(&state.deployments),
-        pools: versions(&state.pools),
-        rotated: pass.rotated.clone(),
-    }
-}
-
 /// The change of every object that was there or is there.
-fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<String>) -> Vec<ObjectChange> {
+fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<Role>) -> Vec<ObjectChange> {
     let (old, new) = (before.objects(), after.objects());
-    let roles: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let roles: BTreeSet<&Role> = old.keys().chain(new.keys()).collect();
     let mut changes = Vec::new();
     for role in roles {
         let change = match (old.get(role), new.get(role)) {
             (Some(old), Some(new)) => compare(role, old, new, rotated.contains(role)),
             (Some(old), None) => {
-                let part = role.split('.').count() > 2 && !role.ends_with(".health-check");
-                let basis = if part { Basis::Derived } else { Basis::Upstream };
+                let goes_along =
+                    matches!(role, Role::Pool(_, PoolObject::Bootstrap | PoolObject::Infrastructure));
+                let basis = if goes_along { Basis::Derived } else { Basis::Upstream };
                 ObjectChange { basis, ..described(role, old, Effect::Deleted, None) }
             }
             (None, Some(new)) => described(role, new, Effect::Created, None),
@@ -458,9 +432,9 @@ fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<String>) -> Vec
     changes
 }
 
-fn described(role: &str, object: &Value, effect: Effect, patch: Option<Value>) -> ObjectChange {
+fn described(role: &Role, object: &Value, effect: Effect, patch: Option<Value>) -> ObjectChange {
     ObjectChange {
-        role: role.to_owned(),
+        role: role.clone(),
         kind: text(object, &["kind"]).to_owned(),
         effect,
         patch,
@@ -468,7 +442,7 @@ fn described(role: &str, object: &Value, effect: Effect, patch: Option<Value>) -
     }
 }
 
-fn compare(role: &str, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
+fn compare(role: &Role, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
     let shown = |object: &Value| {
         let mut object = object.clone();
         for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {

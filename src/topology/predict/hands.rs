@@ -6,38 +6,63 @@
 
 use serde_json::Value;
 
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::field::Field;
 use super::kubeadm;
 use super::observed::{self, Observed};
+use super::reconcile::RECONCILE;
 use super::rollout::is_on_delete;
-use super::running::with_defaults;
-use super::verdict::{Meaning, Verdict, is_paused};
+use super::running::{is_paused, with_defaults};
+use super::verdict::{Kind, Verdict};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
+use crate::topology::role::{Part, PoolKind};
 use crate::topology::value::{get, leaves, merge_patch, same, set, text};
 
 /// What is not as it was asked for.
 pub(super) struct Foreign {
-    role: String,
+    part: Part,
     kind: String,
-    fields: Vec<Field>,
+    fields: Vec<Differing>,
     /// Whether machines are kept that would be replaced otherwise.
     holds: bool,
 }
 
 /// A field, and what is told of it.
-struct Field {
-    path: String,
+struct Differing {
+    path: Vec<String>,
     told: String,
 }
 
-impl Field {
-    fn named(path: String) -> Self {
-        Self { told: path.clone(), path }
+impl Differing {
+    /// A field whose value is named.
+    fn with_value(path: &[&str], live: &Value) -> Self {
+        let told = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
+        Self { path: owned(path), told }
+    }
+
+    /// A field that is named alone.
+    fn named(path: Vec<String>) -> Self {
+        Self { told: path.join("."), path }
     }
 }
 
-const PAUSED: &str = "cluster.x-k8s.io/paused";
-const UPDATE: &str = "spec.rollout.strategy.rollingUpdate";
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|one| (*one).to_owned()).collect()
+}
+
+const PAUSED: [&str; 3] = ["metadata", "annotations", "cluster.x-k8s.io/paused"];
+const UPDATE: [&str; 4] = ["spec", "rollout", "strategy", "rollingUpdate"];
+const CONFIG: [&str; 2] = ["spec", "kubeadmConfigSpec"];
+
+/// The fields of a `MachineDeployment` that decide whether its machines are replaced, and how.
+const OF_DEPLOYMENT: [&[&str]; 5] = [
+    &["spec", "template", "spec", "failureDomain"],
+    &["spec", "rollout", "after"],
+    &["spec", "rollout", "strategy", "type"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable"],
+];
 
 /// Compares the fields by which machines are replaced, where running objects were given.
 pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
@@ -49,41 +74,28 @@ pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
     for worker in &running.deployments {
         if let Some(live) = observed::deployment(observed, &worker.name) {
             let live = with_defaults(live, None);
-            let fields = [
-                "spec.template.spec.failureDomain",
-                "spec.rollout.after",
-                "spec.rollout.strategy.type",
-                &format!("{UPDATE}.maxSurge"),
-                &format!("{UPDATE}.maxUnavailable"),
-            ];
             let differs =
-                |path: &&str| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
-            let told =
-                |path: &str| Field { path: path.to_owned(), told: format!("{path} is {}", at(&live, path)) };
-            let mut fields: Vec<Field> = fields.into_iter().filter(differs).map(told).collect();
+                |path: &&[&str]| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
+            let fields = OF_DEPLOYMENT.into_iter().filter(differs);
+            let mut fields: Vec<Differing> = fields.map(|path| Differing::with_value(path, &live)).collect();
             let held = is_paused(&live) && !is_paused(&worker.object);
-            fields.extend(held.then(|| Field { path: paused(), told: "it is paused".to_owned() }));
+            fields.extend(held.then(|| Differing { path: owned(&PAUSED), told: "it is paused".to_owned() }));
             let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
-            let role = format!("md.{}", worker.name);
-            all.push(Foreign { role, kind: "MachineDeployment".to_owned(), fields, holds });
+            let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+            all.push(Foreign { part, kind: "MachineDeployment".to_owned(), fields, holds });
         }
     }
     all.retain(|one| !one.fields.is_empty());
     all
 }
 
-fn at(object: &Value, path: &str) -> Value {
-    let path: Vec<&str> = path.split('.').collect();
-    get(object, &path).cloned().unwrap_or_default()
+fn at(object: &Value, path: &[&str]) -> Value {
+    get(object, path).cloned().unwrap_or_default()
 }
 
 /// Numbers of another strategy do nothing.
-fn unused(live: &Value, path: &str) -> bool {
-    path.starts_with(UPDATE) && is_on_delete(live)
-}
-
-fn paused() -> String {
-    format!("metadata.annotations.{PAUSED}")
+fn unused(live: &Value, path: &[&str]) -> bool {
+    path.starts_with(&UPDATE) && is_on_delete(live)
 }
 
 fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
@@ -96,29 +108,35 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     let outdated = kubeadm::outdated(model, &aligned);
     let mut fields = Vec::new();
     if outdated.init || outdated.joined {
-        let config = |object| at(object, "spec.kubeadmConfigSpec");
+        let config = |object| at(object, &CONFIG);
         let mut paths = Vec::new();
         leaves(&merge_patch(&config(model), &config(&aligned)), &mut Vec::new(), &mut paths);
-        let named = |path: &Vec<String>| Field::named(format!("spec.kubeadmConfigSpec.{}", path.join(".")));
-        fields.extend(paths.iter().map(named));
+        let named = |path: Vec<String>| Differing::named([owned(&CONFIG), path].concat());
+        fields.extend(paths.into_iter().map(named));
     }
     let holds = is_paused(live) && !is_paused(model);
-    fields.extend(holds.then(|| Field::named(paused())));
+    fields.extend(holds.then(|| Differing::named(owned(&PAUSED))));
     let kind = text(model, &["kind"]).to_owned();
-    Some(Foreign { role: "control-plane".to_owned(), kind, fields, holds })
+    Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
 }
 
-/// Calls not known what a change does to such fields, and names them where the change does something else.
-pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
+/// The kinds of findings that depend on such fields.
+const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgrade];
+
+/// What a change does to such fields is not known; they are named where the change does something else. `found` is what the change
+/// alone means.
+pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
+    let mut all = Vec::new();
     for one in foreign {
-        let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.subject == one.role) else { continue };
-        if !matches!(
-            verdict.meaning,
-            Meaning::InPlace | Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. }
-        ) {
+        let Some(verdict) = found.iter().find(|verdict| verdict.subject == one.part) else { continue };
+        if !DEPENDS.contains(&verdict.meaning.kind()) {
             continue;
         }
-        let touched = |field: &Field| verdict.fields.contains(&format!("{}: {}", one.role, field.path));
+        let role = one.part.own();
+        let touched = |field: &Differing| {
+            let is_it = |other: &Field| matches!(other, Field::Changed { role: of, path } if *of == role && *path == field.path);
+            verdict.fields.iter().any(is_it)
+        };
         let told: Vec<&str> = one.fields.iter().map(|field| field.told.as_str()).collect();
         let reason = format!(
             "the {} that runs has values that the Cluster does not ask for: {}",
@@ -126,53 +144,40 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
             told.join(", ")
         );
         if one.holds || one.fields.iter().any(touched) {
-            verdict.meaning = Meaning::Opaque;
-            verdict.reasons =
-                vec![format!("{reason}; what comes of the change there depends on who set them")];
-            verdict.source = super::verdict::RECONCILE;
+            let reason = format!("{reason}; what comes of the change there depends on who set them");
+            all.push(Evidence::unknown(one.part.clone(), Rule::ForeignValues, RECONCILE).because(reason));
             continue;
         }
-        if let Meaning::Rollout { surge, .. } = &mut verdict.meaning
-            && one.fields.iter().any(|field| field.path.starts_with(UPDATE))
-        {
-            *surge = None;
+        if one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE))) {
+            all.push(Evidence::new(one.part.clone(), Rule::ForeignValues, Outcome::SurgeUnknown));
         }
-        verdict.reasons.push(reason);
+        all.push(Evidence::remark(one.part.clone(), Rule::ForeignValues, On::Only(DEPENDS)).because(reason));
     }
-}
-
-/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
-///
-/// Source: `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
-fn held_by_provider(verdict: &mut Verdict) {
-    if matches!(verdict.meaning, Meaning::InPlace | Meaning::Scale { .. } | Meaning::ProviderDependent) {
-        let reason = "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are \
-                      is the provider's";
-        verdict.reasons.push(reason.to_owned());
-    }
+    all
 }
 
 /// What is paused in the end, whoever paused it, keeps its machines as they are.
 ///
-/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else).
-pub(super) fn judge_paused(verdicts: &mut [Verdict], after: &Desired) {
-    let objects = after.objects();
-    for verdict in verdicts {
-        let Some(object) = objects.get(&verdict.subject).filter(|one| is_paused(one)) else { continue };
-        if verdict.subject.starts_with("mp.") {
-            held_by_provider(verdict);
-            continue;
+/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
+///
+/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
+/// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
+pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
+    let parts = found.iter().map(|verdict| &verdict.subject);
+    let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
+    let evidence = |(part, own): (&Part, &Value)| {
+        if part.is_of(PoolKind::MachinePool) {
+            let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
+            return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
+                "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are is \
+                 the provider's",
+            );
         }
-        match verdict.meaning {
-            Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
-                verdict.meaning = Meaning::InPlace;
-            }
-            Meaning::InPlace | Meaning::ProviderDependent => {}
-            _ => continue,
-        }
-        verdict.reasons.push(format!(
+        let reason = format!(
             "its {} is paused: of its machines, nothing changes before that ends",
-            text(object, &["kind"])
-        ));
-    }
+            text(own, &["kind"])
+        );
+        Evidence::new(part.clone(), Rule::PausedPart, Outcome::Held).because(reason)
+    };
+    paused.map(evidence).collect()
 }
