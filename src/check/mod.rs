@@ -10,6 +10,7 @@ mod cluster_class;
 mod control_plane;
 pub mod lints;
 mod object;
+mod own_annotation;
 mod plaintext_secret;
 mod unencrypted_secret;
 mod unlisted;
@@ -52,13 +53,14 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 10] = [
+pub static RULES: [&Rule; 11] = [
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,
     &object::RULE,
+    &own_annotation::RULE,
     &plaintext_secret::RULE,
     &unencrypted_secret::RULE,
     &unlisted::RULE,

@@ -237,7 +237,9 @@ pub(super) fn check_dependencies(
                             addon.name, other.name
                         ),
                     )
-                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
+                    .hint(
+                        "addons wait for addons of their own kind only: make both charts, or both manifests",
+                    );
             }
         }
         check_order(addon, addons, place(addon).as_ref(), notes);

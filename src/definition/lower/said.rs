@@ -89,19 +89,8 @@ impl One<'_> {
 
     /// What the program writes on a Cluster is not for others to say: it would be overwritten without a word.
     fn check_annotations(&self, notes: &mut Notes) {
-        const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
         let annotations = self.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
         let Some(annotations) = annotations else { return };
-        if let Some(entry) = annotations.entry(PRUNE).filter(|entry| entry.value.as_str() != Some("disabled"))
-        {
-            notes
-                .error(
-                    "own-annotation",
-                    self.place(&entry.value),
-                    format!("`{PRUNE}` of a Cluster is always `disabled`"),
-                )
-                .hint("remove it: git alone never deletes a cluster");
-        }
         if let Some(entry) = annotations.entry("stackloom.dev/suspended") {
             notes
                 .error(
