@@ -3,6 +3,7 @@
 //! A rule looks at a release, at one cluster or at one part's objects; what concerns several parts goes through [`Index`]. To
 //! add a rule, write a file with a `RULE` and add one line to [`RULES`].
 
+mod class_annotation;
 mod class_lint;
 mod cluster;
 mod cluster_api;
@@ -53,7 +54,8 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 11] = [
+pub static RULES: [&Rule; 12] = [
+    &class_annotation::RULE,
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,

@@ -1,41 +1,30 @@
-//! Annotations that the program alone writes, because they decide what an engine deletes.
+//! Annotations of a Cluster that the program alone writes.
 
 use super::{Check, Finder, Rule};
-use crate::{
-    render::{self, Drawn},
-    yaml::{Entry, Node},
-};
+use crate::{plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "own-annotation",
-    docs: "A definition or a class says with an annotation of its own whether an engine may delete the Cluster or the class, \
-           or change what is in it. The program decides that, so that a cluster leaves in its steps and git never takes a \
-           class away from a running cluster.",
-    check: Check::Objects(check),
+    docs: "A definition has an annotation with which the program tells an engine, or a reader, what becomes of the Cluster: \
+           whether git alone may delete it, why it is suspended, why it leaves. The program writes these itself, so that a \
+           cluster leaves in its steps.",
+    check: Check::Cluster(check),
 };
 
-fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
-    let reserved = render::release_annotations();
-    for (name, entry) in drawn.frozen.iter().flat_map(|object| own(object, &reserved)) {
-        let place = finder.place(&entry.value, "generated/releases");
-        finder
-            .notes
-            .error("own-annotation", place, format!("`{name}` does not belong on an object of a class"))
-            .hint("remove it: git never takes a class away from a running cluster, and no engine replaces variables in it");
-    }
-    let Some(cluster) = drawn.objects.iter().find(|object| object.is_cluster()) else { return };
-    for (name, entry) in own(&cluster.node, &reserved) {
-        // What the program wrote has no place in a source.
-        let Some(place) = finder.input.sources.place(entry.value.origin) else { continue };
+fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
+    let engines = render::release_annotations().into_iter().map(|name| {
+        (name, "remove it: git alone never deletes a cluster; to take one away, run `stackloom remove`")
+    });
+    let ours = [
+        (render::SUSPENDED, "write the reason as `suspend: <reason>` into the cluster's spec"),
+        (render::REMOVAL, "remove it: `stackloom remove` takes a cluster away, step by step"),
+    ];
+    for (name, hint) in engines.chain(ours) {
+        let Some(entry) = plan.cluster.annotations.entry(name) else { continue };
+        let place = finder.input.sources.place(entry.key.origin);
         finder
             .notes
             .error("own-annotation", place, format!("the program writes `{name}` of a Cluster itself"))
-            .hint("remove it: git alone never deletes a cluster; to take one away, run `stackloom remove`");
+            .hint(hint);
     }
-}
-
-/// The reserved annotations that an object has.
-fn own<'a>(object: &'a Node, reserved: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a Entry)> {
-    let annotations = object.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
-    reserved.iter().filter_map(move |name| Some((*name, annotations?.entry(name)?)))
 }

@@ -11,7 +11,10 @@ use crate::{
 };
 
 /// Why a cluster leaves, and that nothing keeps git from deleting it.
-const REMOVAL: &str = "stackloom.dev/removal";
+pub const REMOVAL: &str = "stackloom.dev/removal";
+
+/// Why Cluster API leaves a cluster alone.
+pub const SUSPENDED: &str = "stackloom.dev/suspended";
 
 /// The folder of a cluster.
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
@@ -46,7 +49,7 @@ pub(super) fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
     annotations.set_some(REMOVAL, cluster.removal.as_ref().map(|removal| removal.reason.as_str()));
-    annotations.set_some("stackloom.dev/suspended", cluster.suspend.as_deref());
+    annotations.set_some(SUSPENDED, cluster.suspend.as_deref());
     let mut metadata = Mapping::new();
     metadata.set("name", cluster.name.as_str());
     metadata.set("namespace", cluster.namespace.as_str());

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
+pub use cluster::{REMOVAL, SUSPENDED};
+
 use crate::{
     model::{Engine, ManagementCluster, hex},
     note::Notes,
