@@ -219,7 +219,7 @@ pub fn applied_class(release: &Release, management: &ManagementCluster) -> Vec<N
 
 /// The annotations with which engines are told what to do with the objects of a release. Templates must not have them.
 pub fn release_annotations() -> Vec<&'static str> {
-    engine::all().flat_map(|engine| engine.release_annotations()).map(|(name, _)| name).collect()
+    engine::all().flat_map(engine::Engine::release_annotations).map(|(name, _)| name).collect()
 }
 
 /// The label selector for the objects of some releases in a management cluster.

@@ -27,7 +27,7 @@ const RETRY: &str = "1m";
 
 /// `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery =
-    Delivery { delivery: AddonDelivery::FluxHelmRelease, draw, installer, list };
+    Delivery { kind: AddonDelivery::FluxHelmRelease, draw, installer, list };
 
 fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     let cluster_context = context::of_cluster(plan, drawn.recorder.as_ref());

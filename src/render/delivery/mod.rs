@@ -10,7 +10,7 @@ use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath
 /// A way to install addons.
 pub(super) struct Delivery {
     /// Which.
-    delivery: AddonDelivery,
+    kind: AddonDelivery,
     /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
     /// `addons/` there, what the workload cluster gets into folders of its own.
     draw: fn(&ClusterPlan, &TreePath, &Input, &mut Drawn, &mut Notes),
@@ -40,7 +40,7 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {
     let wanted = plan.cluster.management.addon_delivery;
-    let found = DELIVERIES.iter().find(|delivery| delivery.delivery == wanted);
+    let found = DELIVERIES.iter().find(|delivery| delivery.kind == wanted);
     found.expect("a test holds that each delivery has a file")
 }
 
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn every_delivery_has_exactly_one_file() {
         for delivery in AddonDelivery::ALL {
-            assert_eq!(DELIVERIES.iter().filter(|one| one.delivery == delivery).count(), 1, "{delivery:?}");
+            assert_eq!(DELIVERIES.iter().filter(|one| one.kind == delivery).count(), 1, "{delivery:?}");
         }
     }
 }
