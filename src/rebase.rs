@@ -3,14 +3,17 @@
 //! A cluster is written as the one release and as the other would have it, and the topology library is asked. Clusters that
 //! differ in nothing but their names and labels are asked about once, unless a template reads those.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use crate::{
     definition::Model,
-    model::{Cluster, ReleaseRef},
+    model::{Cluster, ManagementCluster, ReleaseRef},
     note::{Notes, Severity},
     plan,
     release::{Effect, Rebase, Rebases, Release, Releases},
@@ -35,14 +38,19 @@ use crate::{
 const REASON: usize = 240;
 
 /// A Cluster with its class, as the topology library takes them.
-pub fn side(release: &Release, cluster: &Node) -> Side {
-    of_json(&class_files(release), to_json(cluster))
+pub fn side(release: &Release, cluster: &Node, management: &ManagementCluster) -> Side {
+    of_json(&class_files(release, management), to_json(cluster))
 }
 
-/// The class of a release first, then its templates.
-fn class_files(release: &Release) -> Vec<Json> {
-    let objects = release.objects.iter().map(to_json);
-    let (classes, templates): (Vec<_>, Vec<_>) = objects.partition(|object| object["kind"] == "ClusterClass");
+fn to_json_all(objects: &[Node]) -> Vec<Json> {
+    objects.iter().map(to_json).collect()
+}
+
+/// The class of a release first, then its templates, as the engine of a management cluster applies them.
+fn class_files(release: &Release, management: &ManagementCluster) -> Vec<Json> {
+    let objects = render::applied_class(release, management);
+    let (classes, templates): (Vec<_>, Vec<_>) =
+        objects.iter().map(to_json).partition(|object| object["kind"] == "ClusterClass");
     classes.into_iter().chain(templates).collect()
 }
 
@@ -67,14 +75,13 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
     };
     let Some(target) = target else { return Rebases::default() };
     let moves: Vec<_> = clusters.par_iter().map(|one| moved(one, &target, model, releases, input)).collect();
-    let (before, after) = (class_files(from), class_files(to));
-    let named = reads_names(&before) || reads_names(&after);
+    let named = [from, to].iter().any(|release| reads_names(&to_json_all(&release.objects)));
     let keys: Vec<_> = moves.iter().map(|one| key(one, named)).collect();
     let mut first: BTreeMap<&str, &Moved> = BTreeMap::new();
     for (key, one) in keys.iter().zip(&moves) {
         first.entry(key).or_insert(one);
     }
-    let judged: Vec<_> = first.into_par_iter().map(|(key, one)| (key, judge(one, &before, &after))).collect();
+    let judged: Vec<_> = first.into_par_iter().map(|(key, one)| (key, judge(one, from, to))).collect();
     let judged: BTreeMap<&str, Judgement> = judged.into_iter().collect();
     let mut groups: BTreeMap<(&BTreeSet<Effect>, &str), Rebase> = BTreeMap::new();
     for (key, cluster) in keys.iter().zip(&clusters) {
@@ -97,8 +104,8 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
 
 /// A cluster as it is written before and after.
 enum Moved {
-    /// Both are as Cluster API gets them, with the version that it has.
-    Written { before: Json, after: Json, cluster_api: String },
+    /// Both are as Cluster API gets them.
+    Written { before: Json, after: Json, management: Arc<ManagementCluster> },
     /// One of them would not be written, and why.
     Refused { after: bool, why: String },
 }
@@ -106,9 +113,7 @@ enum Moved {
 fn moved(cluster: &Cluster, target: &ReleaseRef, model: &Model, releases: &Releases, input: &Input) -> Moved {
     let rebased = Cluster { release: target.clone(), ..cluster.clone() };
     match (written(cluster, model, releases, input), written(&rebased, model, releases, input)) {
-        (Ok(before), Ok(after)) => {
-            Moved::Written { before, after, cluster_api: cluster.management.cluster_api.to_string() }
-        }
+        (Ok(before), Ok(after)) => Moved::Written { before, after, management: cluster.management.clone() },
         (Err(why), _) => Moved::Refused { after: false, why },
         (_, Err(why)) => Moved::Refused { after: true, why },
     }
@@ -129,7 +134,7 @@ fn written(cluster: &Cluster, model: &Model, releases: &Releases, input: &Input)
 fn key(moved: &Moved, named: bool) -> String {
     match moved {
         Moved::Refused { after, why } => format!("{after} {why}"),
-        Moved::Written { before, after, cluster_api } => {
+        Moved::Written { before, after, management } => {
             let nameless = |object: &Json| {
                 let mut object = object.clone();
                 if let Some(metadata) = object["metadata"].as_object_mut().filter(|_| !named) {
@@ -137,7 +142,8 @@ fn key(moved: &Moved, named: bool) -> String {
                 }
                 object.to_string()
             };
-            [cluster_api.clone(), nameless(before), nameless(after)].join("\n")
+            let settings = format!("{:?} {}", management.engine, management.cluster_api);
+            [settings, nameless(before), nameless(after)].join("\n")
         }
     }
 }
@@ -177,15 +183,16 @@ struct Judgement {
     why: BTreeSet<String>,
 }
 
-fn judge(moved: &Moved, before: &[Json], after: &[Json]) -> Judgement {
+fn judge(moved: &Moved, from: &Release, to: &Release) -> Judgement {
     let unknown =
         |means: String| Judgement { effects: BTreeSet::from([Effect::Unknown]), means, why: BTreeSet::new() };
     match moved {
         Moved::Refused { after: true, why } => unknown(format!("refused: {}", short(why))),
         Moved::Refused { after: false, why } => unknown(format!("not known: {}", short(why))),
-        Moved::Written { before: old, after: new, cluster_api } => {
-            let settings = Settings::new(cluster_api).expect("a minor is a version");
-            let (old, new) = (of_json(before, old.clone()), of_json(after, new.clone()));
+        Moved::Written { before, after, management } => {
+            let settings = Settings::new(&management.cluster_api.to_string()).expect("a minor is a version");
+            let side = |release, cluster: &Json| of_json(&class_files(release, management), cluster.clone());
+            let (old, new) = (side(from, before), side(to, after));
             match forecast::of_change(&old, &new, &settings) {
                 Ok(forecast) => summary(&forecast.verdicts),
                 Err(faults) => {

@@ -5,6 +5,7 @@
 
 mod allowed_kind;
 mod beside;
+mod class_annotation;
 mod class_lint;
 mod cluster;
 mod cluster_api;
@@ -13,6 +14,7 @@ mod control_plane;
 pub mod lints;
 mod metadata;
 mod object;
+mod own_annotation;
 mod plaintext_secret;
 mod secrets;
 mod pod_network;
@@ -57,10 +59,11 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 17] = [
+pub static RULES: [&Rule; 19] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
+    &class_annotation::RULE,
     &class_lint::RULE,
     &cluster::RULE,
     &cluster_api::RULE,
@@ -68,6 +71,7 @@ pub static RULES: [&Rule; 17] = [
     &control_plane::RULE,
     &object::RULE,
     &object::OF_CLUSTER,
+    &own_annotation::RULE,
     &plaintext_secret::RULE,
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,

@@ -156,7 +156,7 @@ fn is_name(kind: &str, name: &str) -> bool {
 
 /// What a stack puts beside clusters and namespaces lies in the namespace of its part.
 fn expected_namespace<'a>(drawn: &'a Drawn, object: &Object) -> Option<&'a str> {
-    if object.target == Target::Workload || object.path.as_str().contains("/flux/") {
+    if object.target == Target::Workload || object.engines {
         return None;
     }
     match &drawn.id {

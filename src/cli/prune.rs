@@ -13,10 +13,11 @@ use crate::{
         git::{ReleaseRun, Repository},
     },
     lock,
+    model::Engine,
     note::{Fault, Notes},
-    plan::release_name,
     publish,
     release::{Catalogue, Listed},
+    render,
     world::LOCK,
     yaml::Sources,
 };
@@ -151,12 +152,10 @@ fn tell(
     }
 }
 
-/// The command for each management cluster that deletes the classes of releases, by the label that Flux gives to what a
-/// release's Kustomization applied.
+/// The command for each management cluster that deletes the classes of releases, by the labels that its engine gives them.
 fn commands(catalogue: &Catalogue, removed: &[String]) -> Vec<(String, String)> {
-    let labels: Vec<_> = removed.iter().map(|name| release_name(name)).collect();
-    let command = |(management, namespace): (&String, &String)| {
-        let selector = format!("kustomize.toolkit.fluxcd.io/name in ({})", labels.join(","));
+    let command = |(management, (namespace, engine)): (&String, &(String, Engine))| {
+        let selector = render::release_selector(*engine, removed);
         let command = format!(
             "kubectl --context {management} --namespace {namespace} delete clusterclass --selector '{selector}'"
         );

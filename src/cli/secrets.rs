@@ -119,7 +119,7 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input
     let mut unknown = Vec::new();
     let settings = Settings::new(&plan.cluster.management.cluster_api.to_string());
     if let (Some(settings), Some(node)) = (settings, drawn.cluster()) {
-        let made = forecast::of_new(&rebase::side(&plan.release, node), &settings);
+        let made = forecast::of_new(&rebase::side(&plan.release, node, &plan.cluster.management), &settings);
         let objects = made.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
         for object in objects.values() {
             refer(object, namespace, &mut secrets);

@@ -37,7 +37,7 @@ pub use lower::{
 pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, parse, read};
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,
-    Requires,
+    Requires, Reserved,
 };
 pub use removal::{Removal, RemovalStep};
 pub use schema::Kind;

@@ -51,6 +51,9 @@ pub enum Channel {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ReleaseSpec {
+    /// The format of the release's files. A program refuses formats that it does not know.
+    #[schemars(range(min = 2, max = 1000))]
+    pub format: Option<i64>,
     /// The infrastructure.
     pub provider: String,
     /// The stack.
@@ -76,6 +79,10 @@ pub struct ReleaseSpec {
     pub image_digests: Option<Vec<LockedImage>>,
     /// What a management cluster must serve.
     pub requires: Requires,
+    /// Reserved: how definitions are changed when a cluster moves to this release.
+    pub migrations: Option<Reserved>,
+    /// Reserved: the releases from which a cluster may move to this one.
+    pub upgrades: Option<Reserved>,
     /// How it came about; a head release has none.
     pub history: Option<ReleaseHistory>,
     /// The `sha256:` digest of every other file of a numbered release, by its path.
@@ -156,4 +163,15 @@ pub struct LockedVersion {
 pub struct Requires {
     /// Kinds of the release's class objects, as `<apiVersion>/<kind>`.
     pub kinds: Vec<String>,
+    /// Reserved: the versions of Cluster API and of its providers that the release works with.
+    pub providers: Option<Reserved>,
+    /// Reserved: the feature gates that the release needs.
+    pub feature_gates: Option<Reserved>,
 }
+
+/// A field that a later version of the program gives a meaning. This version refuses a release that has it: a
+/// requirement that nobody looks at is worse than none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[schemars(transparent)]
+#[serde(transparent)]
+pub struct Reserved(pub serde_json::Value);

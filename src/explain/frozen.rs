@@ -34,6 +34,7 @@ impl Field<'_, '_> {
             ["spec", "channel"] => {
                 Some(scope.program("made anew by every run: clusters ask for `release: head`"))
             }
+            ["spec", "format"] => Some(scope.program("the format of releases that this program writes")),
             ["spec", "templateLanguage"] => {
                 Some(scope.program("the level of the template language that this program writes"))
             }

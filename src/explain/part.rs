@@ -209,7 +209,7 @@ impl<'a> Part<'a> {
     fn shared(made: &Made<'a>, resolver: &Resolver<'_, '_>) -> Vec<Source> {
         let scope = resolver.scope;
         let mut sources = scope.management_name();
-        if made.path.contains("/flux/releases/") {
+        if made.path.contains("/releases/") {
             sources.extend(scope.used(&Scope::release_name));
             return sources;
         }

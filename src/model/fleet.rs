@@ -96,6 +96,11 @@ pub enum Engine {
     Flux,
 }
 
+impl Engine {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Flux];
+}
+
 /// What installs addons into workload clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddonDelivery {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ChartSource, ClusterNames, locked};
+use super::{ChartSource, ClusterPart, Unit, locked};
 use crate::{
     definition::closest,
     model::{AddonChoice, AddonVersion, Cluster, Lock, RemovalStep, Stage},
@@ -28,15 +28,13 @@ pub struct AddonPlan {
     pub manifests: Option<ManifestsPlan>,
 }
 
-/// A Helm release.
+/// A chart to install.
 #[derive(Clone, Debug)]
 pub struct HelmPlan {
-    /// The object's name.
-    pub name: String,
     /// The chart.
     pub chart: ChartSource,
-    /// `HelmReleases` that must be ready before.
-    pub depends_on: Vec<String>,
+    /// The addons whose charts must be ready before, by name.
+    pub after: Vec<String>,
     /// Whether Helm waits until everything is ready; what nodes need before they are ready does not.
     pub wait: bool,
     /// Whether git alone cannot uninstall it.
@@ -48,10 +46,10 @@ pub struct HelmPlan {
 /// Manifests that the engine applies in the workload cluster.
 #[derive(Clone, Debug)]
 pub struct ManifestsPlan {
-    /// The Kustomization's name.
-    pub name: String,
-    /// Kustomizations that must be ready before.
-    pub depends_on: Vec<String>,
+    /// The unit that applies them.
+    pub unit: Unit,
+    /// The units that must be ready before.
+    pub after: Vec<Unit>,
     /// Whether git alone cannot remove them.
     pub protected: bool,
     /// Whether they stay when what applies them goes.
@@ -63,13 +61,12 @@ pub struct ManifestsPlan {
 pub(super) fn plan(
     cluster: &Cluster,
     release: &Release,
-    names: &ClusterNames,
     lock: &Lock,
     input: &Input,
     notes: &mut Notes,
 ) -> Option<Vec<AddonPlan>> {
     let before = notes.errors();
-    let planner = Planner { cluster, release, names, lock, input };
+    let planner = Planner { cluster, release, lock, input };
     planner.check_known(notes);
     let mut addons = Vec::new();
     for frozen in &release.addons {
@@ -86,7 +83,6 @@ pub(super) fn plan(
 struct Planner<'a> {
     cluster: &'a Cluster,
     release: &'a Release,
-    names: &'a ClusterNames,
     lock: &'a Lock,
     input: &'a Input,
 }
@@ -145,14 +141,13 @@ impl Planner<'_> {
         let protected = bootstrap && !suspended && !leaves;
         let helm = match (&frozen.addon.chart, &version) {
             (Some(chart), Some(version)) => Some(HelmPlan {
-                name: self.names.helm_release(name),
                 chart: ChartSource::new(
                     chart,
                     version,
                     locked::pin(frozen, version, self.lock),
                     &self.cluster.management,
                 ),
-                depends_on: self.helm_dependencies(frozen),
+                after: self.charts_before(frozen),
                 wait: !bootstrap,
                 protected,
                 suspended,
@@ -160,8 +155,8 @@ impl Planner<'_> {
             _ => None,
         };
         let manifests = (!frozen.manifests.is_empty()).then(|| ManifestsPlan {
-            name: self.names.manifests(name),
-            depends_on: self.manifest_dependencies(frozen),
+            unit: self.manifests(name),
+            after: self.units_before(frozen),
             protected,
             orphan: protected || suspended,
             suspended,
@@ -185,30 +180,29 @@ impl Planner<'_> {
             } else if frozen.addon.chart.is_some() != needed.addon.chart.is_some() {
                 notes
                     .error("depends-on-kind", self.place(name.as_str()), format!("the addon `{name}` cannot wait for `{other}`: one is a chart, the other manifests"))
-                    .hint("Flux waits between things of one kind only: make both charts, or both manifests");
+                    .hint("addons wait for addons of their own kind only: make both charts, or both manifests");
             }
         }
     }
 
-    fn helm_dependencies(&self, frozen: &ReleaseAddon) -> Vec<String> {
+    fn charts_before(&self, frozen: &ReleaseAddon) -> Vec<String> {
         let before = |other: &&Arc<ReleaseAddon>| {
             let named = frozen.addon.depends_on.contains(&other.addon.name);
             let stage = frozen.addon.stage == Stage::Default && other.addon.stage == Stage::Bootstrap;
             self.enabled(other) && other.addon.chart.is_some() && (named || stage)
         };
-        self.release
-            .addons
-            .iter()
-            .filter(before)
-            .map(|other| self.names.helm_release(other.addon.name.as_str()))
-            .collect()
+        self.release.addons.iter().filter(before).map(|other| other.addon.name.to_string()).collect()
     }
 
-    /// Manifests of the default stage come when the Helm releases exist; of those, Flux cannot wait for more.
-    fn manifest_dependencies(&self, frozen: &ReleaseAddon) -> Vec<String> {
+    fn manifests(&self, addon: &str) -> Unit {
+        Unit::cluster(self.cluster, ClusterPart::Manifests { addon: addon.to_owned() })
+    }
+
+    /// Manifests of the default stage come when the objects that install charts exist.
+    fn units_before(&self, frozen: &ReleaseAddon) -> Vec<Unit> {
         let first = match frozen.addon.stage {
-            Stage::Bootstrap => &self.names.cluster,
-            Stage::Default => &self.names.addons,
+            Stage::Bootstrap => ClusterPart::Cluster,
+            Stage::Default => ClusterPart::Addons,
         };
         let before = |other: &&Arc<ReleaseAddon>| {
             let named = frozen.addon.depends_on.contains(&other.addon.name);
@@ -218,13 +212,9 @@ impl Planner<'_> {
                 && (named || stage)
                 && other.addon.name != frozen.addon.name
         };
-        let others = self
-            .release
-            .addons
-            .iter()
-            .filter(before)
-            .map(|other| self.names.manifests(other.addon.name.as_str()));
-        std::iter::once(first.clone()).chain(others).collect()
+        let others =
+            self.release.addons.iter().filter(before).map(|other| self.manifests(other.addon.name.as_str()));
+        std::iter::once(Unit::cluster(self.cluster, first)).chain(others).collect()
     }
 
     /// The version that the cluster asks for, else the release's own.

@@ -7,7 +7,7 @@ mod addons;
 mod borrowed;
 mod charts;
 mod locked;
-mod names;
+mod unit;
 mod variables;
 
 use std::{
@@ -18,7 +18,7 @@ use std::{
 pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
 pub use charts::{ChartReference, ChartSource, Pin};
 pub use locked::CONTRADICTS;
-pub use names::{ClusterNames, namespace_name, release_name};
+pub use unit::{ClusterPart, Unit, installer_name};
 pub use variables::complete;
 
 use crate::{
@@ -92,8 +92,6 @@ pub struct ClusterPlan {
     pub variables: Vec<(String, Option<Node>)>,
     /// The addons that it has, by name.
     pub addons: Vec<AddonPlan>,
-    /// The names of the engine's objects.
-    pub names: ClusterNames,
 }
 
 /// Where a cluster stands between its first day and its last.
@@ -272,9 +270,8 @@ pub fn plan_cluster(
     let release = releases.of(cluster, input, notes)?;
     check_pools(cluster, &release, input, notes);
     let variables = variables::plan(cluster, &release, input, notes);
-    let names = ClusterNames::new(cluster);
     let borrowed = borrowed::with_borrowed(cluster, &release, releases, input, notes);
-    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &names, &model.lock, input, notes));
+    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &model.lock, input, notes));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {
@@ -284,7 +281,6 @@ pub fn plan_cluster(
         release,
         variables: variables?,
         addons: addons?,
-        names,
     })
 }
 

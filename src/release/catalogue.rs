@@ -9,8 +9,8 @@ use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
     model::{
-        Cluster, ClusterId, EngineSource, GitReference, KubernetesVersion, ManagementCluster, ReleaseRef,
-        ReleaseSource,
+        Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster,
+        ReleaseRef, ReleaseSource,
     },
     world::stands_in,
     yaml::Sources,
@@ -46,8 +46,8 @@ pub struct Catalogue {
     pub refused: BTreeSet<String>,
     /// The branches that engines read.
     pub branches: BTreeSet<String>,
-    /// Where management clusters keep their classes: their names, and those namespaces.
-    pub class_namespaces: BTreeMap<String, String>,
+    /// Where management clusters keep their classes: their names, those namespaces, and the engines that apply them.
+    pub class_namespaces: BTreeMap<String, (String, Engine)>,
     /// Where other repositories publish releases.
     pub sources: Vec<ReleaseSource>,
 }
@@ -95,7 +95,8 @@ pub fn catalogue(
         EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch.clone()),
         _ => None,
     };
-    let namespace = |one: &Arc<ManagementCluster>| (one.name.to_string(), one.class_namespace.to_string());
+    let namespace =
+        |one: &Arc<ManagementCluster>| (one.name.to_string(), (one.class_namespace.to_string(), one.engine));
     Catalogue {
         listed,
         refused: releases.refused.keys().cloned().collect(),

@@ -63,7 +63,7 @@ pub(super) fn freeze(
         components: Components::default(),
         history: None,
     };
-    release.objects = render_class(resolved, &release, input, None, &mut Notes::new()).unwrap_or_default();
+    release.objects = render_class(resolved, &release, None, &mut Notes::new()).unwrap_or_default();
     release.content = content::hash(&release);
     let by_content = |digest: &str| format!("v0-sha.{}", short(digest));
     release.version = by_content(&release.content.whole);
@@ -73,7 +73,7 @@ pub(super) fn freeze(
     };
     release.name = name(&stack.id, stack.kubernetes.minor(), &release.version);
     let stand_in = std::mem::take(&mut release.objects);
-    release.objects = render_class(resolved, &release, input, recorder, notes)?;
+    release.objects = render_class(resolved, &release, recorder, notes)?;
     check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
     let named = images_of(&release).known;
@@ -135,7 +135,7 @@ pub(super) fn cut(
 ) -> Option<Release> {
     let name = name(&head.stack, head.kubernetes.minor(), &version);
     let mut release = Release { name, channel, version, components, history: Some(history), ..head.clone() };
-    release.objects = render_class(resolved, &release, input, None, notes)?;
+    release.objects = render_class(resolved, &release, None, notes)?;
     release.class = class::read(&release, &input.sources, notes)?;
     Some(release)
 }
@@ -193,7 +193,6 @@ pub(super) fn short(digest: &str) -> String {
 fn render_class(
     resolved: &ResolvedStack<'_>,
     release: &Release,
-    input: &Input,
     recorder: Option<&Recorder>,
     notes: &mut Notes,
 ) -> Option<Vec<Node>> {
@@ -205,12 +204,7 @@ fn render_class(
     let mut sound = true;
     for template in &resolved.stack.cluster_class {
         match template.template.objects(&context, notes) {
-            Some(documents) => {
-                for object in &documents {
-                    check_annotations(object, input, notes);
-                }
-                objects.extend(documents.into_iter().map(protected));
-            }
+            Some(documents) => objects.extend(documents),
             None => sound = false,
         }
     }
@@ -221,44 +215,6 @@ fn render_class(
 pub(super) fn identity(object: &Node) -> (String, String) {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
     (text(&["kind"]), text(&["metadata", "name"]))
-}
-
-/// The two annotations that every object of a class has.
-const PROTECTION: [&str; 2] = ["kustomize.toolkit.fluxcd.io/prune", "kustomize.toolkit.fluxcd.io/substitute"];
-
-/// What a template says otherwise would be overwritten without a word.
-fn check_annotations(object: &Node, input: &Input, notes: &mut Notes) {
-    for name in PROTECTION {
-        let said = object.at(&["metadata", "annotations", name]);
-        if let Some(said) = said.filter(|said| said.as_str() != Some("disabled")) {
-            notes
-                .error("own-annotation", input.sources.place(said.origin), format!("`{name}` of an object of a class is always `disabled`"))
-                .hint("remove it: git never takes a class away from a running cluster, and no engine replaces variables in it");
-        }
-    }
-}
-
-/// Git never takes a class away from a running cluster, and no engine looks for variables in it. Both annotations are
-/// the same for every release: Cluster API copies them to the templates of every cluster.
-fn protected(mut object: Node) -> Node {
-    let origin = object.origin;
-    let empty = || Node::from(Mapping::new()).with_origin(origin);
-    if let Some(root) = object.as_mapping_mut() {
-        if root.get("metadata").is_none() {
-            root.set("metadata", empty());
-        }
-        if let Some(metadata) = root.get_mut("metadata").and_then(Node::as_mapping_mut) {
-            if metadata.get("annotations").is_none() {
-                metadata.set("annotations", empty());
-            }
-            if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
-                for name in PROTECTION {
-                    annotations.set(name, "disabled");
-                }
-            }
-        }
-    }
-    object
 }
 
 /// What every template of a release sees.

@@ -67,6 +67,9 @@ use crate::{
     yaml::{Mapping, Node, Origin, Source},
 };
 
+/// The format of a release's files. The files of a release do not depend on the engine that applies them.
+pub const FORMAT: i64 = 2;
+
 /// An immutable, resolved freeze of a stack for one Kubernetes minor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Release {

@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    Component, Components, Content, Effect, History, Release, ReleaseAddon, artifact::sha256, class, content,
-    record,
+    Component, Components, Content, Effect, FORMAT, History, Release, ReleaseAddon, artifact::sha256, class,
+    content, record,
 };
 use crate::{
     definition::{self as written, Channel, Kind, StackTemplate, Written, lower_frozen},
@@ -33,6 +33,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     };
     let written: Written<written::Release> = written::read(source, Kind::Release, notes)?;
     let spec = &written.value.spec;
+    check_format(&written, source, notes)?;
     let level = u32::try_from(spec.template_language).unwrap_or(u32::MAX);
     if level > LANGUAGE {
         notes
@@ -88,6 +89,40 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     check_content(&release, source, notes)?;
     release.class = class::read(&release, &Sources::default(), notes)?;
     Some(release)
+}
+
+/// A release of an unknown format, or with fields whose meaning only a later program knows, is refused.
+fn check_format(written: &Written<written::Release>, source: &Source, notes: &mut Notes) -> Option<()> {
+    let spec = &written.value.spec;
+    let place = |path: &[&str]| {
+        let node = written.node.at(path);
+        node.map_or_else(|| source.word(0), |node| source.word(node.origin.offset as usize))
+    };
+    if let Some(format) = spec.format.filter(|format| *format != FORMAT) {
+        notes
+            .error(
+                "release-format",
+                place(&["spec", "format"]),
+                format!("the release has format {format}, and this program knows format {FORMAT}"),
+            )
+            .hint("use a newer version of the program");
+        return None;
+    }
+    let reserved: [(&Option<written::Reserved>, &[&str]); 4] = [
+        (&spec.migrations, &["spec", "migrations"]),
+        (&spec.upgrades, &["spec", "upgrades"]),
+        (&spec.requires.providers, &["spec", "requires", "providers"]),
+        (&spec.requires.feature_gates, &["spec", "requires", "featureGates"]),
+    ];
+    let Some((_, path)) = reserved.into_iter().find(|(value, _)| value.is_some()) else { return Some(()) };
+    notes
+        .error(
+            "release-format",
+            place(path),
+            format!("the release has `{}`, which this program does not know how to follow", path.join(".")),
+        )
+        .hint("use a newer version of the program");
+    None
 }
 
 fn check_name(release: &Release, name: &str, source: &Source, notes: &mut Notes) {

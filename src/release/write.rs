@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{History, Release, artifact::sha256};
+use super::{FORMAT, History, Release, artifact::sha256};
 use crate::{
     definition::Channel,
     model::{
@@ -121,6 +121,7 @@ fn metadata(release: &Release) -> Node {
 
 fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) -> Node {
     let mut spec = Mapping::new();
+    spec.set("format", FORMAT);
     spec.set("provider", &*release.stack.provider);
     spec.set("stack", &*release.stack.name);
     spec.set("kubernetes", release.kubernetes.to_string());

@@ -4,6 +4,7 @@ use super::{Leaver, Reached};
 use crate::{
     model::PoolKind,
     plan::{AddonPlan, ClusterPlan},
+    render,
 };
 
 /// What to tell someone who takes a step.
@@ -39,16 +40,24 @@ fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
                      uninstalled from it; it goes on running"
                 .to_owned(),
             wait: texts(&[
-                format!("kubectl --namespace {namespace} wait cluster/{name} --for=jsonpath='{{.metadata.annotations.stackloom\\.dev/removal}}'"),
-                format!("kubectl --namespace {namespace} get helmreleases --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,SUSPENDED:.spec.suspend"),
+                format!(
+                    "kubectl --namespace {namespace} wait cluster/{name} --for=jsonpath='{{.metadata.annotations.stackloom\\.dev/removal}}'"
+                ),
+                render::list_installers(plan),
             ]),
-            beside: texts(&["to keep the cluster after all, remove `removal` from the definition".to_owned()]),
+            beside: texts(
+                &["to keep the cluster after all, remove `removal` from the definition".to_owned()],
+            ),
         },
         Reached::Deleted => Advice {
-            effect: "the Cluster is deleted with its machines and its infrastructure; its namespace, its credentials \
-                     and its Kustomizations stay for as long as that takes"
-                .to_owned(),
-            wait: texts(&[format!("kubectl --namespace {namespace} wait cluster/{name} --for=delete --timeout=1h")]),
+            effect: format!(
+                "the Cluster is deleted with its machines and its infrastructure; its namespace, its credentials and \
+                 its {} stay for as long as that takes",
+                render::appliers(&plan.cluster.management)
+            ),
+            wait: texts(&[format!(
+                "kubectl --namespace {namespace} wait cluster/{name} --for=delete --timeout=1h"
+            )]),
             beside: texts(&["from here there is no way back".to_owned()]),
         },
         Reached::Gone => {
@@ -57,9 +66,11 @@ fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
                 beside.push(format!("delete `{folder}` in the same commit: it is yours, and nobody applies it any more; what was applied from it is deleted, unless it is protected"));
             }
             beside.push(format!("the Namespace `{namespace}` and the ClusterClass stay in the management cluster: git deletes neither"));
-            let effect = "what is left of the cluster goes: its Kustomizations, its HelmReleases and what was applied \
-                          beside it";
-            Advice { effect: effect.to_owned(), wait: Vec::new(), beside }
+            let effect = format!(
+                "what is left of the cluster goes: its {}, what installs its addons, and what was applied beside it",
+                render::appliers(&plan.cluster.management)
+            );
+            Advice { effect, wait: Vec::new(), beside }
         }
     }
 }
@@ -101,11 +112,7 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
 fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     let namespace = &plan.cluster.namespace;
     let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
-    let helm = planned.and_then(|addon| addon.helm.as_ref());
-    let object = match (helm, planned.and_then(|addon| addon.manifests.as_ref())) {
-        (None, Some(manifests)) => format!("kustomizations.kustomize.toolkit.fluxcd.io/{}", manifests.name),
-        _ => format!("helmrelease/{}", plan.names.helm_release(name)),
-    };
+    let object = render::installer(plan, name);
     let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
     match reached {
         Reached::Detached => Advice {

@@ -17,7 +17,7 @@ use crate::{
 
 /// Where the object of a cluster is in its folder.
 const CLUSTER: &str = "/cluster/cluster.yaml";
-/// Where the HelmReleases of a cluster are in its folder.
+/// Where the objects that install the addons of a cluster are in its folder.
 const ADDONS: &str = "/addons/";
 
 /// What a file held before the run.
@@ -135,7 +135,7 @@ fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .warning(
             "abandoned",
             Place::file(path.as_str()),
-            format!("nothing speaks of the addon `{name}` of `{namespace}/{cluster}` any more, which its nodes need: its HelmRelease goes on in `{management}`, and nobody looks after it"),
+            format!("nothing speaks of the addon `{name}` of `{namespace}/{cluster}` any more, which its nodes need: what installs it goes on in `{management}`, and nobody looks after it"),
         )
         .hint(format!("to turn it off, put it back and run `stackloom remove {cluster} --addon {name} --reason …`"));
 }
@@ -151,7 +151,7 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                 .error(
                     "removal",
                     place,
-                    format!("the cluster `{namespace}/{cluster}` would be deleted without having been detached: Flux would leave it behind"),
+                    format!("the cluster `{namespace}/{cluster}` would be deleted without having been detached: the engine would leave it behind"),
                 )
                 .hint("write `step: detach`, generate, commit, and wait until that is applied; `stackloom remove` does it step by step");
         }

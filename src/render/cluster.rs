@@ -10,10 +10,11 @@ use crate::{
     yaml::{Mapping, Node},
 };
 
-/// What keeps Flux from deleting an object that leaves git.
-pub(super) const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
 /// Why a cluster leaves, and that nothing keeps git from deleting it.
-const REMOVAL: &str = "stackloom.dev/removal";
+pub const REMOVAL: &str = "stackloom.dev/removal";
+
+/// Why Cluster API leaves a cluster alone.
+pub const SUSPENDED: &str = "stackloom.dev/suspended";
 
 /// The folder of a cluster.
 pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
@@ -27,7 +28,8 @@ pub(super) fn folder(plan: &ClusterPlan) -> TreePath {
 pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan).join("cluster");
     if plan.phase != Phase::Deleted {
-        drawn.add(folder.join("cluster.yaml"), &plan.cluster.file, Target::Management, object(plan));
+        let file = folder.join("cluster.yaml");
+        drawn.add(file, &plan.cluster.file, Target::Management, object(plan)).kept = is_kept(plan);
     }
     let context = context::of_cluster(plan, drawn.recorder.as_ref());
     for template in &plan.release.cluster {
@@ -38,14 +40,16 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
 }
 
+/// Whether git alone never deletes the Cluster.
+pub(super) fn is_kept(plan: &ClusterPlan) -> bool {
+    plan.cluster.removal.is_none()
+}
+
 pub(super) fn object(plan: &ClusterPlan) -> Node {
     let cluster = &plan.cluster;
     let mut annotations = cluster.annotations.clone();
-    match &cluster.removal {
-        None => annotations.set(PRUNE, "disabled"),
-        Some(removal) => annotations.set(REMOVAL, removal.reason.as_str()),
-    }
-    annotations.set_some("stackloom.dev/suspended", cluster.suspend.as_deref());
+    annotations.set_some(REMOVAL, cluster.removal.as_ref().map(|removal| removal.reason.as_str()));
+    annotations.set_some(SUSPENDED, cluster.suspend.as_deref());
     let mut metadata = Mapping::new();
     metadata.set("name", cluster.name.as_str());
     metadata.set("namespace", cluster.namespace.as_str());

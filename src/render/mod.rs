@@ -5,6 +5,7 @@
 mod cluster;
 pub(crate) mod context;
 mod delivery;
+mod engine;
 mod flux;
 mod namespace;
 
@@ -12,10 +13,10 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-pub use flux::NAMESPACE as FLUX_NAMESPACE;
+pub use cluster::{REMOVAL, SUSPENDED};
 
 use crate::{
-    model::{ManagementCluster, hex},
+    model::{Engine, ManagementCluster, hex},
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -51,6 +52,19 @@ pub struct Object {
     pub target: Target,
     /// The object.
     pub node: Node,
+    /// Whether git alone never deletes it.
+    pub kept: bool,
+    /// Whether it belongs to the engine, and not to what the engine applies.
+    pub engines: bool,
+}
+
+impl Object {
+    /// Whether it is a Cluster of Cluster API.
+    pub fn is_cluster(&self) -> bool {
+        let text = |key| self.node.get(key).and_then(Node::as_str);
+        let group = text("apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
+        group && text("kind") == Some("Cluster")
+    }
 }
 
 /// Where an object is applied.
@@ -88,6 +102,16 @@ pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 impl Subject<'_> {
+    /// The management cluster that applies it; none where all of them may.
+    fn management(&self) -> Option<&ManagementCluster> {
+        match self {
+            Self::Root | Self::Release(_) => None,
+            Self::Management(_, plan) => Some(&plan.management),
+            Self::Namespace(plan) => Some(&plan.management),
+            Self::Cluster(plan) => Some(&plan.cluster.management),
+        }
+    }
+
     /// The part that is drawn from it.
     pub fn id(&self) -> PartId {
         match self {
@@ -129,15 +153,21 @@ pub fn draw_recorded(
             drawn.texts.extend(release_files(release));
             drawn.frozen.clone_from(&release.objects);
         }
-        Subject::Management(plan, management) => flux::management(&plan.fleet, management, &mut drawn),
+        Subject::Management(plan, management) => {
+            engine_of(&management.management).management(&plan.fleet, management, &mut drawn);
+        }
         Subject::Namespace(namespace) => {
             namespace::draw(namespace, &mut drawn, notes);
-            flux::namespace(namespace, &mut drawn);
+            engine_of(&namespace.management).namespace(namespace, &mut drawn);
         }
         Subject::Cluster(plan) => {
             cluster::draw(plan, &mut drawn, notes);
-            flux::cluster(plan, input, &mut drawn, notes);
+            engine_of(&plan.cluster.management).cluster(plan, input, &mut drawn);
+            delivery::draw(plan, input, &mut drawn, notes);
         }
+    }
+    if let Some(management) = subject.management() {
+        drawn.shield(engine_of(management));
     }
     tell_apart(&mut drawn.objects);
     drawn
@@ -156,6 +186,10 @@ pub(crate) fn header(part: &PartId, source: &str) -> String {
     format!("{HEADER}{from}; do not edit")
 }
 
+fn engine_of(management: &ManagementCluster) -> &'static dyn engine::Engine {
+    engine::of(management.engine)
+}
+
 fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     let root = release_folder(&release.name);
     let at = |path: &str| path.split('/').fold(root.clone(), |folder, part| folder.join(part));
@@ -164,7 +198,7 @@ fn release_files(release: &Release) -> Vec<(TreePath, String)> {
 
 /// The folders that hold a cluster's files, and nothing else.
 pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
-    [cluster::folder(plan), flux::cluster_folder(plan)]
+    [cluster::folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]
 }
 
 /// The file of a cluster's Cluster object. While there is one the cluster is meant to be.
@@ -180,12 +214,45 @@ pub fn addon_files(plan: &ClusterPlan, addon: &str) -> [TreePath; 2] {
 
 /// The Cluster object of a cluster; none once it is to be deleted.
 pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
-    (plan.phase != Phase::Deleted).then(|| shielded(cluster::object(plan)))
+    let object = (plan.phase != Phase::Deleted).then(|| cluster::object(plan))?;
+    let annotations = engine_of(&plan.cluster.management).annotations(&object, cluster::is_kept(plan));
+    Some(engine::annotated(object, &annotations))
 }
 
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
-    text.contains(&format!("{}: disabled", cluster::PRUNE))
+    engine::all().any(|engine| engine.is_kept(text))
+}
+
+/// The objects of a release as the engine of a management cluster applies them.
+pub fn applied_class(release: &Release, management: &ManagementCluster) -> Vec<Node> {
+    let annotations = engine_of(management).release_annotations();
+    release.objects.iter().map(|object| engine::annotated(object.clone(), &annotations)).collect()
+}
+
+/// The annotations with which engines are told what to do with the objects of a release. Templates must not have them.
+pub fn release_annotations() -> Vec<&'static str> {
+    engine::all().flat_map(engine::Engine::release_annotations).map(|(name, _)| name).collect()
+}
+
+/// The label selector for the objects of some releases in a management cluster.
+pub fn release_selector(engine: Engine, releases: &[String]) -> String {
+    engine::of(engine).release_selector(releases)
+}
+
+/// The engine's word for the objects that apply a cluster.
+pub fn appliers(management: &ManagementCluster) -> &'static str {
+    engine_of(management).appliers()
+}
+
+/// What installs an addon, as `kubectl` names it.
+pub fn installer(plan: &ClusterPlan, addon: &str) -> String {
+    delivery::installer(plan, addon)
+}
+
+/// The command that lists what installs a cluster's addons, and what of it is suspended.
+pub fn list_installers(plan: &ClusterPlan) -> String {
+    delivery::list_installers(plan)
 }
 
 /// Whether Cluster API leaves the Cluster of a generated file alone.
@@ -206,13 +273,7 @@ fn management_folder(management: &ManagementCluster) -> TreePath {
 impl Drawn {
     /// The Cluster, in a cluster's part.
     pub fn cluster(&self) -> Option<&Node> {
-        let text = |object: &Object, key| object.node.get(key).and_then(Node::as_str).map(str::to_owned);
-        let is_cluster = |object: &&Object| {
-            let group =
-                text(object, "apiVersion").is_some_and(|version| version.starts_with("cluster.x-k8s.io/"));
-            group && text(object, "kind").as_deref() == Some("Cluster")
-        };
-        self.objects.iter().find(is_cluster).map(|object| &object.node)
+        self.objects.iter().find(|object| object.is_cluster()).map(|object| &object.node)
     }
 
     /// The part as bytes.
@@ -230,9 +291,23 @@ impl Drawn {
         Part { id: self.id, files }
     }
 
-    fn add(&mut self, path: TreePath, source: &str, target: Target, node: impl Into<Node>) {
-        let node = shielded(node.into());
-        self.objects.push(Object { path, source: source.to_owned(), target, node });
+    fn add(&mut self, path: TreePath, source: &str, target: Target, node: impl Into<Node>) -> &mut Object {
+        let (node, source) = (node.into(), source.to_owned());
+        self.objects.push_mut(Object { path, source, target, node, kept: false, engines: false })
+    }
+
+    /// Adds an object of the engine's own.
+    fn add_engines(&mut self, path: TreePath, source: &str, node: impl Into<Node>) {
+        self.add(path, source, Target::Management, node).engines = true;
+    }
+
+    /// Gives every object the annotations that the engine needs.
+    fn shield(&mut self, engine: &dyn engine::Engine) {
+        for object in &mut self.objects {
+            let annotations = engine.annotations(&object.node, object.kept);
+            let bare = std::mem::replace(&mut object.node, Node::from(Mapping::new()));
+            object.node = engine::annotated(bare, &annotations);
+        }
     }
 
     /// Adds what a template gave: one file per object, named by kind and name.
@@ -271,34 +346,4 @@ fn tell_apart(objects: &mut [Object]) {
             object.path = path;
         }
     }
-}
-
-/// An engine that looks for variables must leave an object alone that holds `${` as text.
-fn shielded(mut object: Node) -> Node {
-    if !holds_variable(&object) {
-        return object;
-    }
-    let empty = || Node::from(Mapping::new());
-    let Some(root) = object.as_mapping_mut() else { return object };
-    if root.get("metadata").is_none() {
-        root.set("metadata", empty());
-    }
-    if let Some(metadata) = root.get_mut("metadata").and_then(Node::as_mapping_mut) {
-        if metadata.get("annotations").is_none_or(Node::is_null) {
-            metadata.set("annotations", empty());
-        }
-        if let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
-            annotations.set("kustomize.toolkit.fluxcd.io/substitute", "disabled");
-        }
-    }
-    object
-}
-
-fn holds_variable(node: &Node) -> bool {
-    let inside = |text: &str| text.contains("${");
-    node.as_str().is_some_and(inside)
-        || node.as_sequence().is_some_and(|items| items.iter().any(holds_variable))
-        || node.as_mapping().is_some_and(|mapping| {
-            mapping.iter().any(|entry| inside(&entry.key.name) || holds_variable(&entry.value))
-        })
 }

@@ -15,7 +15,7 @@ pub(super) fn folder(plan: &NamespacePlan) -> TreePath {
 
 pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
     let folder = folder(plan);
-    drawn.add(folder.join("namespace.yaml"), "stackloom.yaml", Target::Management, object(plan));
+    drawn.add(folder.join("namespace.yaml"), "stackloom.yaml", Target::Management, object(plan)).kept = true;
     for release in &plan.releases {
         let context = context::of_namespace(release, &plan.name, &plan.fleet, drawn.recorder.as_ref());
         for template in &release.namespace {
@@ -31,11 +31,8 @@ pub(super) fn draw(plan: &NamespacePlan, drawn: &mut Drawn, notes: &mut Notes) {
 }
 
 fn object(plan: &NamespacePlan) -> Node {
-    let mut annotations = Mapping::new();
-    annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
     let mut metadata = Mapping::new();
     metadata.set("name", plan.name.as_str());
-    metadata.set("annotations", annotations);
     let mut root = Mapping::new();
     root.set("apiVersion", "v1");
     root.set("kind", "Namespace");

@@ -189,9 +189,15 @@ impl Answer {
             |one: &Opaque| format!("# not known: {}: {}\n", one.role, one.reason.replace('\n', " "));
         let mut text: String = self.forecast.opaque.iter().map(unknown).collect();
         for (role, object) in self.forecast.desired.iter().flat_map(|desired| desired.objects()) {
-            text.extend(["---
-# ", &role.to_string(), " of ", &self.cluster.to_string(), "
-"]);
+            text.extend([
+                "---
+# ",
+                &role.to_string(),
+                " of ",
+                &self.cluster.to_string(),
+                "
+",
+            ]);
             yaml::emit(&from_json(object, Origin::NOWHERE), &mut text);
         }
         text
@@ -216,7 +222,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn side(&self) -> Side {
-        rebase::side(&self.plan.release, &self.node)
+        rebase::side(&self.plan.release, &self.node, &self.plan.cluster.management)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.

@@ -43,7 +43,7 @@ pub(super) fn check(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, n
     check_releases(addons, place, notes);
 }
 
-/// What nodes need cannot wait for what needs nodes, and Flux waits between things of one kind.
+/// What nodes need cannot wait for what needs nodes, and addons wait for addons of their own kind.
 fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Place>, notes: &mut Notes) {
     if addon.chart.is_some() != other.chart.is_some() {
         notes
@@ -55,7 +55,7 @@ fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Pla
                     addon.name, other.name
                 ),
             )
-            .hint("Flux waits between things of one kind only: make both charts, or both manifests");
+            .hint("addons wait for addons of their own kind only: make both charts, or both manifests");
     }
     if addon.stage == Stage::Bootstrap && other.stage == Stage::Default {
         notes

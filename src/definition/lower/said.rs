@@ -32,7 +32,6 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
     let metadata = |key| node.at(&["metadata", key]);
     let labels = pools::metadata(context, metadata("labels"), true, notes);
     let annotations = pools::metadata(context, metadata("annotations"), false, notes);
-    one.check_annotations(notes);
     let network = one.network(notes);
     let addons = one.addons(notes);
     if let Some(gates) = one.spec("availabilityGates") {
@@ -85,32 +84,6 @@ impl One<'_> {
             variables: mapping(node.get("variables")),
             settings,
         })
-    }
-
-    /// What the program writes on a Cluster is not for others to say: it would be overwritten without a word.
-    fn check_annotations(&self, notes: &mut Notes) {
-        const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
-        let annotations = self.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
-        let Some(annotations) = annotations else { return };
-        if let Some(entry) = annotations.entry(PRUNE).filter(|entry| entry.value.as_str() != Some("disabled"))
-        {
-            notes
-                .error(
-                    "own-annotation",
-                    self.place(&entry.value),
-                    format!("`{PRUNE}` of a Cluster is always `disabled`"),
-                )
-                .hint("remove it: git alone never deletes a cluster");
-        }
-        if let Some(entry) = annotations.entry("stackloom.dev/suspended") {
-            notes
-                .error(
-                    "own-annotation",
-                    self.context.place(entry.key.origin),
-                    "the program writes `stackloom.dev/suspended` itself",
-                )
-                .hint("write the reason as `suspend: <reason>` into the cluster's spec");
-        }
     }
 
     /// A reason that someone is to read later.

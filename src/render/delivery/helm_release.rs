@@ -12,7 +12,7 @@ use crate::{
     definition::merge_values,
     model::{AddonDelivery, Subdomain, ValuesFrom, ValuesSource},
     note::Notes,
-    plan::{AddonPlan, ClusterPlan, HelmPlan},
+    plan::{AddonPlan, ClusterPlan, HelmPlan, installer_name},
     template::{Context, Text},
     tree::TreePath,
     world::Input,
@@ -26,7 +26,8 @@ const TIMEOUT: &str = "10m";
 const RETRY: &str = "1m";
 
 /// `HelmReleases` of Flux.
-pub(super) static DELIVERY: Delivery = Delivery { delivery: AddonDelivery::FluxHelmRelease, draw };
+pub(super) static DELIVERY: Delivery =
+    Delivery { kind: AddonDelivery::FluxHelmRelease, draw, installer, list };
 
 fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     let cluster_context = context::of_cluster(plan, drawn.recorder.as_ref());
@@ -35,10 +36,26 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
         let name = addon.frozen.addon.name.as_str();
         if let Some(object) = addon.helm.as_ref().and_then(|helm| renderer.helm_release(helm, notes)) {
             let file = part.join("addons").join(&format!("{name}.yaml"));
-            drawn.add(file, &plan.cluster.file, Target::Management, object);
+            let kept = addon.helm.as_ref().is_some_and(|helm| helm.protected);
+            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = kept;
         }
         renderer.manifests(part, drawn, notes);
     }
+}
+
+fn installer(plan: &ClusterPlan, addon: &str) -> String {
+    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
+    match planned.and_then(|one| one.manifests.as_ref().filter(|_| one.helm.is_none())) {
+        Some(manifests) => format!("kustomizations.kustomize.toolkit.fluxcd.io/{}", manifests.unit.name()),
+        None => format!("helmrelease/{}", installer_name(&plan.cluster, addon)),
+    }
+}
+
+fn list(plan: &ClusterPlan) -> String {
+    let (name, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    format!(
+        "kubectl --namespace {namespace} get helmreleases --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,SUSPENDED:.spec.suspend"
+    )
 }
 
 struct Renderer<'a> {
@@ -58,14 +75,9 @@ impl Renderer<'_> {
         let mut labels = Mapping::new();
         labels.set("cluster.x-k8s.io/cluster-name", cluster.name.as_str());
         let mut metadata = Mapping::new();
-        metadata.set("name", helm.name.as_str());
+        metadata.set("name", installer_name(cluster, addon.name.as_str()));
         metadata.set("namespace", cluster.namespace.as_str());
         metadata.set("labels", labels);
-        if helm.protected {
-            let mut annotations = Mapping::new();
-            annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
-            metadata.set("annotations", annotations);
-        }
         let mut spec = Mapping::new();
         spec.set("interval", INTERVAL);
         spec.set("timeout", TIMEOUT);
@@ -74,7 +86,10 @@ impl Renderer<'_> {
         spec.set("releaseName", addon.release_name.as_str());
         spec.set("targetNamespace", addon.release_namespace.as_str());
         spec.set("storageNamespace", addon.release_namespace.as_str());
-        spec.set_filled("dependsOn", helm.depends_on.iter().map(|name| named(name)).collect::<Vec<_>>());
+        spec.set_filled(
+            "dependsOn",
+            helm.after.iter().map(|other| named(&installer_name(cluster, other))).collect::<Vec<_>>(),
+        );
         spec.set("install", action(helm, "Create", true));
         spec.set("upgrade", action(helm, "CreateReplace", false));
         if helm.suspended || cluster.management.standby {
@@ -171,20 +186,19 @@ impl Renderer<'_> {
         }
         let kustomization = Kustomization {
             namespace: cluster.namespace.to_string(),
-            depends_on: manifests.depends_on.clone(),
+            depends_on: manifests.after.clone(),
             kube_config: Some(self.kube_config()),
             on_deletion: if manifests.orphan { OnDeletion::Orphan } else { OnDeletion::AsPrune },
-            protected: manifests.protected,
             suspended: manifests.suspended,
             ..Kustomization::new(
                 &cluster.management,
                 &self.plan.fleet,
-                manifests.name.clone(),
+                manifests.unit.name(),
                 path(&cluster.management, &folder),
             )
         };
         let file = part.join("addons").join(&format!("{name}.manifests.yaml"));
-        drawn.add(file, &cluster.file, Target::Management, kustomization.object());
+        drawn.add(file, &cluster.file, Target::Management, kustomization.object()).kept = manifests.protected;
     }
 }
 

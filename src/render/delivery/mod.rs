@@ -4,26 +4,44 @@
 
 mod helm_release;
 
-use super::Drawn;
+use super::{Drawn, cluster};
 use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input};
 
 /// A way to install addons.
 pub(super) struct Delivery {
     /// Which.
-    delivery: AddonDelivery,
+    kind: AddonDelivery,
     /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
     /// `addons/` there, what the workload cluster gets into folders of its own.
     draw: fn(&ClusterPlan, &TreePath, &Input, &mut Drawn, &mut Notes),
+    /// The object that installs an addon, as `kubectl` names it.
+    installer: fn(&ClusterPlan, &str) -> String,
+    /// The command that lists what installs a cluster's addons, and what of it is suspended.
+    list: fn(&ClusterPlan) -> String,
 }
 
 /// All deliveries.
 static DELIVERIES: [&Delivery; 1] = [&helm_release::DELIVERY];
 
 /// Draws a cluster's addons as its management cluster delivers them.
-pub(super) fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+pub(super) fn draw(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    (of(plan).draw)(plan, &cluster::folder(plan), input, drawn, notes);
+}
+
+/// The object that installs an addon, as `kubectl` names it.
+pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> String {
+    (of(plan).installer)(plan, addon)
+}
+
+/// The command that lists what installs a cluster's addons, and what of it is suspended.
+pub(super) fn list_installers(plan: &ClusterPlan) -> String {
+    (of(plan).list)(plan)
+}
+
+fn of(plan: &ClusterPlan) -> &'static Delivery {
     let wanted = plan.cluster.management.addon_delivery;
-    let found = DELIVERIES.iter().filter(|delivery| delivery.delivery == wanted);
-    found.for_each(|delivery| (delivery.draw)(plan, part, input, drawn, notes));
+    let found = DELIVERIES.iter().find(|delivery| delivery.kind == wanted);
+    found.expect("a test holds that each delivery has a file")
 }
 
 #[cfg(test)]
@@ -33,7 +51,7 @@ mod tests {
     #[test]
     fn every_delivery_has_exactly_one_file() {
         for delivery in AddonDelivery::ALL {
-            assert_eq!(DELIVERIES.iter().filter(|one| one.delivery == delivery).count(), 1, "{delivery:?}");
+            assert_eq!(DELIVERIES.iter().filter(|one| one.kind == delivery).count(), 1, "{delivery:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{NAMESPACE, sources};
 use crate::{
     model::{Cluster, Decryption, Label, ManagementCluster},
+    plan::{ClusterPart, Unit},
     yaml::{Mapping, Node},
 };
 
@@ -52,7 +53,7 @@ pub(in crate::render) struct Kustomization<'a> {
     pub name: String,
     pub namespace: String,
     pub path: String,
-    pub depends_on: Vec<String>,
+    pub depends_on: Vec<Unit>,
     pub health: Health<'a>,
     pub target_namespace: Option<String>,
     pub decryption: Option<&'a Decryption>,
@@ -60,8 +61,8 @@ pub(in crate::render) struct Kustomization<'a> {
     pub prune: bool,
     /// What deleting the Kustomization does to what it applied.
     pub on_deletion: OnDeletion,
-    /// Whether git alone cannot delete the Kustomization itself.
-    pub protected: bool,
+    /// Annotations of everything that it applies.
+    pub annotations: Vec<(&'static str, &'static str)>,
     /// Whether a management cluster on standby suspends it.
     pub suspendable: bool,
     /// Whether it is suspended in any case.
@@ -88,7 +89,7 @@ impl<'a> Kustomization<'a> {
             kube_config: None,
             prune: true,
             on_deletion: OnDeletion::Orphan,
-            protected: false,
+            annotations: Vec::new(),
             suspendable: true,
             suspended: false,
         }
@@ -98,11 +99,6 @@ impl<'a> Kustomization<'a> {
         let mut metadata = Mapping::new();
         metadata.set("name", self.name.as_str());
         metadata.set("namespace", self.namespace.as_str());
-        if self.protected {
-            let mut annotations = Mapping::new();
-            annotations.set("kustomize.toolkit.fluxcd.io/prune", "disabled");
-            metadata.set("annotations", annotations);
-        }
         let mut root = Mapping::new();
         root.set("apiVersion", "kustomize.toolkit.fluxcd.io/v1");
         root.set("kind", "Kustomization");
@@ -131,8 +127,17 @@ impl<'a> Kustomization<'a> {
         spec.set("sourceRef", sources::reference(self.fleet, self.management, &self.namespace));
         spec.set_filled(
             "dependsOn",
-            self.depends_on.iter().map(|name| self.dependency(name)).collect::<Vec<_>>(),
+            self.depends_on.iter().map(|unit| self.dependency(unit)).collect::<Vec<_>>(),
         );
+        if !self.annotations.is_empty() {
+            let mut annotations = Mapping::new();
+            for (name, value) in &self.annotations {
+                annotations.set(name, *value);
+            }
+            let mut common = Mapping::new();
+            common.set("annotations", annotations);
+            spec.set("commonMetadata", common);
+        }
         spec.set_some("targetNamespace", self.target_namespace.as_deref());
         if let Some(decryption) = self.decryption {
             spec.set("decryption", self::decryption(decryption));
@@ -147,12 +152,12 @@ impl<'a> Kustomization<'a> {
         spec
     }
 
-    fn dependency(&self, name: &str) -> Node {
+    fn dependency(&self, unit: &Unit) -> Node {
         let mut mapping = Mapping::new();
-        mapping.set("name", name);
-        if self.namespace != NAMESPACE && !name.is_empty() {
-            let own = name.contains(".addon.");
-            mapping.set("namespace", if own { self.namespace.as_str() } else { NAMESPACE });
+        mapping.set("name", unit.name());
+        let namespace = namespace_of(unit);
+        if self.namespace != namespace {
+            mapping.set("namespace", namespace);
         }
         mapping.into()
     }
@@ -176,6 +181,14 @@ impl<'a> Kustomization<'a> {
         expressions.set("current", current);
         spec.set("healthChecks", vec![check.into()]);
         spec.set("healthCheckExprs", vec![expressions.into()]);
+    }
+}
+
+/// Where the Kustomization of a unit lies: with the kubeconfig, if it applies to the workload cluster.
+fn namespace_of(unit: &Unit) -> &str {
+    match unit {
+        Unit::Cluster { namespace, part: ClusterPart::Manifests { .. }, .. } => namespace,
+        Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => NAMESPACE,
     }
 }
 

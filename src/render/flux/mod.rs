@@ -7,13 +7,12 @@ mod kustomization;
 pub(super) mod sources;
 
 use super::{
-    Drawn, Target, cluster as cluster_part, delivery, management_folder, namespace as namespace_part,
+    Drawn, Target, cluster as cluster_part, engine, management_folder, namespace as namespace_part,
     release_folder,
 };
 use crate::{
-    model::{Label, ManagementCluster},
-    note::Notes,
-    plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, namespace_name, release_name},
+    model::{Engine, Label, ManagementCluster},
+    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::TreePath,
     world::Input,
     yaml::{Mapping, Node},
@@ -24,7 +23,60 @@ use kustomization::Health;
 pub(super) use kustomization::{Kustomization, OnDeletion, secret_reference};
 
 /// The namespace of Flux and of its objects that belong to no tenant.
-pub const NAMESPACE: &str = "flux-system";
+pub(super) const NAMESPACE: &str = "flux-system";
+
+/// Keeps Flux from deleting an object that leaves git.
+const PRUNE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/prune", "disabled");
+/// Keeps Flux from replacing `${…}` in an object.
+const SUBSTITUTE: (&str, &str) = ("kustomize.toolkit.fluxcd.io/substitute", "disabled");
+
+/// Flux.
+pub(super) struct Flux;
+
+impl engine::Engine for Flux {
+    fn engine(&self) -> Engine {
+        Engine::Flux
+    }
+
+    fn management(&self, fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
+        management(fleet, plan, drawn);
+    }
+
+    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn) {
+        namespace(plan, drawn);
+    }
+
+    fn cluster(&self, plan: &ClusterPlan, _input: &Input, drawn: &mut Drawn) {
+        cluster(plan, drawn);
+    }
+
+    fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath {
+        cluster_folder(plan)
+    }
+
+    fn annotations(&self, object: &Node, kept: bool) -> Vec<(&'static str, &'static str)> {
+        let literal = holds_variable(object);
+        kept.then_some(PRUNE).into_iter().chain(literal.then_some(SUBSTITUTE)).collect()
+    }
+
+    fn release_annotations(&self) -> Vec<(&'static str, &'static str)> {
+        vec![PRUNE, SUBSTITUTE]
+    }
+
+    fn is_kept(&self, text: &str) -> bool {
+        let (name, value) = PRUNE;
+        text.contains(&format!("{name}: {value}"))
+    }
+
+    fn release_selector(&self, releases: &[String]) -> String {
+        let names: Vec<_> = releases.iter().map(|release| Unit::release(release).name()).collect();
+        format!("kustomize.toolkit.fluxcd.io/name in ({})", names.join(","))
+    }
+
+    fn appliers(&self) -> &'static str {
+        "Kustomizations"
+    }
+}
 
 /// The folder of the engine's objects.
 fn flux_folder(management: &ManagementCluster) -> TreePath {
@@ -32,71 +84,69 @@ fn flux_folder(management: &ManagementCluster) -> TreePath {
 }
 
 /// The folder of the engine's objects for a cluster.
-pub(super) fn cluster_folder(plan: &ClusterPlan) -> TreePath {
+fn cluster_folder(plan: &ClusterPlan) -> TreePath {
     let cluster = &plan.cluster;
     let folder = flux_folder(&cluster.management).join("clusters");
     folder.join(cluster.namespace.as_str()).join(cluster.name.as_str())
 }
 
 /// What a management cluster has of its own: the entry, the source, the releases, the charts.
-pub(super) fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
+fn management(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = flux_folder(management);
     if let Some(source) = sources::repository(fleet, management) {
-        drawn.add(folder.join("source.yaml"), "stackloom.yaml", Target::Management, source);
+        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source);
     }
     let entry = Kustomization {
         // The one that must never wait: it brings every other.
         suspendable: false,
         ..Kustomization::new(management, fleet, format!("fleet.{fleet}"), path(management, &folder))
     };
-    drawn.add(folder.join("entry.yaml"), "stackloom.yaml", Target::Management, entry.object());
+    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object());
     for release in &plan.releases {
         let classes = path(management, &release_folder(&release.name).join("cluster-class"));
         let kustomization = Kustomization {
             target_namespace: Some(management.class_namespace.to_string()),
-            depends_on: vec![namespace_name(management.class_namespace.as_str())],
+            depends_on: vec![Unit::namespace(management.class_namespace.as_str())],
             health: Health::All,
-            ..Kustomization::new(management, fleet, release_name(&release.name), classes)
+            annotations: vec![PRUNE, SUBSTITUTE],
+            ..Kustomization::new(management, fleet, Unit::release(&release.name).name(), classes)
         };
         let file = folder.join("releases").join(&format!("{}.yaml", release.name));
-        drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
+        drawn.add_engines(file, "stackloom.yaml", kustomization.object());
     }
     for (file, object) in sources::charts(&plan.charts, management.standby) {
-        drawn.add(
-            folder.join("charts").join(&file),
-            "the charts of the releases",
-            Target::Management,
-            object,
-        );
+        drawn.add_engines(folder.join("charts").join(&file), "the charts of the releases", object);
     }
 }
 
-pub(super) fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
+fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     let management = &plan.management;
-    let name = namespace_name(plan.name.as_str());
+    let name = Unit::namespace(plan.name.as_str()).name();
     let kustomization =
         Kustomization::new(management, &plan.fleet, name, path(management, &namespace_part::folder(plan)));
     let file = flux_folder(management).join("namespaces").join(&format!("{}.yaml", plan.name));
-    drawn.add(file, "stackloom.yaml", Target::Management, kustomization.object());
+    drawn.add_engines(file, "stackloom.yaml", kustomization.object());
 }
 
-pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    let (cluster, names) = (&plan.cluster, &plan.names);
+fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
+    let cluster = &plan.cluster;
+    let unit = |part| Unit::cluster(cluster, part);
+    let of_namespace = Unit::namespace(cluster.namespace.as_str());
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
     let folder = cluster_folder(plan);
     let leaves = plan.phase.leaves();
-    let of = |name: &str, at: String| Kustomization {
+    let of = |part: ClusterPart, at: String| Kustomization {
         on_deletion: if leaves { OnDeletion::Delete } else { OnDeletion::Orphan },
-        ..Kustomization::new(management, &plan.fleet, name.to_owned(), at)
+        ..Kustomization::new(management, &plan.fleet, unit(part).name(), at)
     };
     let mut add = |file: &str, kustomization: Kustomization<'_>| {
-        drawn.add(folder.join(file), &cluster.file, Target::Management, kustomization.object());
+        drawn.add_engines(folder.join(file), &cluster.file, kustomization.object());
     };
-    let mut needed = vec![namespace_name(cluster.namespace.as_str())];
+    let mut needed = vec![of_namespace.clone()];
     if !leaves {
-        needed.insert(0, release_name(&plan.release.name));
+        needed.insert(0, Unit::release(&plan.release.name));
     }
     add(
         "cluster.yaml",
@@ -107,24 +157,24 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
                 // A paused Cluster observes no generation, and Flux takes that for unhealthy whatever an expression says.
                 Phase::Suspended | Phase::Detached | Phase::Deleted => Health::None,
             },
-            ..of(&names.cluster, path(management, &part.join("cluster")))
+            ..of(ClusterPart::Cluster, path(management, &part.join("cluster")))
         },
     );
     add(
         "ready.yaml",
         Kustomization {
-            depends_on: vec![names.cluster.clone()],
+            depends_on: vec![unit(ClusterPart::Cluster)],
             health: if leaves { Health::None } else { Health::Available(cluster) },
             // Suspended, it would leave behind what it applied.
             suspended: plan.phase == Phase::Suspended,
-            ..of(&names.ready, path(management, &part.join("ready")))
+            ..of(ClusterPart::Ready, path(management, &part.join("ready")))
         },
     );
     if let Some(companion) = &cluster.companion {
         add(
             "objects.yaml",
             Kustomization {
-                depends_on: vec![namespace_name(cluster.namespace.as_str())],
+                depends_on: vec![of_namespace],
                 decryption: management.decryption.as_ref(),
                 // What users keep beside a cluster are its credentials: git alone never takes them away, and they
                 // last until the cluster is on its way out.
@@ -133,7 +183,7 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
                     Phase::Deleted => OnDeletion::Delete,
                     Phase::Running | Phase::Suspended | Phase::Detached => OnDeletion::Orphan,
                 },
-                ..of(&names.objects, user_path(management, companion))
+                ..of(ClusterPart::Objects, user_path(management, companion))
             },
         );
     }
@@ -141,12 +191,11 @@ pub(super) fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, note
     add(
         "addons.yaml",
         Kustomization {
-            depends_on: vec![names.cluster.clone()],
-            ..of(&names.addons, path(management, &part.join("addons")))
+            depends_on: vec![unit(ClusterPart::Cluster)],
+            ..of(ClusterPart::Addons, path(management, &part.join("addons")))
         },
     );
     markers(plan, &part, drawn);
-    delivery::draw(plan, &part, input, drawn, notes);
 }
 
 /// A Kustomization applies something, and git keeps no empty folder: this says in each what the cluster should have.
@@ -197,4 +246,14 @@ fn user_path(management: &ManagementCluster, folder: &str) -> String {
         "" => format!("./{folder}"),
         fleet => format!("./{fleet}/{folder}"),
     }
+}
+
+/// Whether Flux would take a text of an object for a variable.
+fn holds_variable(node: &Node) -> bool {
+    let inside = |text: &str| text.contains("${");
+    node.as_str().is_some_and(inside)
+        || node.as_sequence().is_some_and(|items| items.iter().any(holds_variable))
+        || node.as_mapping().is_some_and(|mapping| {
+            mapping.iter().any(|entry| inside(&entry.key.name) || holds_variable(&entry.value))
+        })
 }

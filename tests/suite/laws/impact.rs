@@ -74,7 +74,9 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
 /// What happens to each cluster; not known where it cannot be written any more.
 fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
     let (old, new) = (clusters(before), clusters(after));
-    let side = |plan: &ClusterPlan| rebase::side(&plan.release, &render::cluster_object(plan).unwrap());
+    let side = |plan: &ClusterPlan| {
+        rebase::side(&plan.release, &render::cluster_object(plan).unwrap(), &plan.cluster.management)
+    };
     let settings = Settings::new("1.14").unwrap();
     let judge = |(name, plan): (&String, &ClusterPlan)| {
         let effects = match new.get(name) {

@@ -28,18 +28,62 @@ fn what_is_written_is_read_back() {
         let (mut notes, mut count) = (Notes::new(), 0);
         let (_, plan) = prepare(&files, &mut notes).unwrap();
         for head in &plan.heads {
-            let mut sources = Sources::default();
-            let texts = release::write(head);
-            let read = texts.into_iter().map(|(path, text)| {
-                let id = sources.add(&path, text);
-                (path, sources.get(id).unwrap().clone())
-            });
-            let found = release::read(&head.name, &read.collect(), &mut notes);
+            let found = read_back(&head.name, release::write(head), &mut notes);
             assert_eq!(sandbox::messages(&notes), "");
             assert_eq!(found.as_ref(), Some(&**head));
             count += 1;
         }
         assert!(count >= 2);
+    }
+}
+
+fn read_back(name: &str, texts: BTreeMap<String, String>, notes: &mut Notes) -> Option<Release> {
+    let mut sources = Sources::default();
+    let read = texts.into_iter().map(|(path, text)| {
+        let id = sources.add(&path, text);
+        (path, sources.get(id).unwrap().clone())
+    });
+    release::read(name, &read.collect(), notes)
+}
+
+/// What a release needs and this program cannot look at must not be passed over.
+#[test]
+fn a_release_that_only_a_later_program_understands_is_refused() {
+    let head = heads(&base()).remove("1.35").unwrap();
+    let texts = release::write(&head);
+    for (old, new, told) in [
+        ("  format: 2\n", "  format: 3\n", "the release has format 3, and this program knows format 2"),
+        ("  format: 2\n", "  format: 2\n  migrations: []\n", "the release has `spec.migrations`"),
+        ("  format: 2\n", "  format: 2\n  upgrades: {}\n", "the release has `spec.upgrades`"),
+        ("  requires:\n", "  requires:\n    providers: {}\n", "the release has `spec.requires.providers`"),
+        (
+            "  requires:\n",
+            "  requires:\n    featureGates: [X]\n",
+            "the release has `spec.requires.featureGates`",
+        ),
+        ("  requires:\n", "  requires:\n    somethingNew: 1\n", "unknown-key"),
+    ] {
+        let mut texts = texts.clone();
+        let text = texts.get_mut("release.yaml").unwrap();
+        assert!(text.contains(old), "{text}");
+        *text = text.replacen(old, new, 1);
+        let mut notes = Notes::new();
+        assert_eq!(read_back(&head.name, texts, &mut notes), None, "{new}");
+        let messages = sandbox::messages(&notes);
+        assert!(messages.contains(told), "{messages}");
+    }
+}
+
+/// A release is the same for every engine.
+#[test]
+fn no_file_of_a_release_names_an_engine() {
+    for files in fleets() {
+        for head in heads(&files).values() {
+            for (path, text) in release::write(head) {
+                let engine = ["fluxcd.io", "argoproj.io"].into_iter().find(|word| text.contains(word));
+                assert_eq!(engine, None, "{path}");
+            }
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The shape of the code itself: layers, sizes, tables that must be complete.
 
 mod layers;
+mod seam;
 mod size;
 
 use std::{

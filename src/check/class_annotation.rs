@@ -1,0 +1,33 @@
+//! Annotations that decide what an engine does to the objects of a class.
+
+use super::{Check, Finder, Rule};
+use crate::{
+    release::Release,
+    render,
+    yaml::{Mapping, Node},
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "class-annotation",
+    docs: "An object of a class has an annotation that tells an engine whether to delete the object, or to replace text in it. \
+           A release is the same for every engine, and git never takes a class away from a running cluster: the engine's own \
+           objects see to both.",
+    check: Check::Release(check),
+};
+
+fn check(release: &Release, finder: &mut Finder<'_>) {
+    let reserved = render::release_annotations();
+    for object in &release.objects {
+        let annotations = object.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
+        for entry in annotations.into_iter().flat_map(Mapping::iter) {
+            let name = &*entry.key.name;
+            if reserved.contains(&name) {
+                let place = finder.input.sources.place(entry.key.origin);
+                finder
+                    .notes
+                    .error("class-annotation", place, format!("`{name}` does not belong on an object of a class"))
+                    .hint("remove it: git never takes a class away from a running cluster, and no engine replaces variables in it");
+            }
+        }
+    }
+}

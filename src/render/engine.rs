@@ -1,0 +1,96 @@
+//! The seam to the engines: all that a renderer of one must give.
+//!
+//! The plan speaks of units, order, waiting and protection. A renderer turns that into the engine's own objects,
+//! annotations and names. An engine is a folder with an [`Engine`] and one line in [`ENGINES`].
+
+use super::{Drawn, flux};
+use crate::{
+    model,
+    plan::{ClusterPlan, ManagementPlan, NamespacePlan},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+/// A renderer of an engine.
+pub(super) trait Engine: Sync {
+    /// Which engine.
+    fn engine(&self) -> model::Engine;
+
+    /// Draws the objects that a management cluster has once.
+    fn management(&self, fleet: &model::Label, plan: &ManagementPlan, drawn: &mut Drawn);
+
+    /// Draws the objects that apply a namespace.
+    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn);
+
+    /// Draws the objects that apply a cluster.
+    fn cluster(&self, plan: &ClusterPlan, input: &Input, drawn: &mut Drawn);
+
+    /// The folder of the objects that apply a cluster.
+    fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath;
+
+    /// The annotations that an object needs, so that the engine applies it as it is and, where it is `kept`, never
+    /// deletes it when it leaves git.
+    fn annotations(&self, object: &Node, kept: bool) -> Vec<(&'static str, &'static str)>;
+
+    /// The annotations that every object of a release has once the engine applied it. Its file has none of them.
+    fn release_annotations(&self) -> Vec<(&'static str, &'static str)>;
+
+    /// Whether the text of a generated file says that the engine never deletes its object.
+    fn is_kept(&self, text: &str) -> bool;
+
+    /// The label selector for the objects of some releases in a management cluster.
+    fn release_selector(&self, releases: &[String]) -> String;
+
+    /// The engine's word for the objects that apply a cluster.
+    fn appliers(&self) -> &'static str;
+}
+
+/// All engines.
+static ENGINES: [&dyn Engine; 1] = [&flux::Flux];
+
+/// The renderer of an engine.
+pub(super) fn of(engine: model::Engine) -> &'static dyn Engine {
+    let found = ENGINES.iter().find(|one| one.engine() == engine);
+    *found.expect("a test holds that each engine has a renderer")
+}
+
+/// The renderers of all engines.
+pub(super) fn all() -> impl Iterator<Item = &'static dyn Engine> {
+    ENGINES.iter().copied()
+}
+
+/// An object with annotations that it may lack. What it says itself stays, for the checks to see.
+pub(super) fn annotated(mut object: Node, annotations: &[(&'static str, &'static str)]) -> Node {
+    let origin = object.origin;
+    let empty = || Node::from(Mapping::new()).with_origin(origin);
+    let Some(root) = object.as_mapping_mut().filter(|_| !annotations.is_empty()) else { return object };
+    if root.get("metadata").is_none() {
+        root.set("metadata", empty());
+    }
+    if let Some(metadata) = root.get_mut("metadata").and_then(Node::as_mapping_mut) {
+        if metadata.get("annotations").is_none_or(Node::is_null) {
+            metadata.set("annotations", empty());
+        }
+        if let Some(there) = metadata.get_mut("annotations").and_then(Node::as_mapping_mut) {
+            for (name, value) in annotations {
+                if there.get(name).is_none() {
+                    there.set(name, *value);
+                }
+            }
+        }
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_engine_has_a_renderer() {
+        for engine in model::Engine::ALL {
+            assert_eq!(ENGINES.iter().filter(|one| one.engine() == engine).count(), 1, "{engine:?}");
+        }
+    }
+}

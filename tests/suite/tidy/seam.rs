@@ -1,0 +1,72 @@
+//! The seam to the engines: only their renderers, and the deliveries of addons, know an engine's objects.
+
+use super::rust_files;
+
+/// Names of an engine's kinds, groups and annotations.
+const WORDS: [&str; 6] =
+    ["fluxcd.io", "argoproj.io", "Kustomization", "HelmRelease", "HelmChart", "OCIRepository"];
+
+/// Where an engine's words may stand.
+const RENDERERS: [&str; 2] = ["src/render/flux/", "src/render/delivery/"];
+
+/// Files with such words for another reason.
+const ALLOWED: [(&str, &str); 12] = [
+    ("src/release/manifest.rs", "the media types of OCI artifacts, which other tools read"),
+    (
+        "src/definition/addon.rs",
+        "`HelmRelease` is the type of the field `release`: a release of Helm, and no object",
+    ),
+    ("src/definition/release.rs", "the same"),
+    ("src/definition/mod.rs", "the same"),
+    ("src/definition/fleet.rs", "the kinds of sources that a fleet may name"),
+    ("src/definition/lower/fleet.rs", "the same"),
+    ("src/model/fleet.rs", "the names of the deliveries"),
+    ("src/plan/charts.rs", "the two ways in which a chart is published; their names are Flux'"),
+    ("src/explain/rules.rs", "explains the fields of Flux' objects one by one"),
+    ("src/explain/part.rs", "names the engine of an object that it explains"),
+    ("src/cli/affects.rs", "says what applies the objects beside a cluster"),
+    ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
+];
+
+/// The code of a text: without comments and without its unit tests.
+fn code(text: &str) -> String {
+    let tested = text.split_once("\n#[cfg(test)]\nmod tests").map_or(text, |(code, _)| code);
+    tested.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// The first engine's word in a file.
+fn word(text: &str) -> Option<&'static str> {
+    let code = code(text);
+    WORDS.into_iter().find(|word| code.contains(word))
+}
+
+#[test]
+fn only_renderers_know_an_engine() {
+    let mut found = Vec::new();
+    for (path, text) in rust_files("src") {
+        // The library predicts what engines do to live objects; it decides nothing for the tree.
+        let elsewhere = path.starts_with("src/topology/") || path.starts_with("src/cli/topology/");
+        let known = ALLOWED.iter().any(|(file, _)| *file == path);
+        if elsewhere || known || RENDERERS.iter().any(|folder| path.starts_with(folder)) {
+            continue;
+        }
+        found.extend(word(&text).map(|word| format!("{path} says {word}")));
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn no_exception_is_left_over() {
+    let files = rust_files("src");
+    for (file, why) in ALLOWED {
+        let text = files.iter().find(|(path, _)| path == file).map(|(_, text)| text);
+        assert!(text.is_some_and(|text| word(text).is_some()), "{file} needs no exception: {why}");
+    }
+}
+
+#[test]
+fn a_word_of_an_engine_is_caught_in_code_alone() {
+    assert_eq!(word("fn f() -> &str { \"kustomize.toolkit.fluxcd.io/prune\" }"), Some("fluxcd.io"));
+    assert_eq!(word("/// A Kustomization.\nfn f() {}\n"), None);
+    assert_eq!(word("fn f() {}\n#[cfg(test)]\nmod tests {\n    // HelmRelease\n}\n"), None);
+}
