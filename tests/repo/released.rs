@@ -156,6 +156,31 @@ fn a_release_that_nobody_uses_is_nobodys_trouble() {
     assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
 }
 
+#[test]
+fn a_release_that_nobody_uses_must_not_change_either() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    ends(&sandbox, &["generate", "--commit"], 0);
+    ends(&sandbox, &["check"], 0);
+    ends(&sandbox, &["generate", "--check"], 0);
+    for file in FILES {
+        tamper(&sandbox, file);
+        for checks in [&["check"][..], &["generate", "--check"], &["generate", "--check", "--only", "one"]] {
+            let told = ends(&sandbox, checks, 1);
+            assert!(told.contains("error[release-changed") && told.contains(file), "{checks:?}: {told}");
+            assert!(!told.contains("warning[release-changed"), "told twice: {told}");
+        }
+        let (_, document) = crate::share::json(&sandbox, &["check"]);
+        assert_eq!(document["exit"], 1, "{document}");
+        // Whoever does something else goes on.
+        for others in [&["generate"][..], &["explain", "one"], &["releases"]] {
+            ends(&sandbox, others, 0);
+        }
+        sandbox.git(&["checkout", "-q", "--", RELEASE]);
+        ends(&sandbox, &["check"], 0);
+    }
+}
+
 /// Something that cannot be read stands where a file of a release was, or beside it.
 fn damage(sandbox: &Sandbox, kind: &str) -> &'static str {
     let at = |path: &str| sandbox.root.join(RELEASE).join(path);
@@ -396,7 +421,7 @@ fn of_two_that_were_merged_the_first_one_counts_whatever_the_clocks_said() {
         sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged two", "two"]);
         rewrite(&sandbox, 7);
         commit(&sandbox, "a third content");
-        let told = ends(&sandbox, &["check"], 0);
+        let told = ends(&sandbox, &["check"], 1);
         let put_back = format!("git checkout {} -- {RELEASE}", &one[..12]);
         assert!(
             told.contains(&put_back) && !told.contains(&format!("git checkout {}", &two[..12])),
@@ -411,7 +436,8 @@ fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
     ends(&sandbox, &["release"], 0);
     let id = "1234567890123456789012345678901234567890\n";
     sandbox.write(".git/refs/tags/test-tiny-1-36-v1", id);
-    let told = ends(&sandbox, &["check"], 0);
+    ends(&sandbox, &["check"], 1);
+    let told = ends(&sandbox, &["generate"], 0);
     assert!(
         told.contains("warning[release-tag]") && told.contains("`test-tiny-1-36-v1` cannot be read"),
         "{told}"
