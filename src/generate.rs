@@ -407,7 +407,7 @@ fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Fau
 pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<(release::Catalogue, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    releases.warn_unused(&BTreeSet::new(), notes);
+    notes.append_as_warnings(releases.refused_and_unused(&BTreeSet::new()));
     Ok((release::catalogue(definitions, model, releases, &input.sources), left))
 }
 

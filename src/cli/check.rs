@@ -12,7 +12,7 @@ use crate::{generate, note::Notes};
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
 ///
 /// Everything that `generate` would do is done, except writing. All faults are told at once, each with its place and
-/// what to do about it.
+/// what to do about it. A numbered release that was edited is a fault, even if no cluster uses it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom check\n  stackloom check --format json | jq '.diagnostics[].message'"
@@ -25,8 +25,12 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
     let progress = Progress::new(printer, "Checking");
     let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);
     progress.end();
+    if let Ok(plan) = &done {
+        notes.raise(&plan.refused);
+    }
     printer.notes(&notes);
     let (exit, clusters, untagged) = match done {
+        Ok(plan) if notes.errors() > 0 => (Exit::Input, plan.clusters, plan.untagged),
         Ok(plan) => (Exit::Done, plan.clusters, plan.untagged),
         Err(failure) => (input_or_world(failure)?, Vec::new(), BTreeSet::new()),
     };

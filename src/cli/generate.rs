@@ -33,7 +33,7 @@ use crate::{
     after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
 )]
 pub(super) struct Args {
-    /// Write nothing; exit with 3 if generated/ is not what the definitions say
+    /// Write nothing; exit with 3 if generated/ is not what the definitions say, and with 1 if a numbered release was edited
     #[arg(long, conflicts_with = "commit")]
     check: bool,
     /// Commit generated/, and only it, in one commit; no change, no commit
@@ -67,6 +67,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         generate::generate_some(&world, &scope, sink.as_mut(), &tell, &mut notes)
     };
     progress.end();
+    if let (true, Ok(generation)) = (args.check, &done) {
+        notes.raise(&generation.plan.refused);
+    }
     printer.notes(&notes);
     match done {
         Err(failure) => {

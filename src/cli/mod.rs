@@ -32,9 +32,14 @@ mod table;
 mod topology;
 mod update;
 mod variables;
+mod visible;
 mod watch;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{ErrorKind, Write as _},
+    path::PathBuf,
+    process::ExitCode,
+};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -182,12 +187,16 @@ pub fn main() -> ExitCode {
         Ok(None) => return ExitCode::from(Exit::Done.code()),
         Err(error) => {
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
-            // Nobody is left to tell when even this cannot be printed.
-            drop(error.print());
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
             if let Some(advice) = meant::advice(&error) {
                 printer::advise(advice);
             }
-            return ExitCode::from(code);
+            return match printed {
+                Err(lost) if !error.use_stderr() && lost.kind() != ErrorKind::BrokenPipe => {
+                    ExitCode::from(Exit::World.code())
+                }
+                _ => ExitCode::from(code),
+            };
         }
     };
     match std::panic::catch_unwind(|| run(&args)) {
@@ -223,10 +232,14 @@ fn run(args: &Args) -> Exit {
         Command::Remove(command) => remove::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
-    match done {
-        Ok(exit) => exit,
-        Err(fault) => {
-            printer.fault(&fault);
+    let exit = done.unwrap_or_else(|fault| {
+        printer.fault(&fault);
+        Exit::World
+    });
+    match printer.lost() {
+        None => exit,
+        Some(fault) => {
+            printer.complain(&fault);
             Exit::World
         }
     }

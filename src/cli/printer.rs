@@ -2,14 +2,18 @@
 
 use std::{
     error::Error,
-    io::{IsTerminal, Write},
+    io::{self, ErrorKind, IsTerminal, Write},
+    sync::OnceLock,
 };
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use anstream::{AutoStream, ColorChoice};
 use serde_json::{Value as Json, json};
 
-use super::{Format, Global};
+use super::{
+    Format, Global,
+    visible::{is_hidden, visible, visible_json},
+};
 use crate::{
     note::{Cause, Fault, Notes, Place, Severity},
     yaml,
@@ -26,6 +30,8 @@ pub struct Printer {
     quiet: bool,
     verbose: bool,
     colours: bool,
+    /// Why standard output did not take everything.
+    lost: OnceLock<io::Error>,
 }
 
 impl Printer {
@@ -36,7 +42,13 @@ impl Printer {
             clap::ColorChoice::Always => true,
             clap::ColorChoice::Never => false,
         };
-        Self { format: global.format, quiet: global.quiet, verbose: global.verbose, colours }
+        Self {
+            format: global.format,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            colours,
+            lost: OnceLock::new(),
+        }
     }
 
     /// Whether a machine reads.
@@ -62,20 +74,20 @@ impl Printer {
     /// Says something to people, on standard error.
     pub fn talk(&self, line: &str) {
         if !self.quiet {
-            say(&mut std::io::stderr(), format_args!("{line}"));
+            say(format_args!("{}", visible(line)));
         }
     }
 
     /// The result of a command, on standard output.
     pub fn result(&self, text: &str) {
         if !self.quiet && !self.is_json() {
-            say(&mut std::io::stdout(), format_args!("{text}"));
+            self.put(&visible(text));
         }
     }
 
     /// Data that was asked for, on standard output, whatever the format.
     pub fn data(&self, text: &str) {
-        say(&mut std::io::stdout(), format_args!("{}", text.trim_end_matches('\n')));
+        self.put(text.trim_end_matches('\n'));
     }
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
@@ -92,18 +104,17 @@ impl Printer {
         for cause in &causes {
             if cause.note.severity == Severity::Error || !self.quiet {
                 let text = render(cause, self.verbose, &renderer);
-                say(&mut std::io::stderr(), format_args!("{text}\n"));
+                say(format_args!("{text}\n"));
             }
         }
         let count = |severity| causes.iter().filter(|cause| cause.note.severity == severity).count();
         match (count(Severity::Error), count(Severity::Warning)) {
             (0, 0) => {}
             (0, warnings) => self.talk(&counted(warnings, "warning")),
-            (found, 0) => say(&mut std::io::stderr(), format_args!("{}", counted(found, "error"))),
-            (found, warnings) => say(
-                &mut std::io::stderr(),
-                format_args!("{}, {}", counted(found, "error"), counted(warnings, "warning")),
-            ),
+            (found, 0) => say(format_args!("{}", counted(found, "error"))),
+            (found, warnings) => {
+                say(format_args!("{}, {}", counted(found, "error"), counted(warnings, "warning")));
+            }
         }
     }
 
@@ -124,9 +135,10 @@ impl Printer {
         let text = if self.is_yaml() {
             let mut text = String::new();
             yaml::emit(&yaml::from_json(document, yaml::Origin::NOWHERE), &mut text);
-            text
+            // Plain YAML cannot say some characters otherwise; JSON is YAML, too, and can.
+            if text.contains(is_hidden) { visible_json(&document.to_string()).into_owned() } else { text }
         } else {
-            serde_json::to_string_pretty(document).unwrap_or_default()
+            visible_json(&serde_json::to_string_pretty(document).unwrap_or_default()).into_owned()
         };
         self.data(&text);
     }
@@ -140,7 +152,25 @@ impl Printer {
         if let (Some(record), Json::Object(more)) = (record.as_object_mut(), more) {
             record.extend(more);
         }
-        say(&mut std::io::stdout(), format_args!("{record}"));
+        self.put(&visible_json(&record.to_string()));
+    }
+
+    /// Writes a line to standard output. Who reads may have gone (`| head`): that is no fault. Anything else is.
+    fn put(&self, line: &str) {
+        let mut out = io::stdout();
+        if let Err(error) = writeln!(out, "{line}").and_then(|()| out.flush())
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.lost.get_or_init(|| error);
+        }
+    }
+
+    /// What kept standard output from taking everything.
+    pub fn lost(&self) -> Option<Fault> {
+        let error = self.lost.get()?;
+        let cause = io::Error::new(error.kind(), error.to_string());
+        let fault = Fault::because("cannot write to standard output, so the answer is incomplete", cause);
+        Some(fault.hint("the disk of the file that it goes to may be full"))
     }
 
     /// A fault of the world: what failed, why, and what to do.
@@ -156,10 +186,16 @@ impl Printer {
             self.structured(&document);
             return;
         }
-        let mut groups = vec![Group::with_title(Level::ERROR.primary_title(&text))];
-        groups.extend(fault.hints().iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
+        self.complain(fault);
+    }
+
+    /// The same on standard error, whatever the format.
+    pub fn complain(&self, fault: &Fault) {
+        let mut groups = vec![Group::with_title(Level::ERROR.primary_title(shown(&whole(fault))))];
+        let help = |hint: &String| Group::with_title(Level::HELP.secondary_title(shown(hint)));
+        groups.extend(fault.hints().iter().map(help));
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
-        say(&mut std::io::stderr(), format_args!("{}", renderer.render(&groups)));
+        say(format_args!("{}", renderer.render(&groups)));
     }
 }
 
@@ -177,14 +213,18 @@ pub(super) fn whole(fault: &Fault) -> String {
     text
 }
 
-/// Writes a line. Who reads may have gone (`| head`): then nobody is left to tell, and that is no fault.
-fn say(to: &mut dyn Write, line: std::fmt::Arguments<'_>) {
-    drop(writeln!(to, "{line}"));
+/// Writes a line to standard error. Where that fails, nobody is left to tell.
+fn say(line: std::fmt::Arguments<'_>) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
+fn shown(text: &str) -> String {
+    visible(text).into_owned()
 }
 
 /// A word beside a message on the command line, of which no printer is made.
 pub(super) fn advise(text: &str) {
-    say(&mut std::io::stderr(), format_args!("\n  tip: {text}"));
+    say(format_args!("\n  tip: {text}"));
 }
 
 /// As much of a commit's id as people read.
@@ -204,18 +244,19 @@ fn render(cause: &Cause, all: bool, renderer: &Renderer) -> String {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(&note.message).id(note.code);
+    let title = level.primary_title(shown(&note.message)).id(note.code);
     let mut groups = vec![match &note.place {
         None => Group::with_title(title),
         Some(place) => with_place(Group::with_title(title), place, AnnotationKind::Primary, None),
     }];
     for (what, place) in &note.related {
-        let title = Level::NOTE.secondary_title(what.as_str());
+        let title = Level::NOTE.secondary_title(shown(what));
         groups.push(with_place(Group::with_title(title), place, AnnotationKind::Primary, None));
     }
     let concerns = cause.concerns(all);
-    groups.extend(concerns.iter().map(|text| Group::with_title(Level::NOTE.secondary_title(text))));
-    groups.extend(note.hints.iter().map(|hint| Group::with_title(Level::HELP.secondary_title(hint))));
+    groups.extend(concerns.iter().map(|text| Group::with_title(Level::NOTE.secondary_title(shown(text)))));
+    let help = |hint: &String| Group::with_title(Level::HELP.secondary_title(shown(hint)));
+    groups.extend(note.hints.iter().map(help));
     renderer.render(&groups)
 }
 
@@ -225,20 +266,21 @@ fn with_place<'a>(
     kind: AnnotationKind,
     label: Option<&'a str>,
 ) -> Group<'a> {
+    let file = shown(&place.file);
     if place.line == 0 {
-        return group.element(Origin::path(&*place.file));
+        return group.element(Origin::path(file));
     }
     if place.column == 0 {
-        return group.element(Origin::path(&*place.file).line(place.line));
+        return group.element(Origin::path(file).line(place.line));
     }
     if place.source.is_empty() {
-        return group.element(Origin::path(&*place.file).line(place.line).char_column(place.column));
+        return group.element(Origin::path(file).line(place.line).char_column(place.column));
     }
     let at = |column: usize| place.source.char_indices().nth(column).map_or(place.source.len(), |(at, _)| at);
     let start = at(place.column.saturating_sub(1));
     let end = at(place.column.saturating_sub(1) + place.length).max(start);
-    let annotation = kind.span(start..end).label(label);
-    group.element(
-        Snippet::source(&*place.source).line_start(place.line).path(&*place.file).annotation(annotation),
-    )
+    let (before, marked) = (shown(&place.source[..start]), shown(&place.source[start..end]));
+    let annotation = kind.span(before.len()..before.len() + marked.len()).label(label);
+    let line = before + &marked + &visible(&place.source[end..]);
+    group.element(Snippet::source(line).line_start(place.line).path(file).annotation(annotation))
 }

@@ -2,37 +2,161 @@
 //! `cosign` where a key is to be held against a signature.
 
 use std::{
-    io::Write as _,
+    io::{self, Read, Write as _},
     path::Path,
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    thread,
+    time::{Duration, Instant},
 };
 
 use crate::note::Fault;
 
+/// How much a program may say, and how long it may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of standard output, and as many of standard error.
+    pub(super) bytes: usize,
+    /// None where only the user knows how long it takes: fetching goes over the network.
+    pub(super) time: Option<Duration>,
+}
+
+impl Limits {
+    /// For programs that bring data.
+    pub(super) const WIDE: Self = Self { bytes: 256 * 1024 * 1024, time: None };
+}
+
 /// Runs a program in a folder with this input, and takes what it says. Programs that ask for a passphrase do so on the
 /// terminal, not here.
-pub(super) fn run(program: &str, arguments: &[&str], folder: &Path, input: &[u8]) -> Result<Output, Fault> {
+pub(super) fn run(
+    program: &str,
+    arguments: &[&str],
+    folder: &Path,
+    input: &[u8],
+    limits: Limits,
+) -> Result<Output, Fault> {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder);
-    spoken(command, input)
-        .map_err(|fault| fault.hint("install it, or name another one in git's configuration"))
+    let child = start(&mut command)
+        .map_err(|fault| fault.hint("install it, or name another one in git's configuration"))?;
+    attend(child, program, input, limits)
 }
 
 /// Runs a prepared program with this input, and takes what it says.
 pub(super) fn spoken(mut command: Command, input: &[u8]) -> Result<Output, Fault> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let failed = |error| Fault::because(format!("cannot run `{program}`"), error);
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
+    let child = start(&mut command)?;
+    attend(child, &command.get_program().to_string_lossy(), input, Limits::WIDE)
+}
+
+fn start(command: &mut Command) -> Result<Child, Fault> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let spawned = command.spawn();
+    spawned.map_err(|error| cannot_run(&command.get_program().to_string_lossy(), error))
+}
+
+fn cannot_run(program: &str, error: io::Error) -> Fault {
+    Fault::because(format!("cannot run `{program}`"), error)
+}
+
+/// What a running program is heard to do.
+enum Heard {
+    Output(Vec<u8>),
+    Errors(Vec<u8>),
+    TooMuch,
+}
+
+fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Result<Output, Fault> {
+    let heard = listen(&mut child, input.to_vec(), limits.bytes);
+    let end = limits.time.map(|time| Instant::now() + time);
+    let done = finish(&mut child, &heard, end).map_err(|error| cannot_run(program, error))?;
+    done.map_err(|why| {
+        // It may have ended by itself since.
+        child.kill().ok();
+        child.wait().ok();
+        match why {
+            Stopped::Talks => {
+                Fault::new(format!("`{program}` was ended: it wrote more than {} bytes", limits.bytes))
+            }
+            Stopped::Hangs => Fault::new(format!(
+                "`{program}` was ended: it took longer than {} s",
+                limits.time.unwrap_or_default().as_secs()
+            )),
+        }
+    })
+}
+
+/// Why a program was stopped.
+enum Stopped {
+    Talks,
+    Hangs,
+}
+
+/// Feeds a program and reads what it says, each in a thread of its own: a program that does not read must not block.
+/// The threads end when its pipes do.
+fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Heard> {
+    let (sender, receiver) = mpsc::channel();
     if let Some(mut stdin) = child.stdin.take() {
         // A program that ends before it has read everything says why itself.
-        stdin.write_all(input).ok();
+        thread::spawn(move || stdin.write_all(&input).ok());
     }
-    child.wait_with_output().map_err(failed)
+    if let Some(stdout) = child.stdout.take() {
+        hear(stdout, limit, sender.clone(), Heard::Output);
+    }
+    if let Some(stderr) = child.stderr.take() {
+        hear(stderr, limit, sender, Heard::Errors);
+    }
+    receiver
+}
+
+fn hear(
+    mut from: impl Read + Send + 'static,
+    limit: usize,
+    to: Sender<Heard>,
+    what: impl FnOnce(Vec<u8>) -> Heard + Send + 'static,
+) {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = (&mut from).take(limit as u64 + 1).read_to_end(&mut bytes);
+        let is_too_much = read.is_ok() && bytes.len() > limit;
+        // Nobody waits any more once the program was stopped.
+        to.send(if is_too_much { Heard::TooMuch } else { what(bytes) }).ok();
+    });
+}
+
+/// Waits for both ends of a program's talk, and then for its own.
+fn finish(
+    child: &mut Child,
+    heard: &Receiver<Heard>,
+    end: Option<Instant>,
+) -> io::Result<Result<Output, Stopped>> {
+    let (mut stdout, mut stderr) = (None, None);
+    while stdout.is_none() || stderr.is_none() {
+        let next = match end {
+            None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(end) => heard.recv_timeout(end.saturating_duration_since(Instant::now())),
+        };
+        match next {
+            Ok(Heard::Output(bytes)) => stdout = Some(bytes),
+            Ok(Heard::Errors(bytes)) => stderr = Some(bytes),
+            Ok(Heard::TooMuch) => return Ok(Err(Stopped::Talks)),
+            Err(RecvTimeoutError::Timeout) => return Ok(Err(Stopped::Hangs)),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("what it said could not be read"));
+            }
+        }
+    }
+    let (stdout, stderr) = (stdout.unwrap_or_default(), stderr.unwrap_or_default());
+    loop {
+        let status = match end {
+            None => Some(child.wait()?),
+            Some(_) => child.try_wait()?,
+        };
+        match status {
+            Some(status) => return Ok(Ok(Output { status, stdout, stderr })),
+            None if end.is_some_and(|end| Instant::now() >= end) => return Ok(Err(Stopped::Hangs)),
+            None => thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// What a program said of its failure, as a few lines.

@@ -293,6 +293,18 @@ impl Notes {
         }
     }
 
+    /// Has these errors, which were taken over as warnings, count as errors after all.
+    pub fn raise(&mut self, errors: &Self) {
+        for error in errors.list.iter().filter(|note| note.severity == Severity::Error) {
+            let is_same = |note: &Diagnostic| {
+                note.severity == Severity::Warning
+                    && (note.code, &note.place, &note.message) == (error.code, &error.place, &error.message)
+            };
+            self.list.retain(|note| !is_same(note));
+            self.list.push(error.clone());
+        }
+    }
+
     /// All messages, causes before what they may lead to. Equal messages about one place become one message, which
     /// concerns the clusters of all of them.
     pub fn sorted(&self) -> Vec<Diagnostic> {

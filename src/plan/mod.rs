@@ -49,6 +49,9 @@ pub struct Plan {
     pub clusters: Vec<ClusterPlan>,
     /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
     pub untagged: BTreeSet<String>,
+    /// What is wrong with numbered releases that no cluster uses. Only whoever asks for the whole fleet to be checked
+    /// has to mend it.
+    pub refused: Notes,
     /// Lints that classes of stacks may trip.
     pub allowed: BTreeMap<StackId, Vec<Allowance>>,
 }
@@ -149,7 +152,8 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     });
     let choices = model.clusters.iter().flat_map(|cluster| cluster.addons.values());
     let borrowed = choices.filter_map(|choice| choice.release.as_ref().map(|(name, _)| name.as_str()));
-    releases.warn_unused(&named.chain(borrowed).collect(), notes);
+    let refused = releases.refused_and_unused(&named.chain(borrowed).collect());
+    notes.append_as_warnings(refused.clone());
     let mut index = Index::default();
     for cluster in &clusters {
         index.add(cluster);
@@ -166,6 +170,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         management: fleet.management_clusters.iter().map(|one| management(one, &index.management)).collect(),
         namespaces: namespaces(fleet, &index.namespaces),
         clusters,
+        refused,
         allowed: model.allowed(),
     })
 }

@@ -216,11 +216,13 @@ impl Releases {
         number::last(channel, next, &versions).map(|version| format!("{prefix}{version}"))
     }
 
-    /// Says of refused releases that no cluster uses what is wrong with them.
-    pub fn warn_unused(&self, used: &BTreeSet<&str>, notes: &mut Notes) {
+    /// What is wrong with refused releases that no cluster uses.
+    pub fn refused_and_unused(&self, used: &BTreeSet<&str>) -> Notes {
+        let mut found = Notes::new();
         for (_, why) in self.refused.iter().filter(|(name, _)| !used.contains(name.as_str())) {
-            notes.append_as_warnings(why.clone());
+            found.append(why.clone());
         }
+        found
     }
 
     /// The stacks as they stand.

@@ -14,7 +14,10 @@ use stackloom::{
     note::Fault,
 };
 
-use crate::sandbox::{Sandbox, base, cluster, git_in, run};
+use crate::{
+    environment,
+    sandbox::{Sandbox, base, cluster, git_in, run},
+};
 
 /// Not a test of its own: commits in the folder that it is told.
 #[test]
@@ -104,7 +107,67 @@ fn the_users_own_configuration_counts() {
     assert_eq!(sandbox.git(&["log", "-1", "--format=%an", "trunk"]).trim(), "Global");
 }
 
-/// Only root can give a folder away, so elsewhere there is nothing to see here.
+/// As git does, which leaves them out. A commit with such a line in its header is one that no git can read.
+#[test]
+fn line_ends_in_names_and_addresses_are_left_out() {
+    let environment = [
+        ("GIT_AUTHOR_NAME", "Ann\nOther\n"),
+        ("GIT_AUTHOR_EMAIL", "ann@\nexample.org"),
+        ("GIT_COMMITTER_NAME", "\nBo\n"),
+        ("GIT_COMMITTER_EMAIL", "bo@example.org\n"),
+    ];
+    let format = ["log", "-1", "--format=%an|%ae|%cn|%ce"];
+    for by_settings in [false, true] {
+        let sandbox = Sandbox::repository();
+        let environment: &[_] = if by_settings { &[] } else { &environment };
+        if by_settings {
+            sandbox.git(&["config", "user.name", "Ann\nOther"]);
+            sandbox.git(&["config", "user.email", "ann@\nexample.org"]);
+        }
+        let output = commit(&sandbox, environment);
+        assert!(output.status.success(), "{}", said(&output));
+        let ours = sandbox.git(&format);
+        sandbox.git(&["fsck", "--strict"]);
+        let mut git = git_in(&sandbox.root);
+        git.envs(environment.iter().copied()).args(["commit", "-q", "--allow-empty", "-m", "git's own"]);
+        assert!(git.status().unwrap().success());
+        assert_eq!(ours, sandbox.git(&format));
+    }
+}
+
+/// One that talks without end, and one that says nothing and does not end.
+#[test]
+fn a_signing_program_that_does_not_end_is_ended() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::repository();
+    sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
+    let program = sandbox.outside().join("gpg");
+    for (name, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.program", program.to_str().unwrap()),
+        ("stackloom.signingTimeout", "1"),
+    ] {
+        sandbox.git(&["config", name, value]);
+    }
+    let deaf = "exec 0<&-\n";
+    for (script, told) in [
+        ("exec yes".to_owned(), "wrote more than 1048576 bytes"),
+        ("exec yes >&2".to_owned(), "wrote more than 1048576 bytes"),
+        (format!("{deaf}exec sleep 600"), "took longer than 1 s"),
+        (format!("{deaf}exec >/dev/null 2>&1; exec sleep 600"), "took longer than 1 s"),
+    ] {
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
+        let fault = run(&mut sink, vec![base(), cluster("one", "b")]).0.unwrap_err();
+        assert!(fault.to_string().contains(told), "{script}: {fault}");
+        drop(sink);
+        assert_eq!(sandbox.git(&["status", "--porcelain"]), "");
+        assert!(!sandbox.has(".git/index.lock"));
+    }
+}
+
+/// Only root can give a folder away. CI runs as root, or may become it.
 #[test]
 fn a_repository_of_someone_else_must_be_trusted() {
     let sandbox = Sandbox::below("repository/fleets/one");
@@ -112,6 +175,7 @@ fn a_repository_of_someone_else_must_be_trusted() {
     Sandbox::init(&top);
     let given = Command::new("chown").args(["-R", "12345", top.to_str().unwrap()]).output().unwrap();
     if !given.status.success() {
+        environment::is_missing("the right to `chown`", "run the tests as root");
         return;
     }
     let output = commit(&sandbox, &[]);

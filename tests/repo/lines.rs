@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::{
-    release::{commit, edit, ends},
+    release::{commit, edit, ends, said, stackloom},
     released::pinned,
     sandbox::Sandbox,
 };
@@ -31,6 +31,11 @@ fn raced() -> (Sandbox, Sandbox) {
     (first, second)
 }
 
+/// What `check` says, whether it passes or not.
+fn checked(sandbox: &Sandbox) -> String {
+    said(&stackloom(sandbox, &["check"]))
+}
+
 #[test]
 fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     let (first, second) = raced();
@@ -41,35 +46,35 @@ fn a_race_that_a_merge_ends_leaves_the_release_that_was_published() {
     commit(&second, "merged");
     let name = "test-tiny-1-35-v2";
     // While the own tag is here, it is what the release was cut as: whoever obeyed that would take back what was published.
-    let told = ends(&second, &["check"], 0);
+    let told = checked(&second);
     assert!(told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
     let fetch = format!("`git fetch --force origin tag {name}`");
     assert!(told.contains(&fetch) && told.contains("first see to it that the tag"), "{told}");
     let clone = second.git(&["rev-parse", "HEAD"]);
     second.git(&["checkout", "-q", name, "--", &format!("generated/releases/{name}")]);
     commit(&second, "as the own tag has it");
-    let told = ends(&second, &["check"], 0);
+    let told = checked(&second);
     assert!(!told.contains("release-changed") && told.contains("warning[release-tag]"), "{told}");
     second.git(&["reset", "-q", "--hard", clone.trim()]);
     // Without a tag, nobody knows which one was published.
     second.git(&["tag", "-d", name]);
-    let told = ends(&second, &["check"], 0);
+    let told = checked(&second);
     assert!(told.contains("warning[release-tag]") && told.contains(&own[..12]), "{told}");
     second.git(&["fetch", "-q", "origin", "tag", name]);
-    let told = ends(&second, &["check"], 0);
+    let told = checked(&second);
     assert!(!told.contains("release-"), "{told}");
     second.git(&["push", "-q", "origin", "HEAD"]);
     first.git(&["pull", "-q"]);
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(!told.contains("release-"), "{told}");
     // An edit after that is one.
     let path = format!("generated/releases/{name}/NOTES.md");
     first.write(&path, "other words\n");
     commit(&first, "an edit of a release");
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(told.contains("release-changed") && told.contains(&path), "{told}");
     first.git(&["tag", "-f", name, "HEAD"]);
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(told.contains("release-tag") && told.contains(name), "{told}");
 }
 
@@ -113,7 +118,7 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
             ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
         }
         sandbox.git(&["merge", "-q", "-X", strategy, "-m", "merged", "other"]);
-        let told = ends(&sandbox, &["check"], 0);
+        let told = checked(&sandbox);
         let added = |branch: &str| sandbox.git(&["rev-parse", "--short=12", branch]).trim().to_owned();
         let (main, other) = (added("HEAD^1"), added("other"));
         let (here, there) = if kept == "main" { (main, other) } else { (other, main) };
@@ -125,14 +130,14 @@ fn a_line_that_added_another_release_is_told_whichever_is_taken() {
         assert!(told.contains(&take), "{told}");
         sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
         commit(&sandbox, "the other one");
-        let told = ends(&sandbox, &["check"], 0);
+        let told = checked(&sandbox);
         let words = format!("here is that of the commit {there}, and the commit {here} added another one");
         assert!(told.contains(&words) && !told.contains("release-changed"), "{strategy}: {told}");
         ends(&sandbox, &["release", "tag"], 0);
-        let told = ends(&sandbox, &["check"], 0);
+        let told = checked(&sandbox);
         assert!(told.contains("its tag has that of the commit") && !told.contains("error"), "{told}");
         sandbox.git(&["checkout", "-q", &here, "--", folder]);
-        let told = ends(&sandbox, &["check"], 0);
+        let told = checked(&sandbox);
         assert!(told.contains("release-changed"), "{told}");
     }
 }
@@ -153,24 +158,24 @@ fn the_tag_says_which_of_two_lines_counts() {
         published.trim(),
         own.trim()
     );
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(told.contains("warning[release-tag]") && told.contains(&words), "{told}");
     let put_back = format!("git checkout {name} -- {folder}/release.yaml");
     assert!(told.contains("release-changed") && told.contains(&put_back), "{told}");
     // As the message says, and for good.
     first.git(&["checkout", "-q", name, "--", &folder]);
     commit(&first, "what was published");
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(!told.contains("release-changed") && told.contains(&words), "{told}");
     ends(&first, &["release"], 0);
     // Where the loser's own tag stays, its release is what is here.
-    let told = ends(&second, &["check"], 0);
+    let told = checked(&second);
     assert!(!told.contains("release-"), "{told}");
     // A tag that has neither is moved.
     first.write(&format!("{folder}/NOTES.md"), "other words\n");
     commit(&first, "an edit of a release");
     first.git(&["tag", "-f", name, "HEAD"]);
-    let told = ends(&first, &["check"], 0);
+    let told = checked(&first);
     assert!(told.contains("release-tag") && told.contains("whose release is not the one"), "{told}");
 }
 
@@ -213,7 +218,7 @@ fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     ends(&sandbox, &["release", "tag"], 0);
     let published = sandbox.git(&["rev-parse", "main"]);
     sandbox.git(&["checkout", "-q", "two"]);
-    let told = ends(&sandbox, &["check"], 0);
+    let told = checked(&sandbox);
     let merge = format!("git merge {}", &published[..12]);
     let take = format!("git restore --source={name} --staged --worktree -- generated/releases/{name}");
     let go_on = format!("`{merge}`, `{take}` where the two collide, commit, and release again");
@@ -222,7 +227,7 @@ fn a_branch_whose_name_was_given_first_elsewhere_is_told_how_to_go_on() {
     sandbox.git(&take.split(' ').skip(1).collect::<Vec<_>>());
     sandbox.git(&["checkout", "-q", "--ours", "--", "stacks"]);
     commit(&sandbox, "merged");
-    let told = ends(&sandbox, &["check"], 0);
+    let told = checked(&sandbox);
     assert!(!told.contains("release-"), "{told}");
     let told = ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
     assert!(told.contains("test-tiny-1-35-v3"), "{told}");

@@ -7,6 +7,8 @@ mod clones;
 mod commit;
 mod cutting;
 mod disk;
+#[path = "../support/environment.rs"]
+mod environment;
 mod hostile;
 mod identity;
 mod killed;
@@ -21,6 +23,7 @@ mod released;
 mod sandbox;
 mod share;
 mod sources;
+mod special;
 mod update;
 mod watch;
 mod workflows;

@@ -22,6 +22,7 @@ use stackloom::{
 };
 
 use crate::{
+    environment,
     release::{commit, edit, ends, fleet, said},
     sandbox::Sandbox,
     share::{NAME, generate_the_same, json, publisher},
@@ -69,10 +70,8 @@ fn a_release_that_came_from_a_registry_generates_the_same_bytes() {
 /// The client of Flux' own code; `STACKLOOM_FLUXPULL` names the program of `tests/conformance/cmd/fluxpull`.
 #[test]
 fn flux_reads_the_artifact() {
-    let Ok(program) = std::env::var("STACKLOOM_FLUXPULL") else {
-        println!("skipped: STACKLOOM_FLUXPULL names no program of `tests/conformance/cmd/fluxpull`");
-        return;
-    };
+    let program = environment::named("STACKLOOM_FLUXPULL", "the program of `tests/conformance/cmd/fluxpull`");
+    let Some(program) = program else { return };
     let Some(server) = Server::start(&[]) else { return };
     let from = publisher();
     let source = publish(&from, &server);

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{
     release::{commit, edit, ends, fleet},
-    sandbox::Sandbox,
+    sandbox::{Sandbox, git_in},
 };
 
 const RELEASE: &str = "generated/releases/test-tiny-1-35-v1";
@@ -154,6 +154,31 @@ fn a_release_that_nobody_uses_is_nobodys_trouble() {
     edit(&sandbox, "addons/net/values.yaml", "replicas: 3", "replicas: 4");
     let told = ends(&sandbox, &["release", "--dry-run", "--kubernetes", "1.35"], 1);
     assert!(told.contains("release-refused") && told.contains("test-tiny-1-35-v2/metadata.yaml"), "{told}");
+}
+
+#[test]
+fn a_release_that_nobody_uses_must_not_change_either() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    ends(&sandbox, &["generate", "--commit"], 0);
+    ends(&sandbox, &["check"], 0);
+    ends(&sandbox, &["generate", "--check"], 0);
+    for file in FILES {
+        tamper(&sandbox, file);
+        for checks in [&["check"][..], &["generate", "--check"], &["generate", "--check", "--only", "one"]] {
+            let told = ends(&sandbox, checks, 1);
+            assert!(told.contains("error[release-changed") && told.contains(file), "{checks:?}: {told}");
+            assert!(!told.contains("warning[release-changed"), "told twice: {told}");
+        }
+        let (_, document) = crate::share::json(&sandbox, &["check"]);
+        assert_eq!(document["exit"], 1, "{document}");
+        // Whoever does something else goes on.
+        for others in [&["generate"][..], &["explain", "one"], &["releases"]] {
+            ends(&sandbox, others, 0);
+        }
+        sandbox.git(&["checkout", "-q", "--", RELEASE]);
+        ends(&sandbox, &["check"], 0);
+    }
 }
 
 /// Something that cannot be read stands where a file of a release was, or beside it.
@@ -326,10 +351,11 @@ fn a_released_file_that_may_be_run_is_another() {
     ends(&sandbox, &["check"], 0);
 }
 
-/// The files of the first release become those of another one of the same name: all digests are right.
-fn rewrite(sandbox: &Sandbox) {
+/// The files of the first release become those of another one of the same name, told apart by a number: all digests are
+/// right.
+fn rewrite(sandbox: &Sandbox, replicas: u8) {
     let other = fleet();
-    edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 5");
+    edit(&other, "addons/net/values.yaml", "replicas: 2", &format!("replicas: {replicas}"));
     commit(&other, "another stack");
     ends(&other, &["release", "--kubernetes", "1.35"], 0);
     sandbox.git(&["rm", "-rqf", "--ignore-unmatch", RELEASE]);
@@ -340,7 +366,7 @@ fn rewrite(sandbox: &Sandbox) {
 fn a_moved_tag_makes_no_other_release_of_it() {
     let sandbox = pinned();
     let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
-    rewrite(&sandbox);
+    rewrite(&sandbox, 5);
     commit(&sandbox, "another content");
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "HEAD"]);
     let told = refused(&sandbox, "release-tag", RELEASE);
@@ -350,7 +376,7 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     // Nor does one on a commit that is not of the branch.
     sandbox.git(&["checkout", "-qb", "side", "HEAD~4"]);
     assert!(!sandbox.has(RELEASE));
-    rewrite(&sandbox);
+    rewrite(&sandbox, 6);
     commit(&sandbox, "the release, otherwise");
     sandbox.git(&["checkout", "-q", "main"]);
     sandbox.git(&["tag", "-f", "test-tiny-1-35-v1", "side"]);
@@ -371,13 +397,47 @@ fn a_moved_tag_makes_no_other_release_of_it() {
     put_back(&sandbox, &added);
 }
 
+/// Adds a release on a branch of its own, in a commit of this date.
+fn add_aside(sandbox: &Sandbox, branch: &str, replicas: u8, date: &str) -> String {
+    sandbox.git(&["checkout", "-q", "-b", branch, "base"]);
+    rewrite(sandbox, replicas);
+    sandbox.git(&["add", "."]);
+    let mut git = git_in(&sandbox.root);
+    git.env("GIT_COMMITTER_DATE", date).env("GIT_AUTHOR_DATE", date);
+    assert!(git.args(["commit", "-qm", branch]).status().unwrap().success());
+    sandbox.git(&["checkout", "-q", "main"]);
+    sandbox.git(&["rev-parse", branch])
+}
+
+#[test]
+fn of_two_that_were_merged_the_first_one_counts_whatever_the_clocks_said() {
+    let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z");
+    for (first, second) in [(early, late), (late, early), (early, early)] {
+        let sandbox = fleet();
+        sandbox.git(&["tag", "base"]);
+        let one = add_aside(&sandbox, "one", 5, first);
+        let two = add_aside(&sandbox, "two", 6, second);
+        sandbox.git(&["merge", "-q", "--no-ff", "-m", "merged one", "one"]);
+        sandbox.git(&["merge", "-q", "-s", "ours", "-m", "merged two", "two"]);
+        rewrite(&sandbox, 7);
+        commit(&sandbox, "a third content");
+        let told = ends(&sandbox, &["check"], 1);
+        let put_back = format!("git checkout {} -- {RELEASE}", &one[..12]);
+        assert!(
+            told.contains(&put_back) && !told.contains(&format!("git checkout {}", &two[..12])),
+            "{told}"
+        );
+    }
+}
+
 #[test]
 fn a_tag_that_cannot_be_read_concerns_its_release_alone() {
     let sandbox = pinned();
     ends(&sandbox, &["release"], 0);
     let id = "1234567890123456789012345678901234567890\n";
     sandbox.write(".git/refs/tags/test-tiny-1-36-v1", id);
-    let told = ends(&sandbox, &["check"], 0);
+    ends(&sandbox, &["check"], 1);
+    let told = ends(&sandbox, &["generate"], 0);
     assert!(
         told.contains("warning[release-tag]") && told.contains("`test-tiny-1-36-v1` cannot be read"),
         "{told}"
@@ -429,7 +489,7 @@ fn one_that_was_removed_and_came_back_is_what_it_was_at_first() {
     sandbox.git(&["tag", "-d", "test-tiny-1-35-v1"]);
     sandbox.git(&["rm", "-rq", RELEASE]);
     sandbox.git(&["commit", "-qm", "gone"]);
-    rewrite(&sandbox);
+    rewrite(&sandbox, 5);
     commit(&sandbox, "and back, changed");
     let told = refused(&sandbox, "release-changed", &format!("{RELEASE}/release.yaml"));
     assert!(told.contains(&format!("git checkout {} --", &added[..12])), "{told}");
@@ -474,7 +534,7 @@ fn a_tag_on_the_commit_that_added_a_release_again_makes_no_other_of_it() {
     let added = sandbox.git(&["rev-parse", "test-tiny-1-35-v1^{commit}"]);
     sandbox.git(&["rm", "-rq", RELEASE]);
     sandbox.git(&["commit", "-qm", "gone"]);
-    rewrite(&sandbox);
+    rewrite(&sandbox, 5);
     commit(&sandbox, "and back, changed");
     sandbox.git(&["tag", "-f", name, "HEAD"]);
     let told = refused(&sandbox, "release-tag", RELEASE);

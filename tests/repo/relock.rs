@@ -5,9 +5,9 @@ use std::fs;
 use serde_json::Value as Json;
 
 use crate::{
-    release::{commit, edit, ends, fleet},
+    release::{commit, ends, fleet},
     sandbox::Sandbox,
-    share::{NAME, address, json, pin, pruned, publisher, taken},
+    share::{NAME, address, json, other_publisher, pin, pruned, publisher, taken},
 };
 
 /// Whatever else is edited: the entry of the lock.
@@ -187,9 +187,7 @@ fn one_that_was_another_before_is_not_taken() {
     ends(&to, &["pull", &address(&from, "test-tiny-1-36-v1")], 0);
     to.git(&["rm", "-rq", "generated/releases", "stackloom.lock"]);
     to.git(&["commit", "-qm", "gone"]);
-    let other = publisher();
-    edit(&other, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    let told = ends(&to, &["pull", &address(&other, NAME)], 1);
+    let told = ends(&to, &["pull", &address(&other_publisher(), NAME)], 1);
     let added = format!("the commit {} added another release", &added[..12]);
     assert!(told.contains("release-exists") && told.contains(&added), "{told}");
     ends(&to, &["pull", &address(&from, NAME)], 0);

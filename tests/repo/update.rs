@@ -17,6 +17,7 @@ use stackloom::{
 };
 
 use crate::{
+    environment,
     release::{edit, fleet, said},
     sandbox::Sandbox,
 };
@@ -28,12 +29,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    #[expect(clippy::print_stdout, reason = "what is not tested is said")]
     pub(crate) fn start(arguments: &[&str]) -> Option<Self> {
-        let Ok(program) = std::env::var("STACKLOOM_REGISTRY") else {
-            println!("skipped: STACKLOOM_REGISTRY names no program of `tests/conformance/cmd/registry`");
-            return None;
-        };
+        let program =
+            environment::named("STACKLOOM_REGISTRY", "the program of `tests/conformance/cmd/registry`")?;
         let mut child = Command::new(program)
             .args(arguments)
             .stdin(Stdio::piped())
@@ -359,7 +357,8 @@ fn assets_are_those_that_the_cluster_stack_operator_reads() {
 
 /// Hands the assets, and the class of their release, to `tests/conformance/cmd/assets`, which reads them with helm.
 fn keep_for_helm(assets: &Path, class: &Path) {
-    let Some(root) = std::env::var_os("STACKLOOM_ASSETS") else { return };
+    let what = "the folder from which `tests/conformance/cmd/assets` reads";
+    let Some(root) = environment::named("STACKLOOM_ASSETS", what) else { return };
     for (from, to) in [(assets, "test-tiny-1-35-v1"), (class, "cluster-class")] {
         let folder = Path::new(&root).join(to);
         fs::create_dir_all(&folder).unwrap();

@@ -4,6 +4,7 @@
 //! - `edits.txt`: the path of a file on a line of its own, below it lines that begin with `<` (what stands there, once)
 //!   and lines that begin with `>` (what is to stand there instead); `<` and `>` are followed by one space;
 //! - `links.txt`: `<path> -> <target>`, one symbolic link per line;
+//! - `pipes.txt`: paths of named pipes, one per line;
 //! - every other file: added to the fleet, or put in the place of the one of the same path.
 
 use std::{fs, path::Path};
@@ -11,7 +12,7 @@ use std::{fs, path::Path};
 use super::sandbox;
 
 /// What a case says of itself; all else are files of the fleet.
-const OWN: [&str; 4] = ["edits.txt", "links.txt", "notes.txt", "remove.txt"];
+const OWN: [&str; 5] = ["edits.txt", "links.txt", "notes.txt", "pipes.txt", "remove.txt"];
 
 /// Makes the fleet of a case in `root`.
 pub(super) fn apply(base: &Path, case: &Path, root: &Path) -> Result<(), String> {
@@ -32,6 +33,9 @@ pub(super) fn apply(base: &Path, case: &Path, root: &Path) -> Result<(), String>
         let (path, target) = line.split_once(" -> ").ok_or("a link is written `<path> -> <target>`")?;
         link(target, &root.join(path)).map_err(|error| format!("cannot link {path}: {error}"))?;
     }
+    for path in lines(&case.join("pipes.txt")) {
+        pipe(&root.join(&path)).map_err(|error| format!("cannot make the pipe {path}: {error}"))?;
+    }
     Ok(())
 }
 
@@ -49,6 +53,12 @@ fn link(target: &str, path: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn link(_target: &str, _path: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
+}
+
+fn pipe(path: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap())?;
+    let status = std::process::Command::new("mkfifo").arg(path).status()?;
+    if status.success() { Ok(()) } else { Err(std::io::Error::other("mkfifo failed")) }
 }
 
 /// One replacement: what stands there, and what is to stand there.

@@ -6,14 +6,12 @@ use std::io::BufRead;
 use serde_json::Value;
 use stackloom::topology::predict::apply::server_side_apply;
 
-use super::walk;
+use super::{environment, walk};
 
 #[test]
 fn random_applies_conformance() {
-    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_APPLIES") else {
-        println!("skipped: STACKLOOM_TOPOLOGY_APPLIES names no file of `go run ./cmd/applies`");
-        return;
-    };
+    let path = environment::named("STACKLOOM_TOPOLOGY_APPLIES", "a file of `go run ./cmd/applies`");
+    let Some(path) = path else { return };
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut all, mut changed, mut wrong) = (0, 0, Vec::new());
     for line in std::io::BufReader::new(file).lines() {

@@ -16,17 +16,15 @@ use stackloom::topology::predict::running::with_defaults;
 use stackloom::topology::predict::{Settings, create, objects};
 use stackloom::topology::role::Role;
 
-use super::walk;
+use super::{environment, walk};
 
 /// An honest answer; too many of them would be none.
 const UNKNOWN: &str = "  not known:";
 
 #[test]
 fn random_classes_come_out_as_cluster_api_computes_them() {
-    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_CONFORMANCE") else {
-        println!("skipped: STACKLOOM_TOPOLOGY_CONFORMANCE names no file of `go run ./cmd/topology`");
-        return;
-    };
+    let path = environment::named("STACKLOOM_TOPOLOGY_CONFORMANCE", "a file of `go run ./cmd/topology`");
+    let Some(path) = path else { return };
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut all, mut desired, mut wrong, mut unknown) = (0, 0, Vec::new(), Vec::new());
     for line in std::io::BufReader::new(file).lines() {
@@ -52,12 +50,8 @@ fn random_classes_come_out_as_cluster_api_computes_them() {
 
 #[test]
 fn classes_of_files_come_out_as_cluster_api_computes_them() {
-    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_CLASSES") else {
-        println!(
-            "skipped: STACKLOOM_TOPOLOGY_CLASSES names no file of `go run ./cmd/topology -out FILE CASE.yaml…`"
-        );
-        return;
-    };
+    let what = "a file of `go run ./cmd/topology -out FILE CASE.yaml…`";
+    let Some(path) = environment::named("STACKLOOM_TOPOLOGY_CLASSES", what) else { return };
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut all, mut wrong) = (0, Vec::new());
     for line in std::io::BufReader::new(file).lines() {
@@ -76,10 +70,8 @@ fn classes_of_files_come_out_as_cluster_api_computes_them() {
 
 #[test]
 fn random_objects_are_refused_as_cluster_apis_webhooks_refuse_them() {
-    let Ok(path) = std::env::var("STACKLOOM_TOPOLOGY_WEBHOOKS") else {
-        println!("skipped: STACKLOOM_TOPOLOGY_WEBHOOKS names no file of `go run ./cmd/webhooks`");
-        return;
-    };
+    let path = environment::named("STACKLOOM_TOPOLOGY_WEBHOOKS", "a file of `go run ./cmd/webhooks`");
+    let Some(path) = path else { return };
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     let (mut all, mut refused, mut wrong) = (0, 0, Vec::new());
     for line in std::io::BufReader::new(file).lines() {

@@ -14,6 +14,8 @@ mod applies;
 mod case;
 mod cel;
 mod conformance;
+#[path = "../support/environment.rs"]
+mod environment;
 mod fuzz;
 mod hostile;
 mod law;

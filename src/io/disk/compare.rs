@@ -2,13 +2,13 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
 };
 
 use rayon::prelude::*;
 
+use super::open;
 use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
     io::git::tracked,
@@ -71,7 +71,7 @@ impl Comparison {
             return Ok(FileChange::Changed);
         }
         let path = self.root.join(file.path.as_str());
-        match fs::read(&path) {
+        match open::read(&path) {
             Ok(bytes) if bytes == file.bytes => Ok(FileChange::Unchanged),
             Ok(_) => Ok(FileChange::Changed),
             // What cannot be read may still be replaced: that asks for no more than the folder's permission.
@@ -81,13 +81,13 @@ impl Comparison {
     }
 
     /// Whether what lies where a file is to be is the program's own, or was: it begins so, or git knows the file. An
-    /// empty file is nobody's.
+    /// empty file is ours, too. A link or a pipe never is: somebody put it there on purpose.
     fn is_ours(&self, path: &TreePath, found: Found) -> bool {
         let ours = match found {
             Found::File { length: 0, .. } => true,
             // What cannot be read begins as nothing: then git alone can tell.
             Found::File { .. } => is_ours_on_disk(&self.root, path).unwrap_or(false),
-            Found::Link | Found::Special => false,
+            Found::Link | Found::Special => return false,
         };
         ours || self.tracked.get_or_init(|| tracked(&self.root, OUTPUT)).contains(path.as_str())
     }
@@ -150,7 +150,7 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
-        self.guard.judge(&self.changes, &|path| fs::read(self.root.join(path.as_str())).ok(), notes);
+        self.guard.judge(&self.changes, &|path| open::read(&self.root.join(path.as_str())).ok(), notes);
         Ok(removed)
     }
 

@@ -5,10 +5,12 @@
 mod check;
 mod compare;
 mod find;
+mod open;
 mod read;
 mod release;
 mod scaffold;
 mod scan;
+mod shape;
 mod sink;
 mod stage;
 
@@ -32,6 +34,7 @@ pub use sink::DiskSink;
 pub use stage::Step;
 
 pub(super) use check::begun;
+pub(super) use open::{read as read_plain, without_waiting};
 pub(super) use release::{place_file, place_release, remove_release, remove_staged};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 
@@ -117,7 +120,7 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
 
 /// The text of a file below the root of a fleet; none where there is none that can be read as text.
 pub fn text(world: &Workspace, path: &str) -> Option<String> {
-    std::fs::read_to_string(world.root.join(path)).ok()
+    String::from_utf8(open::read(&world.root.join(path)).ok()?).ok()
 }
 
 /// Why something on disk cannot be read, in words for a message.

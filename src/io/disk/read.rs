@@ -10,7 +10,7 @@ use std::{
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 
-use super::reason;
+use super::{open::open, reason, shape};
 use crate::{
     note::{Fault, Notes, Place},
     world::{Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml, release_of},
@@ -117,7 +117,17 @@ impl Found<'_> {
                     super::scan::note_link(self.notes, &path);
                     return;
                 }
-                _ => return,
+                Ok(_) => {
+                    let path = self.path_of(&folder);
+                    super::scan::note_foreign(self.notes, &path, &format!("`{path}` is a file"));
+                    return;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+                Err(error) => {
+                    let path = self.path_of(&folder);
+                    self.unreadable(&path, &reason(&error));
+                    return;
+                }
             }
         }
         let entries = WalkDir::new(&folder).min_depth(1).max_depth(1).sort_by_file_name();
@@ -170,7 +180,7 @@ impl Found<'_> {
             }
         }
         if entry.file_type().is_dir() {
-            if !path.starts_with("generated/") && is_yaml(&path) {
+            if !path.starts_with("generated/") && is_yaml(&path.to_lowercase()) {
                 self.notes
                     .error("special-file", Place::file(&path), "this is a folder with the name of a file")
                     .hint("rename it: a definition of this name would be looked for in vain");
@@ -178,7 +188,10 @@ impl Found<'_> {
             }
             return !self.is_companion(&path, entry.path());
         }
-        if is_input(&path) {
+        let is_wrong = !path.starts_with("generated/")
+            && (shape::is_in_the_place_of_a_folder(&path, self.notes)
+                || shape::has_capital_ending(&path, self.notes));
+        if !is_wrong && is_input(&path) {
             self.file(path, entry.path());
         }
         true
@@ -202,13 +215,23 @@ impl Found<'_> {
         true
     }
 
-    /// A file of the user's own. What is neither a file nor a link to one is nothing that git keeps.
+    /// A file of the user's own.
     fn own_file(&mut self, folder: &str, entry: &DirEntry) {
         let path = self.path_of(entry.path());
         if entry.path_is_symlink() && self.leads_out(&path, entry.path()) {
             return;
         }
-        if !fs::metadata(entry.path()).is_ok_and(|found| found.is_file()) {
+        match fs::metadata(entry.path()) {
+            Ok(found) if found.is_dir() => return,
+            Ok(found) if !found.is_file() => {
+                self.companions.insert(folder.to_owned());
+                note_special(self.notes, &path);
+                return;
+            }
+            _ => {}
+        }
+        if shape::has_capital_ending(&path, self.notes) {
+            self.companions.insert(folder.to_owned());
             return;
         }
         match start_of(entry.path()) {
@@ -241,11 +264,7 @@ impl Found<'_> {
         }
         match fs::metadata(file) {
             Err(error) => self.unreadable(&path, &reason(&error)),
-            Ok(found) if !found.is_file() => {
-                self.notes
-                    .error("special-file", Place::file(&path), "this is neither a file nor a folder")
-                    .hint("remove it: sources are plain files");
-            }
+            Ok(found) if !found.is_file() => note_special(self.notes, &path),
             Ok(found) if found.len() > LIMIT => note_large(self.notes, &path, found.len()),
             Ok(_) => self.files.push((path, file.to_path_buf())),
         }
@@ -316,7 +335,7 @@ impl Found<'_> {
 /// A file of the user's own, up to the limit for sources.
 fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    fs::File::open(file)?.take(LIMIT).read_to_end(&mut bytes)?;
+    open(file)?.take(LIMIT).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -324,7 +343,7 @@ fn start_of(file: &Path) -> std::io::Result<Vec<u8>> {
 fn text(path: &str, file: &Path) -> Result<String, Notes> {
     let mut notes = Notes::new();
     let mut bytes = Vec::new();
-    let read = fs::File::open(file).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));
+    let read = open(file).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));
     match read {
         Err(error) => note_unreadable(&mut notes, path, &reason(&error)),
         Ok(length) if length as u64 > LIMIT => note_large(&mut notes, path, length as u64),
@@ -334,6 +353,12 @@ fn text(path: &str, file: &Path) -> Result<String, Notes> {
         },
     }
     Err(notes)
+}
+
+fn note_special(notes: &mut Notes, path: &str) {
+    notes
+        .error("special-file", Place::file(path), "this is neither a file nor a folder")
+        .hint("remove it: pipes, sockets and devices are not read, and git keeps none");
 }
 
 fn note_loop(notes: &mut Notes, path: &str) {

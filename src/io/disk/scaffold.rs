@@ -36,7 +36,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
 
 /// What a file holds; none if there is none.
 pub fn read_file(path: &Path) -> Result<Option<Vec<u8>>, Fault> {
-    match fs::read(path) {
+    match super::open::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Fault::because(format!("cannot read `{}`", path.display()), error)),

@@ -9,7 +9,7 @@ use std::{
 
 use walkdir::WalkDir;
 
-use super::{reason, stage::STAGE};
+use super::{open::open, reason, stage::STAGE};
 use crate::{
     note::{Fault, Notes, Place},
     tree::{HEADER, TreePath, is_ours},
@@ -121,7 +121,7 @@ pub(in crate::io) fn is_in_numbered_release(path: &TreePath) -> bool {
 /// Whether the file at a path begins as the program's own files do.
 pub(super) fn is_ours_on_disk(root: &Path, path: &TreePath) -> Result<bool, Fault> {
     let mut start = Vec::with_capacity(HEADER.len());
-    fs::File::open(root.join(path.as_str()))
+    open(&root.join(path.as_str()))
         .and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut start))
         .map_err(|error| Fault::because(format!("cannot read `{path}`"), error))?;
     Ok(is_ours(&start))

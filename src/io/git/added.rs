@@ -1,7 +1,6 @@
 //! Since when releases are in the branch: what stands for a tag that is not here.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -16,22 +15,40 @@ use crate::world::LOCK;
 pub(super) struct Added {
     pub(super) commit: Oid,
     pub(super) tree: Oid,
-    when: i64,
 }
 
-/// The commits that added releases, by name; the newest first, and more than one where a release was removed and came
-/// back, or where two lines that were merged added it.
+/// The commits that added releases, by name, in the reverse of the order in which HEAD's own line received them. There
+/// is more than one where a release was removed and came back, or where two lines that were merged added it.
 pub(super) type Additions = BTreeMap<String, Vec<Added>>;
 
 /// Which of the commits that added a release says what it is.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) added: Added,
-    /// The commits that added another release of this name, on lines that knew nothing of it; that of the branch's own
-    /// line first.
+    /// The commits that added another release of this name, on lines that knew nothing of it; that which the branch
+    /// received first comes first.
     pub(super) others: Vec<Added>,
     /// The commit among them that added what HEAD has, if nothing but merges brought it here.
     pub(super) unedited: Option<Added>,
+}
+
+/// A step of a walk through the history.
+enum Step {
+    /// To a commit, whose parents come next.
+    Down(Oid),
+    /// Back from it, its parents being done, with the releases that it added.
+    Up(Oid, BTreeMap<String, Oid>),
+}
+
+/// What a commit has that its parents do not.
+#[derive(Default)]
+struct New {
+    /// Those of its parents that this clone has.
+    parents: Vec<Oid>,
+    /// The releases that it added, each with its tree.
+    names: BTreeMap<String, Oid>,
+    /// Releases that it or an earlier commit added, where a shallow clone ends.
+    older: Vec<String>,
 }
 
 impl Repository {
@@ -39,48 +56,68 @@ impl Repository {
     /// release that is older than one end of a shallow clone, nobody knows which commit added it first: it has none.
     pub(super) fn additions(&self) -> (Additions, Result<(), git2::Error>) {
         let (mut found, mut older) = (Additions::new(), BTreeSet::new());
-        let walked = self.walk_back(&mut found, &mut older);
+        let walked = self.walk(&mut found, &mut older);
         found.retain(|name, _| !older.contains(name));
         for additions in found.values_mut() {
-            additions.sort_by_key(|added| (Reverse(added.when), added.commit));
+            additions.reverse();
         }
         (found, walked)
     }
 
-    fn walk_back(&self, found: &mut Additions, older: &mut BTreeSet<String>) -> Result<(), git2::Error> {
-        let is_shallow = self.inner.is_shallow();
-        let mut open: Vec<Oid> = self.tip().ok().and_then(|tip| tip.commit()).into_iter().collect();
-        let mut seen: BTreeSet<Oid> = open.iter().copied().collect();
-        let mut known = BTreeMap::new();
-        while let Some(id) = open.pop() {
-            let at = self.inner.find_commit(id)?;
-            let mut parents = Vec::new();
-            for id in at.parent_ids() {
-                match self.inner.find_commit(id) {
-                    Err(_) if is_shallow => {}
-                    parent => parents.push(parent?),
+    /// Visits each commit after its parents, and the first parent's history before that of the others. So the order is
+    /// that in which the branch received them, and follows from the shape of the history alone: clocks go wrong, and
+    /// commits of one second have no order.
+    fn walk(&self, found: &mut Additions, older: &mut BTreeSet<String>) -> Result<(), git2::Error> {
+        let tip = self.tip().ok().and_then(|tip| tip.commit());
+        let mut open: Vec<Step> = tip.map(Step::Down).into_iter().collect();
+        let (mut seen, mut known, mut walked) = (BTreeSet::new(), BTreeMap::new(), Ok(()));
+        while let Some(step) = open.pop() {
+            match step {
+                Step::Down(id) if seen.insert(id) => {
+                    let new = self.added_by(id, &mut known).unwrap_or_else(|error| {
+                        walked = Err(error);
+                        New::default()
+                    });
+                    open.push(Step::Up(id, new.names));
+                    open.extend(new.parents.into_iter().rev().map(Step::Down));
+                    older.extend(new.older);
                 }
-            }
-            let tree = self.releases_of(&at, &mut known)?;
-            let before: Vec<Option<Oid>> = parents
-                .iter()
-                .map(|parent| self.releases_of(parent, &mut known))
-                .collect::<Result<_, _>>()?;
-            let is_end = is_shallow && parents.len() < at.parent_count().max(1);
-            match tree.filter(|tree| !before.contains(&Some(*tree))) {
-                Some(tree) if is_end => older.extend(self.new_in(tree, &before)?.into_keys()),
-                Some(tree) => {
-                    for (name, tree) in self.new_in(tree, &before)? {
-                        let added = Added { commit: at.id(), tree, when: at.time().seconds() };
-                        found.entry(name).or_default().push(added);
+                Step::Down(_) => {}
+                Step::Up(commit, names) => {
+                    for (name, tree) in names {
+                        found.entry(name).or_default().push(Added { commit, tree });
                     }
                 }
-                None => {}
             }
-            known.remove(&id);
-            open.extend(parents.iter().map(Commit::id).filter(|id| seen.insert(*id)));
         }
-        Ok(())
+        walked
+    }
+
+    fn added_by(&self, id: Oid, known: &mut BTreeMap<Oid, Option<Oid>>) -> Result<New, git2::Error> {
+        let is_shallow = self.inner.is_shallow();
+        let at = self.inner.find_commit(id)?;
+        let mut parents = Vec::new();
+        for id in at.parent_ids() {
+            match self.inner.find_commit(id) {
+                Err(_) if is_shallow => {}
+                parent => parents.push(parent?),
+            }
+        }
+        let tree = self.releases_of(&at, known)?;
+        let before: Vec<Option<Oid>> =
+            parents.iter().map(|parent| self.releases_of(parent, known)).collect::<Result<_, _>>()?;
+        known.remove(&id);
+        let is_end = is_shallow && parents.len() < at.parent_count().max(1);
+        let mut new = New { parents: parents.iter().map(Commit::id).collect(), ..New::default() };
+        if let Some(tree) = tree.filter(|tree| !before.contains(&Some(*tree))) {
+            let names = self.new_in(tree, &before)?;
+            if is_end {
+                new.older.extend(names.into_keys());
+            } else {
+                new.names = names;
+            }
+        }
+        Ok(new)
     }
 
     /// The releases that the folder of all of them has in a commit and in none of its parents, each with its tree.
@@ -104,37 +141,25 @@ impl Repository {
     }
 
     /// Which addition says what a release is: the first; where lines that know nothing of each other added it and not
-    /// the same, the one that is in HEAD, else that of the branch's own line.
+    /// the same, the one that is in HEAD, else the one that the branch received first.
     pub(super) fn origin_of(&self, name: &str, additions: &[Added]) -> Option<Origin> {
         let is_first = |one: &&Added| !additions.iter().any(|other| self.follows(one, other));
-        let firsts: Vec<Added> = match additions {
+        let mut firsts: Vec<Added> = match additions {
             [one] => vec![*one],
             several => several.iter().filter(is_first).copied().collect(),
         };
-        let oldest = *firsts.last()?;
-        if firsts.iter().all(|one| one.tree == oldest.tree) {
-            return Some(Origin { added: oldest, others: Vec::new(), unedited: None });
+        firsts.reverse();
+        let earliest = *firsts.first()?;
+        if firsts.iter().all(|one| one.tree == earliest.tree) {
+            return Some(Origin { added: earliest, others: Vec::new(), unedited: None });
         }
-        let own = self.on_own_line(&firsts).unwrap_or(oldest);
         let tip = self.tip().ok().and_then(|tip| tip.commit());
         let head = tip.and_then(|tip| self.folder_of(tip, name).ok()?);
-        let added = firsts.iter().find(|one| Some(one.tree) == head).copied().unwrap_or(own);
-        let mut others: Vec<Added> = firsts.iter().filter(|one| one.tree != added.tree).copied().collect();
-        others.sort_by_key(|one| one.commit != own.commit);
+        let added = firsts.iter().find(|one| Some(one.tree) == head).copied().unwrap_or(earliest);
+        let others = firsts.iter().filter(|one| one.tree != added.tree).copied().collect();
         let unedited = self.unedited(name);
         let unedited = unedited.and_then(|commit| firsts.into_iter().find(|one| one.commit == commit));
         Some(Origin { added, others, unedited })
-    }
-
-    /// The oldest of these on the branch's own line.
-    fn on_own_line(&self, additions: &[Added]) -> Option<Added> {
-        let mut found = None;
-        let mut at = self.tip().ok().and_then(|tip| tip.commit());
-        while let Some(commit) = at.and_then(|id| self.inner.find_commit(id).ok()) {
-            found = additions.iter().find(|added| added.commit == commit.id()).copied().or(found);
-            at = commit.parent_id(0).ok();
-        }
-        found
     }
 
     /// The commit that added a release as HEAD has it, if nothing but merges brought it here.

@@ -6,7 +6,7 @@ use std::{fs, io::Write as _, path::PathBuf};
 use git2::Oid;
 
 use super::Repository;
-use crate::note::Fault;
+use crate::{io::disk::read_plain, note::Fault};
 
 /// What a run is about to do.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Journal {
 
     /// What a killed run has left; none if no run was.
     pub(super) fn read(repository: &Repository) -> Option<Self> {
-        let text = fs::read_to_string(Self::path(repository)).ok()?;
+        let text = String::from_utf8(read_plain(&Self::path(repository)).ok()?).ok()?;
         // The last line is the last thing that was written.
         let body = text.strip_suffix("end\n")?;
         let mut journal = Self::default();

@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::note::Fault;
+use crate::{io::disk::without_waiting, note::Fault};
 
 /// What our lock files begin with; the process follows. Git never reads a lock file that it did not make.
 const MARK: &str = "locked by stackloom";
@@ -71,7 +71,10 @@ fn mark(file: &mut File) -> std::io::Result<()> {
 /// Takes over the lock of a run that was killed.
 fn take_over(path: &Path) -> Result<Lock, Held> {
     let by_other = |_| Held::ByOther;
-    let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(by_other)?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    without_waiting(&mut options);
+    let mut file = options.open(path).map_err(by_other)?;
     let mut text = String::new();
     (&mut file).take(100).read_to_string(&mut text).map_err(by_other)?;
     let process = text.trim_end().strip_prefix(MARK).ok_or(Held::ByOther)?;

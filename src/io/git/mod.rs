@@ -133,10 +133,10 @@ impl Repository {
             _ => Fault::because("git cannot tell who you are", error)
                 .hint("look at `git config user.name` and `git config user.email`"),
         };
-        Ok((
-            self.inner.author_from_env().map_err(unknown)?,
-            self.inner.committer_from_env().map_err(unknown)?,
-        ))
+        let author = self.inner.author_from_env().and_then(|person| on_one_line(&person)).map_err(unknown)?;
+        let committer =
+            self.inner.committer_from_env().and_then(|person| on_one_line(&person)).map_err(unknown)?;
+        Ok((author, committer))
     }
 
     /// Whether a blob begins as the program's own files do.
@@ -303,4 +303,10 @@ fn cannot_open(root: &Path, error: git2::Error) -> Fault {
         "`git status` may say more".to_owned()
     };
     Fault::because(format!("cannot open the git repository of `{}`", root.display()), error).hint(hint)
+}
+
+/// A person without line ends in name and address, as git writes them: libgit2 would write a commit that no git can read.
+fn on_one_line(person: &Signature<'_>) -> Result<Signature<'static>, git2::Error> {
+    let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "");
+    Signature::new(&plain(person.name_bytes()), &plain(person.email_bytes()), &person.when())
 }

@@ -4,12 +4,19 @@ use std::{
     fs::{self, OpenOptions},
     io::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use git2::{Config, Signature};
 
 use super::Repository;
-use crate::{io::program, note::Fault};
+use crate::{
+    io::program::{self, Limits},
+    note::Fault,
+};
+
+/// The setting of how many seconds a signing program may take.
+const TIMEOUT: &str = "stackloom.signingTimeout";
 
 /// What is signed, and the settings that ask for it.
 #[derive(Clone, Copy, Debug)]
@@ -57,8 +64,16 @@ pub(super) fn sign(
             .hint("it is one of `openpgp`, `ssh`, `x509`")),
     };
     signature.map(Some).map_err(|fault| {
-        fault.hint("`git commit --allow-empty` in this repository shows whether git itself can sign")
+        fault.hint("`git commit --allow-empty` in this repository shows whether git itself can sign").hint(
+            "a program that needs more time gets it with `git config stackloom.signingTimeout <seconds>`",
+        )
     })
+}
+
+/// A signature is short. A person may have to type a passphrase or touch a key, so there is time for that.
+fn limits(config: &Config) -> Limits {
+    let seconds = config.get_i64(TIMEOUT).ok().and_then(|seconds| u64::try_from(seconds).ok());
+    Limits { bytes: 1024 * 1024, time: Some(Duration::from_secs(seconds.unwrap_or(300))) }
 }
 
 fn first(config: &Config, keys: &[&str], otherwise: &str) -> String {
@@ -76,7 +91,8 @@ fn with_gpg(
     let email = String::from_utf8_lossy(committer.email_bytes()).into_owned();
     let key = first(config, &["user.signingkey"], &format!("{name} <{email}>"));
     let arguments = ["--status-fd=2", "-bsau", key.as_str()];
-    let output = program::run(program, &arguments, &repository.work_tree, content.as_bytes())?;
+    let output =
+        program::run(program, &arguments, &repository.work_tree, content.as_bytes(), limits(config))?;
     let said = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() || !said.contains("[GNUPG:] SIG_CREATED ") {
         return Err(failed(program, &said));
@@ -91,7 +107,8 @@ fn with_ssh(repository: &Repository, config: &Config, content: &str) -> Result<S
     let mut arguments = vec!["-Y", "sign", "-n", "git", "-f", &file];
     // A public key in the settings itself: its private half is in the agent.
     arguments.extend(key.temporary.then_some("-U"));
-    let output = program::run(&program, &arguments, &repository.work_tree, content.as_bytes())?;
+    let output =
+        program::run(&program, &arguments, &repository.work_tree, content.as_bytes(), limits(config))?;
     if !output.status.success() {
         return Err(failed(&program, &String::from_utf8_lossy(&output.stderr)));
     }
@@ -122,7 +139,7 @@ impl SshKey {
                 .hint("git config --global user.signingkey ~/.ssh/id_ed25519.pub")
         };
         let command = config.get_string("gpg.ssh.defaultKeyCommand").map_err(|_| missing())?;
-        let output = program::run("sh", &["-c", &command], &repository.work_tree, b"")?;
+        let output = program::run("sh", &["-c", &command], &repository.work_tree, b"", limits(config))?;
         let said = String::from_utf8_lossy(&output.stdout);
         let key = said.lines().find_map(literal).ok_or_else(missing)?;
         Self::write(repository.inner.path(), key)

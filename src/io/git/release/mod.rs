@@ -177,7 +177,12 @@ impl ReleaseRun {
         if head.entries.contains_key(&path) {
             return Ok(false);
         }
-        match read_file(&self.workspace.root().join(path.as_str()))? {
+        let file = self.workspace.root().join(path.as_str());
+        if file.is_symlink() {
+            return Err(Fault::new(format!("`{path}` is a symbolic link"))
+                .hint("remove the link: everything below `generated/` is written here, and nowhere else"));
+        }
+        match read_file(&file)? {
             Some(bytes) if bytes != GITATTRIBUTES.as_bytes() => {
                 Err(Fault::new(format!("`{path}` is not as stackloom writes it, and HEAD has none"))
                     .hint("a release needs its own, which keeps git from changing line ends: move this one out of `generated/`"))

@@ -7,7 +7,7 @@ use git2::{BranchType, Oid};
 use super::{ReleaseRun, attributes};
 use crate::{
     io::{
-        disk::remove_staged,
+        disk::{read_plain, remove_staged},
         git::{journal::Journal, tag},
     },
     note::Fault,
@@ -76,8 +76,9 @@ impl ReleaseRun {
             Some(name) => inner.commondir().join(format!("{name}.lock")),
             None => inner.path().join("HEAD.lock"),
         };
-        let is_ours = |text: String| text.is_empty() || text.trim_end() == commit.to_string();
-        if fs::read_to_string(&lock).is_ok_and(is_ours) {
+        let is_ours =
+            |text: Vec<u8>| text.is_empty() || text.trim_ascii_end() == commit.to_string().as_bytes();
+        if read_plain(&lock).is_ok_and(is_ours) {
             fs::remove_file(&lock).map_err(|error| {
                 Fault::because(format!("cannot remove {}, which a killed run left", lock.display()), error)
             })?;

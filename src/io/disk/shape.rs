@@ -1,0 +1,129 @@
+//! Where a folder belongs in a fleet. A file there would hide what the folder holds, and the tree would lose it.
+
+use std::path::Path;
+
+use crate::{
+    model::Minor,
+    note::{Notes, Place},
+    world::is_yaml,
+};
+
+/// Says that something other than a folder lies where a folder belongs; whether it does.
+pub(super) fn is_in_the_place_of_a_folder(path: &str, notes: &mut Notes) -> bool {
+    let Some(what) = folder_at(path) else { return false };
+    notes
+        .error("special-file", Place::file(path), format!("this is not a folder, but {what} belongs here"))
+        .hint("move or rename it: what the folder holds would be missing from `generated/`");
+    true
+}
+
+/// What the folder is that belongs at a path.
+fn folder_at(path: &str) -> Option<&'static str> {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["clusters", .., name] if name.strip_suffix(".d").is_some_and(|stem| !stem.is_empty()) => {
+            Some("the folder of a cluster's own objects")
+        }
+        ["clusters", .., name] if is_name(name) => Some("a folder of cluster definitions"),
+        ["stacks", provider] if is_name(provider) => Some("the folder of a provider's stacks"),
+        ["stacks", _, stack] if is_name(stack) => Some("the folder of a stack"),
+        ["stacks", _, _, minor] if Minor::parse_dashed(minor).is_some() => {
+            Some("the folder of a Kubernetes minor")
+        }
+        ["stacks", _, _, minor, inside @ ..] if Minor::parse_dashed(minor).is_some() => of_stack(inside),
+        ["stacks", _, _, inside @ ..] => of_stack(inside),
+        _ => None,
+    }
+}
+
+fn of_stack(inside: &[&str]) -> Option<&'static str> {
+    match inside {
+        ["cluster-class"] => Some("the folder `cluster-class`"),
+        ["cluster"] => Some("the folder `cluster`"),
+        ["namespace"] => Some("the folder `namespace`"),
+        ["addons"] => Some("the folder `addons`"),
+        ["node-images"] => Some("the folder `node-images`"),
+        ["addons", addon] if is_name(addon) => Some("the folder of an addon"),
+        ["addons", _, "manifests"] => Some("the folder `manifests`"),
+        _ => None,
+    }
+}
+
+/// Whether this may be the name of a provider, a stack, an addon or a folder of clusters. Such names hold no dots and no
+/// capitals, so `README.md` and `OWNERS` are none.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+/// Says that the ending of a definition is in capitals, so that neither this program nor kustomize reads the file;
+/// whether it is.
+pub(super) fn has_capital_ending(path: &str, notes: &mut Notes) -> bool {
+    let Some(lower) = with_lower_ending(path) else { return false };
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    notes
+        .error(
+            "bad-file-name",
+            Place::file(path),
+            "this ending has capitals, so neither stackloom nor Flux reads the file",
+        )
+        .hint(format!("rename it to `{name}`"));
+    true
+}
+
+fn with_lower_ending(path: &str) -> Option<String> {
+    let ending = Path::new(path).extension()?.to_str()?;
+    let lower = format!("{}{}", &path[..path.len() - ending.len()], ending.to_ascii_lowercase());
+    (!is_yaml(path) && is_yaml(&lower) && !is_build_file(path)).then_some(lower)
+}
+
+/// Files below `node-images/` build images; no definition lies there.
+fn is_build_file(path: &str) -> bool {
+    path.starts_with("stacks/") && path.split('/').any(|part| part == "node-images")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_belong_where_names_are_given_and_files_may_lie_beside_them() {
+        for path in [
+            "clusters/blue",
+            "clusters/blue/green",
+            "clusters/blue/one.d",
+            "stacks/docker",
+            "stacks/docker/scs",
+            "stacks/docker/scs/1-35",
+            "stacks/docker/scs/1-35/addons",
+            "stacks/docker/scs/addons",
+            "stacks/docker/scs/addons/cni",
+            "stacks/docker/scs/addons/cni/manifests",
+            "stacks/docker/scs/namespace",
+        ] {
+            assert!(folder_at(path).is_some(), "{path}");
+        }
+        for path in [
+            "stackloom.yaml",
+            "clusters/README.md",
+            "clusters/OWNERS",
+            "clusters/one.yaml",
+            "stacks/docker/scs/stack.yaml",
+            "stacks/docker/scs/LICENSE",
+            "stacks/docker/scs/addons/README.md",
+            "stacks/docker/scs/addons/cni/values.yaml",
+            "stacks/docker/scs/node-images/build",
+        ] {
+            assert!(folder_at(path).is_none(), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_ending_in_capitals_is_found_in_every_case() {
+        assert_eq!(with_lower_ending("clusters/One.YAML").as_deref(), Some("clusters/One.yaml"));
+        assert_eq!(with_lower_ending("clusters/a.d/b.Yml").as_deref(), Some("clusters/a.d/b.yml"));
+        assert_eq!(with_lower_ending("clusters/one.yaml"), None);
+        assert_eq!(with_lower_ending("stacks/a/b/node-images/x.YAML"), None);
+        assert_eq!(with_lower_ending("clusters/README.MD"), None);
+    }
+}

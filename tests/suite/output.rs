@@ -1,0 +1,113 @@
+//! What the program prints, whatever stands in its input and wherever its output goes.
+
+use std::process::{Command, Output};
+
+use serde_json::Value as Json;
+
+use super::{cli, sandbox, support};
+
+fn base() -> tempfile::TempDir {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    root
+}
+
+fn printed(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_standard_output_is_told() {
+    let root = base();
+    let commands: &[&[&str]] = &[
+        &["--version"],
+        &["--help"],
+        &["check"],
+        &["check", "--format", "json"],
+        &["generate", "--format", "yaml"],
+        &["releases"],
+        &["schema", "stack"],
+        &["completions", "bash"],
+        &["explain", "one"],
+        &["topology", "one"],
+    ];
+    for arguments in commands {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let output = cli::stackloom(root.path()).args(*arguments).stdout(full).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{arguments:?}: {told}");
+        let is_help = arguments[0].starts_with('-');
+        assert!(is_help || told.contains("cannot write to standard output"), "{arguments:?}: {told}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_fault() {
+    let root = base();
+    let mut command = cli::stackloom(root.path());
+    let mut child = command
+        .args(["explain", "one"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Colour, a bell, another direction, nothing to see, a line of its own, a tag.
+const HIDDEN: [char; 12] = [
+    '\u{1b}',
+    '\u{7}',
+    '\u{9b}',
+    '\u{7f}',
+    '\u{202e}',
+    '\u{2066}',
+    '\u{200b}',
+    '\u{200d}',
+    '\u{feff}',
+    '\u{2028}',
+    '\u{ad}',
+    '\u{e0041}',
+];
+
+#[test]
+fn no_message_holds_a_character_that_nobody_sees() {
+    let root = base();
+    let name = "clusters/blue/three\u{202e}\u{200b}.yaml";
+    let escapes: Vec<String> = HIDDEN.iter().map(|c| format!("\\U{:08X}", u32::from(*c))).collect();
+    let escapes = escapes.concat();
+    let raw: String = HIDDEN.iter().filter(|c| !c.is_control() && **c != '\u{feff}').collect();
+    let text = format!(
+        "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefinition\nmetadata:\n  name: \"a{escapes}b\"\n  namespace: 'n{raw}'\n\
+         spec:\n  a{raw}b: 1\n  stack: \"x{escapes}/y\"\n"
+    );
+    sandbox::write(&root.path().join(name), text);
+    sandbox::write(&root.path().join("clusters/blue/four\u{1b}[31m.yaml"), "a: 1\n");
+    for arguments in [
+        &["check"][..],
+        &["generate", "--check"],
+        &["check", "--format", "json"],
+        &["check", "--format", "yaml"],
+        &["check", "--color", "never"],
+        &["explain", "a\u{202e}\u{1b}[31mb"],
+        &["topology", "a\u{202e}\u{1b}[31mb", "--format", "json"],
+        &["affects", "a\u{202e}\u{1b}[31mb:1"],
+    ] {
+        let (code, out, err) = printed(cli::stackloom(root.path()).args(arguments));
+        assert_ne!(code, Some(0), "{arguments:?}");
+        for text in [&out, &err] {
+            let found = HIDDEN.iter().find(|c| text.contains(**c));
+            assert_eq!(found, None, "{arguments:?}: {}", text.escape_debug());
+        }
+    }
+    let (_, out, _) = printed(cli::stackloom(root.path()).args(["check", "--format", "json"]));
+    let document: Json = serde_json::from_str(&out).unwrap();
+    let files = document["diagnostics"].as_array().unwrap().iter().map(|note| &note["place"]["file"]);
+    assert!(files.into_iter().any(|file| file == name), "the escapes mean what stands there: {out}");
+    let (_, _, err) = printed(cli::stackloom(root.path()).arg("check"));
+    assert!(err.contains("three\\u{202e}\\u{200b}.yaml"), "{err}");
+}
