@@ -4,6 +4,7 @@
 //! decodes. Versions, names and either-or rules are checked in [`lower()`].
 
 mod addon;
+mod advice;
 mod cluster;
 mod fleet;
 mod identity;

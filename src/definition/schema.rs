@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::{
     Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack,
+    advice::{advice, either},
     words::{abridged, closest},
 };
 use crate::{
@@ -463,50 +464,6 @@ fn shown(node: &Node, written: &str) -> String {
     match node.kind() {
         kind @ ("a list" | "a map" | "null") => kind.to_owned(),
         _ => format!("`{written}`"),
-    }
-}
-
-/// What to do about a wrong value.
-fn advice(node: &Node, written: &str, expected: &str, options: &[String]) -> String {
-    if !options.is_empty() {
-        let similar = closest(node.as_str().unwrap_or_default(), options.iter().map(String::as_str));
-        return similar.map_or_else(
-            || format!("write {}", either(options)),
-            |similar| format!("did you mean `{similar}`?"),
-        );
-    }
-    let single = !matches!(node.kind(), "a list" | "a map" | "null");
-    let number = node.as_str().is_some_and(|text| text.parse::<f64>().is_ok());
-    match expected {
-        _ if expected.contains("a string") && single && node.as_str().is_none() => {
-            format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind())
-        }
-        _ if expected.contains("number") && number => "write it without quotes".to_owned(),
-        _ if expected.contains("a list") && single => {
-            format!("write `[{written}]`, or `- {written}` on a line of its own")
-        }
-        _ if expected.contains("a list") => "begin each entry with `- ` on a line of its own".to_owned(),
-        _ if expected.contains("a map") => "write `key: value`, one line each, indented below it".to_owned(),
-        _ if expected.contains("true or false") => "write `true` or `false`, without quotes".to_owned(),
-        _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
-        _ if expected.contains("at most") && expected.contains("entries") => {
-            "remove what is not needed; docs/checks.md lists the limits".to_owned()
-        }
-        _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
-        _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
-        _ => {
-            let is = expected.replacen("must be", "is", 1).replacen("must have", "has", 1);
-            format!("write a value that {is}")
-        }
-    }
-}
-
-fn either(options: &[String]) -> String {
-    let quoted: Vec<_> = options.iter().map(|option| format!("`{option}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
-        None => "nothing".to_owned(),
     }
 }
 

@@ -295,13 +295,18 @@ impl Notes {
 
     /// Has these errors, which were taken over as warnings, count as errors after all.
     pub fn raise(&mut self, errors: &Self) {
-        for error in errors.list.iter().filter(|note| note.severity == Severity::Error) {
-            let is_same = |note: &Diagnostic| {
-                note.severity == Severity::Warning
-                    && (note.code, &note.place, &note.message) == (error.code, &error.place, &error.message)
+        let errors: Vec<_> = errors.list.iter().filter(|note| note.severity == Severity::Error).collect();
+        let is_raised = |note: &Diagnostic| {
+            let says_so = |error: &Diagnostic| {
+                (note.code, &note.place, &note.message) == (error.code, &error.place, &error.message)
             };
-            self.list.retain(|note| !is_same(note));
-            self.list.push(error.clone());
+            note.severity == Severity::Warning && errors.iter().any(|error| says_so(error))
+        };
+        for note in std::mem::take(self).list.into_iter().filter(|note| !is_raised(note)) {
+            self.keep(note);
+        }
+        for error in errors {
+            self.keep(error.clone());
         }
     }
 

@@ -110,10 +110,10 @@ pub fn cut(
             note_broken(name, notes);
             continue;
         }
-        let last = last.and_then(|name| releases.named.get(&name)).map(|last| freeze::as_frozen_now(last));
+        let last = last.and_then(|name| releases.named.get(&name));
         let cut = match &last {
             Some(last) if last.content == head.content && locked_differences(last, head).is_empty() => None,
-            _ => match next(resolved, head, last.as_ref(), sources, notes) {
+            _ => match next(resolved, head, last.map(AsRef::as_ref), sources, notes) {
                 Some(cut) => Some(cut),
                 None => continue,
             },

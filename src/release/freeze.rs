@@ -97,18 +97,6 @@ fn canonical_rule(rule: &CompatibilityRule) -> CompatibilityRule {
     CompatibilityRule { version, kubernetes, ..rule.clone() }
 }
 
-/// A release as it would be frozen now: one that was cut while ranges kept their spacing is equal to a head that says
-/// the same. What it recorded stays as it is.
-pub(super) fn as_frozen_now(release: &Release) -> Release {
-    let addons = release.addons.iter();
-    let addons = addons
-        .map(|one| Arc::new(ReleaseAddon { addon: with_canonical_ranges(&one.addon), ..(**one).clone() }));
-    let compatibility = release.compatibility.iter().map(canonical_rule).collect();
-    let mut now = Release { addons: addons.collect(), compatibility, ..release.clone() };
-    now.content = content::hash_named(&now);
-    now
-}
-
 /// What the lock says of an addon's chart.
 fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
     let Some(chart) = &addon.chart else { return BTreeMap::new() };

@@ -145,20 +145,3 @@ fn the_clusters_of_the_last_release_are_told_with_what_becomes_of_them() {
     let record = sandbox.read("generated/releases/test-tiny-1-35-v2/release.yaml").unwrap();
     assert!(record.contains("Replaced:"), "{record}");
 }
-
-/// `tests/fleets/earlier` was released when ranges were frozen as they were written.
-#[test]
-fn a_release_that_recorded_ranges_as_they_were_written_is_not_cut_again_for_that() {
-    let sandbox = fleet_of("tests/fleets/earlier");
-    let recorded = sandbox.read("generated/releases/test-tiny-1-35-v1/release.yaml").unwrap();
-    assert!(recorded.contains("'>=1.35,  <1.37'"), "{recorded}");
-    let release = ["release", "--kubernetes", "1.35", "--dry-run"];
-    let told = ends(&sandbox, &release, 0);
-    assert!(told.contains("nothing changed since test-tiny-1-35-v1"), "{told}");
-    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3");
-    let told = ends(&sandbox, &release, 0);
-    assert!(told.contains("replicas") && !told.contains("1.37"), "{told}");
-    edit(&sandbox, "addons/net/addon.yaml", ">=1.35,  <1.37", ">=1.35,  <1.38");
-    let told = ends(&sandbox, &release, 0);
-    assert!(told.contains(">=1.35 <1.37 → >=1.35 <1.38"), "{told}");
-}

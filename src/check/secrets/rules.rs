@@ -362,7 +362,7 @@ mod tests {
         let found = |text: &str| scan("a.yaml", text).into_iter().map(|hit| hit.rule).collect::<Vec<_>>();
         let token = |prefix: &str| format!("{prefix}{}", "x9Kd2mQ7zR4tB8vN1wY5cF3hJ6pL0sG2aE7u");
         assert_eq!(found(&format!("motd: {}", token("ghp_"))), ["github-pat"]);
-        let bot = token("telegramBot: 123456789:AF").chars().take(57).collect::<String>();
+        let bot = token("telegramBot: 123456789:AF").chars().take(58).collect::<String>();
         assert_eq!(found(&bot), ["telegram-bot-api-token"], "{bot}");
         assert_eq!(found("endpointKey: x9Kd2mQ7zR4tB8vN1wY5"), ["generic-api-key"]);
         assert_eq!(found("apiVersion: infrastructure.cluster.x-k8s.io/v1beta2"), Vec::<&str>::new());
