@@ -19,10 +19,12 @@ use crate::{
         import::{Applied, ClassFiles},
         predict::{
             Settings,
+            field::Field,
             forecast::{self, Side},
             observed::Observed,
             verdict::{Meaning, Verdict},
         },
+        role::Part,
     },
     world::Input,
     yaml::{Node, to_json},
@@ -210,15 +212,12 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut why = BTreeSet::new();
     for verdict in verdicts {
         if effect(verdict).is_some_and(|effect| effect != Effect::InPlace) {
-            let part = part(&verdict.subject);
-            let path =
-                |field: &String| field.split_once(": ").map_or(field.as_str(), |(_, path)| path).to_owned();
-            let paths = verdict.fields.iter().map(path).filter(|path| is_own(path));
-            why.extend(paths.map(|path| format!("{part}: {path}")));
+            let part = words_of(&verdict.subject);
+            why.extend(verdict.fields.iter().filter_map(own_path).map(|path| format!("{part}: {path}")));
         }
         effects.extend(effect(verdict));
         if let Some(words) = words(&verdict.meaning) {
-            parts.entry(words).or_default().insert(part(&verdict.subject));
+            parts.entry(words).or_default().insert(words_of(&verdict.subject));
         }
         if effect(verdict) == Some(Effect::Unknown) && reason.is_none() {
             reason = verdict.reasons.first().map(|reason| short(reason));
@@ -238,17 +237,25 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     Judgement { effects, means, why }
 }
 
-/// Whether a field is what somebody changed: names, and annotations that hold them, are others with every class.
-fn is_own(path: &str) -> bool {
-    !path.starts_with("metadata.") && !path.ends_with("Ref.name")
+/// The path of a field that somebody changed; none of names, and of annotations that hold them: every class has its own.
+fn own_path(field: &Field) -> Option<String> {
+    match field {
+        Field::Refused(path) => Some(path.clone()),
+        Field::Changed { path, .. } => match path.as_slice() {
+            [] => None,
+            [first, ..] if first == "metadata" => None,
+            [.., reference, name] if reference.ends_with("Ref") && name == "name" => None,
+            _ => Some(path.join(".")),
+        },
+    }
 }
 
 /// What a release records of a verdict; nothing where only names and labels change.
 pub fn effect(verdict: &Verdict) -> Option<Effect> {
-    let machines = match verdict.subject.split('.').next() {
-        Some("control-plane") => Effect::ControlPlaneReplaced,
-        Some("md" | "mp") => Effect::WorkersReplaced,
-        _ => Effect::Unknown,
+    let machines = match verdict.subject {
+        Part::ControlPlane => Effect::ControlPlaneReplaced,
+        Part::Pool(_) => Effect::WorkersReplaced,
+        Part::Infrastructure | Part::Cluster => Effect::Unknown,
     };
     match &verdict.meaning {
         Meaning::NoChange | Meaning::MetadataOnly => None,
@@ -276,11 +283,11 @@ fn words(meaning: &Meaning) -> Option<&'static str> {
     }
 }
 
-fn part(subject: &str) -> &'static str {
-    match subject.split('.').next() {
-        Some("control-plane") => "control plane",
-        Some("md" | "mp") => "workers",
-        Some("infrastructure-cluster") => "infrastructure",
-        _ => "cluster",
+fn words_of(part: &Part) -> &'static str {
+    match part {
+        Part::ControlPlane => "control plane",
+        Part::Pool(_) => "workers",
+        Part::Infrastructure => "infrastructure",
+        Part::Cluster => "cluster",
     }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::role::Role;
+
 /// Why a field is refused, in the API's own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorType {
@@ -189,8 +191,15 @@ impl fmt::Display for Fault {
 /// Something that cannot be known offline, and which objects it reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opaque {
-    /// Role of the object that it stains.
-    pub role: String,
+    /// The object that it affects; the Cluster where it affects all objects.
+    pub role: Role,
     /// What is not known, and why.
     pub reason: String,
+}
+
+impl Opaque {
+    /// Something that affects all objects of a cluster.
+    pub fn of_all(reason: String) -> Self {
+        Self { role: Role::Cluster, reason }
+    }
 }

@@ -19,6 +19,7 @@ pub mod memo;
 pub mod names;
 pub mod patches;
 pub mod predict;
+pub mod role;
 pub mod schemas;
 pub mod upgrade;
 pub mod value;

@@ -14,6 +14,7 @@ use stackloom::topology::fault::Fault;
 use stackloom::topology::import::Objects;
 use stackloom::topology::predict::running::with_defaults;
 use stackloom::topology::predict::{Settings, create, objects};
+use stackloom::topology::role::Role;
 
 use super::walk;
 
@@ -156,7 +157,7 @@ fn uncreated(case: &Value, desired: &Desired, gates: Gates) -> Vec<String> {
     let mut expected: Vec<String> =
         told.map(|one| ["role", "by", "field", "type"].map(|key| word(one, key)).join(" ")).collect();
     let mut actual = Vec::new();
-    for (role, object) in desired.objects().into_iter().filter(|(role, _)| role != "cluster") {
+    for (role, object) in desired.objects().into_iter().filter(|(role, _)| *role != Role::Cluster) {
         for fault in objects::refused_create(object, gates) {
             let (field, kind) = (&fault.error.field, fault.error.kind.as_str());
             actual.push(format!("{role} {} {field} {kind}", fault.by.as_str()));
@@ -193,8 +194,11 @@ fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>
         opaque = created.opaque;
         if let Some(desired) = created.desired {
             differences.extend(uncreated(case, &desired, gates));
-            outcome["desired"] =
-                desired.objects().into_iter().map(|(role, object)| (role, object.clone())).collect();
+            outcome["desired"] = desired
+                .objects()
+                .into_iter()
+                .map(|(role, object)| (role.to_string(), object.clone()))
+                .collect();
         }
     }
     let mut actual: Vec<String> = faults

@@ -12,6 +12,7 @@ use stackloom::topology::predict::forecast::{Side, of_change};
 use stackloom::topology::predict::observed::Observed;
 use stackloom::topology::predict::verdict::Meaning;
 use stackloom::topology::predict::{Settings, create};
+use stackloom::topology::role::{Part, PoolKind, Role};
 
 use super::case::cases;
 
@@ -106,14 +107,14 @@ fn shown(object: &Value) -> Value {
 }
 
 /// Parts of the cluster whose objects differ.
-fn different(before: &Desired, after: &Desired) -> Vec<String> {
+fn different(before: &Desired, after: &Desired) -> Vec<Role> {
     let (old, new) = (before.objects(), after.objects());
     let roles = old.keys().chain(new.keys().filter(|role| !old.contains_key(*role)));
-    let differ = |role: &&String| match (old.get(*role), new.get(*role)) {
+    let differ = |role: &&Role| match (old.get(*role), new.get(*role)) {
         (Some(old), Some(new)) => shown(old) != shown(new),
         _ => true,
     };
-    roles.filter(|role| *role != "cluster").filter(differ).cloned().collect()
+    roles.filter(|role| **role != Role::Cluster).filter(differ).cloned().collect()
 }
 
 /// What is wrong with the verdict on a change, if anything is.
@@ -128,11 +129,7 @@ fn judge(
     else {
         return Ok(());
     };
-    let whole = |verdict: &&_| {
-        let verdict: &&stackloom::topology::predict::verdict::Verdict = verdict;
-        verdict.subject == "cluster"
-    };
-    if forecast.verdicts.iter().any(|one| whole(&one)) {
+    if forecast.verdicts.iter().any(|one| one.subject == Part::Cluster) {
         return Ok(());
     }
     let Some(after) = fresh(changed, changed_cluster) else {
@@ -140,10 +137,7 @@ fn judge(
         return if silent { Err("what nobody takes is no change".to_owned()) } else { Ok(()) };
     };
     for role in different(&before, &after) {
-        let own = |subject: &str| {
-            role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-        };
-        let Some(verdict) = forecast.verdicts.iter().find(|one| own(&one.subject)) else {
+        let Some(verdict) = forecast.verdicts.iter().find(|one| role.is_of(&one.subject)) else {
             return Err(format!("{role} has no verdict"));
         };
         if verdict.meaning == Meaning::NoChange {
@@ -262,7 +256,8 @@ fn each_of_many_pools_is_upgraded_as_it_would_be_alone() {
         forecast.change.unwrap()
     };
     let told = |change: &Change, name: &str| {
-        let own = |one: &&ObjectChange| one.role.split('.').nth(1) == Some(name);
+        let part = Part::pool(PoolKind::MachineDeployment, name);
+        let own = |one: &&ObjectChange| one.role.is_of(&part);
         let words = |one: &ObjectChange| format!("{} {:?} {:?}", one.role, one.effect, one.patch);
         change.objects.iter().filter(own).map(words).collect::<Vec<_>>()
     };

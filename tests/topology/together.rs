@@ -14,8 +14,10 @@ use super::law::{altered, leaves};
 
 /// Everything that was made, word for word and in the order of its fields.
 fn told(Created { desired, faults, opaque }: &Created) -> String {
-    let objects = desired.as_ref().map(|desired| json!(desired.objects()));
-    let objects = objects.map(|objects| objects.to_string());
+    let objects = desired.as_ref().map(|desired| {
+        let objects = desired.objects().into_iter();
+        objects.map(|(role, object)| (role, object.to_string())).collect::<Vec<_>>()
+    });
     format!("{objects:?} {faults:?} {opaque:?}")
 }
 

@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     for verdict in answers.iter().flat_map(|one| &one.forecast.verdicts) {
         // What a controller refuses half-way has been told as a fault; here a provider does.
         if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
-            let what = report::part(&verdict.subject);
+            let what = verdict.subject.in_words();
             let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
             notes.error("topology", None, message).hint(format!("the rule stands in {}", verdict.source));
         }
@@ -170,7 +170,8 @@ impl Answer {
             0 => format!("{}: its objects cannot be computed", self.cluster),
             count => format!("{}: {count} objects", self.cluster),
         }];
-        let width = objects.keys().map(|role| role.chars().count()).max().unwrap_or(0);
+        let objects: Vec<_> = objects.into_iter().map(|(role, object)| (role.to_string(), object)).collect();
+        let width = objects.iter().map(|(role, _)| role.chars().count()).max().unwrap_or(0);
         for (role, object) in objects {
             let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
             lines.push(format!("  {role:width$}  {} {}", text("/kind"), text("/metadata/name")));
@@ -187,7 +188,7 @@ impl Answer {
             |one: &Opaque| format!("# not known: {}: {}\n", one.role, one.reason.replace('\n', " "));
         let mut text: String = self.forecast.opaque.iter().map(unknown).collect();
         for (role, object) in self.forecast.desired.iter().flat_map(|desired| desired.objects()) {
-            text.extend(["---\n# ", role.as_str(), " of ", &self.cluster.to_string(), "\n"]);
+            text.extend(["---\n# ", &role.to_string(), " of ", &self.cluster.to_string(), "\n"]);
             yaml::emit(&from_json(object, Origin::NOWHERE), &mut text);
         }
         text

@@ -14,6 +14,7 @@ use crate::topology::class::{Catalog, class_key};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::{ErrorType, FieldError};
+use crate::topology::role::{Part, PoolKind};
 use crate::topology::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, list, map, present, text};
@@ -43,11 +44,11 @@ fn has_annotation(cluster: &Value, name: &str) -> bool {
     map(cluster, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(name))
 }
 
-/// Checks an update of a Cluster against what runs, and against the roles of which machines are still at another version.
+/// Checks an update of a Cluster against what runs, and against the parts whose machines are still at another version.
 pub fn validate(
     new: &Value,
     old: &Value,
-    running: (&Desired, &BTreeSet<String>),
+    running: (&Desired, &BTreeSet<Part>),
     catalog: &Catalog,
 ) -> Vec<FieldError> {
     let Some(class) = catalog.class_of(new) else {
@@ -76,7 +77,7 @@ pub fn validate(
 fn validate_version(
     new: &Value,
     old: &Value,
-    running: (&Desired, &BTreeSet<String>),
+    running: (&Desired, &BTreeSet<Part>),
     class: &Value,
 ) -> Vec<FieldError> {
     let path = ["spec", "topology", "version"];
@@ -112,7 +113,7 @@ fn validate_version(
 }
 
 /// What still is on the way to the version before.
-fn unstable((running, upgrading): (&Desired, &BTreeSet<String>), version: &Version) -> Vec<String> {
+fn unstable((running, upgrading): (&Desired, &BTreeSet<Part>), version: &Version) -> Vec<String> {
     let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
     let mut reasons = Vec::new();
     let control_plane = &running.control_plane;
@@ -120,21 +121,22 @@ fn unstable((running, upgrading): (&Desired, &BTreeSet<String>), version: &Versi
         reasons.push("the version was not propagated to control plane yet".to_owned());
     } else if is_provisioning(control_plane) {
         reasons.push("control plane is currently provisioning".to_owned());
-    } else if is_upgrading(control_plane) || upgrading.contains("control-plane") {
+    } else if is_upgrading(control_plane) || upgrading.contains(&Part::ControlPlane) {
         reasons.push("control plane is still completing a previous upgrade".to_owned());
     }
-    for (kind, prefix, workers) in
-        [("MachineDeployments", "md", &running.deployments), ("MachinePools", "mp", &running.pools)]
-    {
+    for kind in PoolKind::ALL {
         let is_late = |one: &&Arc<Worker>| {
             !at(text(&one.object, &["spec", "template", "spec", "version"]))
-                || upgrading.contains(&format!("{prefix}.{}", one.name))
+                || upgrading.contains(&Part::pool(kind, &one.name))
         };
-        let late: Vec<&str> =
-            workers.iter().filter(is_late).map(|one| text(&one.object, &["metadata", "name"])).collect();
+        let late = running.workers(kind).iter().filter(is_late);
+        let late: Vec<&str> = late.map(|one| text(&one.object, &["metadata", "name"])).collect();
         if !late.is_empty() {
-            reasons
-                .push(format!("there are still {kind} completing a previous upgrade: [{}]", late.join(", ")));
+            reasons.push(format!(
+                "there are still {}s completing a previous upgrade: [{}]",
+                kind.as_str(),
+                late.join(", ")
+            ));
         }
     }
     reasons

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
+use crate::topology::role::PoolKind;
 use crate::topology::value::{map, present};
 
 /// Of each kind the labels of its `CustomResourceDefinition`.
@@ -133,6 +134,15 @@ pub const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 pub const DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
 /// The label that names the machine pool in the topology.
 pub const POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
+
+/// The label that names a pool of a kind in the topology.
+pub const fn pool_label(kind: PoolKind) -> &'static str {
+    match kind {
+        PoolKind::MachineDeployment => DEPLOYMENT_NAME,
+        PoolKind::MachinePool => POOL_NAME,
+    }
+}
+
 /// The annotation with the name of the template that was copied.
 pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// The annotation with the kind of the template that was copied.

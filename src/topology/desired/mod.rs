@@ -18,6 +18,7 @@ use super::class::Blueprint;
 use super::fault::{Fault, Opaque, Stage};
 use super::names::Draw;
 use super::patches::engine;
+use super::role::Role;
 use super::upgrade::tracker::Tracker;
 use super::value::get;
 
@@ -87,9 +88,9 @@ pub fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
     desired.pools = workers::pools(&input, known, &mut tracker).map_err(failed)?;
     let mut opaque = engine::apply(&input, known, &mut desired).map_err(failed)?;
     let unknown = control_plane::unknown_contract(&input);
-    opaque.extend(unknown.map(|reason| Opaque { role: "control-plane".to_owned(), reason }));
+    opaque.extend(unknown.map(|reason| Opaque { role: Role::ControlPlane, reason }));
     let class = input.blueprint.opaque.iter().cloned();
-    opaque.extend(class.map(|reason| Opaque { role: "cluster".to_owned(), reason }));
+    opaque.extend(class.map(Opaque::of_all));
     desired.cluster = input.cluster;
     Ok(Generated { desired, opaque, tracker })
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::topology::role::{Part, Pool, PoolKind, PoolObject, Role};
+
 /// The objects of a cluster. A copy shares its workers with the original, until one of the two changes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Desired {
@@ -42,65 +44,98 @@ pub struct Worker {
 }
 
 impl Worker {
-    fn parts(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+    fn objects(&self) -> impl Iterator<Item = (PoolObject, &Value)> {
         [
-            ("", Some(&self.object)),
-            (".bootstrap", Some(&self.bootstrap)),
-            (".infrastructure", Some(&self.infrastructure)),
-            (".health-check", self.health_check.as_ref()),
+            (PoolObject::Own, Some(&self.object)),
+            (PoolObject::Bootstrap, Some(&self.bootstrap)),
+            (PoolObject::Infrastructure, Some(&self.infrastructure)),
+            (PoolObject::HealthCheck, self.health_check.as_ref()),
         ]
         .into_iter()
-        .filter_map(|(part, object)| object.map(|object| (part, object)))
+        .filter_map(|(what, object)| object.map(|object| (what, object)))
+    }
+
+    fn object_mut(&mut self, what: PoolObject) -> Option<&mut Value> {
+        match what {
+            PoolObject::Own => Some(&mut self.object),
+            PoolObject::Bootstrap => Some(&mut self.bootstrap),
+            PoolObject::Infrastructure => Some(&mut self.infrastructure),
+            PoolObject::HealthCheck => self.health_check.as_mut(),
+        }
     }
 }
 
 impl Desired {
-    /// All objects by role: `cluster`, `control-plane.machine-template`, `md.<name>` …
-    pub fn objects(&self) -> BTreeMap<String, &Value> {
+    /// The pools of a kind.
+    pub fn workers(&self, kind: PoolKind) -> &[Arc<Worker>] {
+        match kind {
+            PoolKind::MachineDeployment => &self.deployments,
+            PoolKind::MachinePool => &self.pools,
+        }
+    }
+
+    /// The pools of a kind, to change them.
+    pub fn workers_mut(&mut self, kind: PoolKind) -> &mut Vec<Arc<Worker>> {
+        match kind {
+            PoolKind::MachineDeployment => &mut self.deployments,
+            PoolKind::MachinePool => &mut self.pools,
+        }
+    }
+
+    /// All pools: machine deployments, then machine pools.
+    pub fn all_workers(&self) -> impl Iterator<Item = (Pool, &Arc<Worker>)> {
+        let of = |kind| self.workers(kind).iter().map(move |one| (Pool::new(kind, &one.name), one));
+        PoolKind::ALL.into_iter().flat_map(of)
+    }
+
+    /// A pool by name.
+    pub fn worker(&self, pool: &Pool) -> Option<&Arc<Worker>> {
+        self.workers(pool.kind).iter().find(|one| one.name == pool.name)
+    }
+
+    /// All objects by role.
+    pub fn objects(&self) -> BTreeMap<Role, &Value> {
         let mut all = BTreeMap::from([
-            ("cluster".to_owned(), &self.cluster),
-            ("infrastructure-cluster".to_owned(), &self.infrastructure),
-            ("control-plane".to_owned(), &self.control_plane),
+            (Role::Cluster, &self.cluster),
+            (Role::Infrastructure, &self.infrastructure),
+            (Role::ControlPlane, &self.control_plane),
         ]);
         if let Some(template) = &self.machine_template {
-            all.insert("control-plane.machine-template".to_owned(), template);
+            all.insert(Role::ControlPlaneMachines, template);
         }
         if let Some(check) = &self.health_check {
-            all.insert("control-plane.health-check".to_owned(), check);
+            all.insert(Role::ControlPlaneHealthCheck, check);
         }
-        for (kind, workers) in [("md", &self.deployments), ("mp", &self.pools)] {
-            for worker in workers {
-                for (part, object) in worker.parts() {
-                    all.insert(format!("{kind}.{}{part}", worker.name), object);
-                }
-            }
+        for (pool, worker) in self.all_workers() {
+            all.extend(worker.objects().map(|(what, object)| (pool.clone().role(what), object)));
         }
         all
     }
 
-    /// The object of a role.
-    pub fn object_mut(&mut self, role: &str) -> Option<&mut Value> {
-        match role {
-            "cluster" => return Some(&mut self.cluster),
-            "infrastructure-cluster" => return Some(&mut self.infrastructure),
-            "control-plane" => return Some(&mut self.control_plane),
-            "control-plane.machine-template" => return self.machine_template.as_mut(),
-            "control-plane.health-check" => return self.health_check.as_mut(),
-            _ => {}
+    /// The own object of a part.
+    pub fn own(&self, part: &Part) -> Option<&Value> {
+        match part {
+            Part::Cluster => Some(&self.cluster),
+            Part::ControlPlane => Some(&self.control_plane),
+            Part::Infrastructure => Some(&self.infrastructure),
+            Part::Pool(pool) => self.worker(pool).map(|worker| &worker.object),
         }
-        let (kind, rest) = role.split_once('.')?;
-        let workers = if kind == "md" { &mut self.deployments } else { &mut self.pools };
-        for worker in workers {
-            let Some(part) = rest.strip_prefix(worker.name.as_str()) else { continue };
-            match part {
-                "" => return Some(&mut Arc::make_mut(worker).object),
-                ".bootstrap" => return Some(&mut Arc::make_mut(worker).bootstrap),
-                ".infrastructure" => return Some(&mut Arc::make_mut(worker).infrastructure),
-                ".health-check" => return Arc::make_mut(worker).health_check.as_mut(),
-                _ => {}
+    }
+
+    /// The object of a role.
+    pub fn object_mut(&mut self, role: &Role) -> Option<&mut Value> {
+        match role {
+            Role::Cluster => Some(&mut self.cluster),
+            Role::Infrastructure => Some(&mut self.infrastructure),
+            Role::ControlPlane => Some(&mut self.control_plane),
+            Role::ControlPlaneMachines => self.machine_template.as_mut(),
+            Role::ControlPlaneHealthCheck => self.health_check.as_mut(),
+            Role::Pool(pool, what) => {
+                let mut workers = self.workers_mut(pool.kind).iter_mut();
+                let worker = workers.find(|one| one.name == pool.name)?;
+                Arc::make_mut(worker).object_mut(*what)
             }
         }
-        None
     }
 }
 

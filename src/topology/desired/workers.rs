@@ -12,7 +12,8 @@ use super::templates::{Copy, object, reference, template};
 use super::{Input, instant};
 use crate::topology::class::WorkerClass;
 use crate::topology::names::{Named, from_template, simple};
-use crate::topology::upgrade::tracker::{Kind, Tracker};
+use crate::topology::role::PoolKind;
+use crate::topology::upgrade::tracker::Tracker;
 use crate::topology::value::{get, list, map, merged, present, set, text};
 
 /// The machine deployments; `known` is what was computed before of the same Cluster.
@@ -27,7 +28,7 @@ pub fn deployments(
     let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.deployments, topology, "MachineDeployment")?;
         let current = running.named(text(topology, &["name"]));
-        let version = tracker.worker_version(Kind::MachineDeployment, input, topology, current)?;
+        let version = tracker.worker_version(PoolKind::MachineDeployment, input, topology, current)?;
         match known.get(at).filter(|known| is_for(known, current, &version)) {
             Some(known) => Ok(Arc::clone(known)),
             None => deployment(input, topology, class, current, &version).map(Arc::new),
@@ -48,7 +49,7 @@ pub fn pools(
     let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.pools, topology, "MachinePool")?;
         let current = running.named(text(topology, &["name"]));
-        let version = tracker.worker_version(Kind::MachinePool, input, topology, current)?;
+        let version = tracker.worker_version(PoolKind::MachinePool, input, topology, current)?;
         match known.get(at).filter(|known| is_for(known, current, &version)) {
             Some(known) => Ok(Arc::clone(known)),
             None => pool(input, topology, class, current, &version).map(Arc::new),

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::Patch;
-use super::item::{Item, Operation, Part, Slot};
+use super::item::{Item, Operation, Slot, WorkerTemplate};
 use super::selector::Holder;
 use super::values::{Failure, enabled, value};
 use crate::topology::builtins::{self, Variables};
 use crate::topology::class::Blueprint;
 use crate::topology::desired::Input;
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
+use crate::topology::role::PoolKind;
 use crate::topology::value::{get, list, text};
 
 /// What decides how patches behave beside the class.
@@ -131,22 +132,22 @@ fn items<'a>(
     let own = get(topology, &["controlPlane"]).unwrap_or(&Value::Null);
     let control_plane = Rc::new(builtins::control_plane(&global, desired, own, definitions));
     let mut workers = Vec::new();
-    let lists = [("machineDeployments", &blueprint.deployments), ("machinePools", &blueprint.pools)];
-    for (list_name, classes) in lists {
-        let of_pools = list_name == "machinePools";
-        let all: fn(&Desired) -> &[Arc<Worker>] =
-            if of_pools { |state| &state.pools } else { |state| &state.deployments };
-        let entries = list(topology, &["workers", list_name]);
-        for (at, (worker, entry)) in all(desired).iter().zip(entries).enumerate() {
-            let known = known.and_then(|known| all(known).get(at));
+    let classes = [&blueprint.deployments, &blueprint.pools];
+    for (kind, classes) in PoolKind::ALL.into_iter().zip(classes) {
+        let entries = list(topology, &["workers", kind.list()]);
+        for (at, (worker, entry)) in desired.workers(kind).iter().zip(entries).enumerate() {
+            let known = known.and_then(|known| known.workers(kind).get(at));
             if known.is_some_and(|known| Arc::ptr_eq(known, worker)) {
                 continue;
             }
-            let builtin = list_name.trim_end_matches('s');
+            let builtin = match kind {
+                PoolKind::MachineDeployment => "machineDeployment",
+                PoolKind::MachinePool => "machinePool",
+            };
             let variables = Rc::new(builtins::worker(&global, worker, builtin, entry, definitions));
             let name = text(entry, &["class"]);
             let class = classes.get(name).ok_or_else(|| format!("failed to lookup class {name:?}"))?;
-            workers.push((of_pools, at, class, variables));
+            workers.push((kind, at, class, variables));
         }
     }
     let global = Rc::new(global);
@@ -160,12 +161,15 @@ fn items<'a>(
     if let Some(template) = &blueprint.machine {
         add(Slot::Machines, Holder::ControlPlane, template, &control_plane);
     }
-    for (of_pools, at, class, variables) in &workers {
+    for (kind, at, class, variables) in &workers {
         let name = text(&class.class, &["class"]);
-        let holder = if *of_pools { Holder::MachinePool(name) } else { Holder::MachineDeployment(name) };
-        let slot = |part| if *of_pools { Slot::Pool(*at, part) } else { Slot::Deployment(*at, part) };
-        add(slot(Part::Bootstrap), holder, &class.bootstrap, variables);
-        add(slot(Part::Infrastructure), holder, &class.infrastructure, variables);
+        let holder = match kind {
+            PoolKind::MachineDeployment => Holder::MachineDeployment(name),
+            PoolKind::MachinePool => Holder::MachinePool(name),
+        };
+        let slot = |template| Slot::Worker(*kind, *at, template);
+        add(slot(WorkerTemplate::Bootstrap), holder, &class.bootstrap, variables);
+        add(slot(WorkerTemplate::Infrastructure), holder, &class.infrastructure, variables);
     }
     Ok(items)
 }

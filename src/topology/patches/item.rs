@@ -14,6 +14,7 @@ use crate::topology::class::Template;
 use crate::topology::desired::contract::{ALWAYS_PRESERVED, Contract};
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::memo::Key;
+use crate::topology::role::{Pool, PoolKind, PoolObject, Role};
 use crate::topology::value::{get, set};
 
 /// What patches are for, and all that most of them change.
@@ -33,20 +34,18 @@ pub(super) enum Slot {
     Infrastructure,
     ControlPlane,
     Machines,
-    /// The bootstrap or infrastructure of one machine deployment.
-    Deployment(usize, Part),
-    /// The bootstrap or infrastructure of one machine pool.
-    Pool(usize, Part),
+    /// The bootstrap or infrastructure of one machine deployment or machine pool.
+    Worker(PoolKind, usize, WorkerTemplate),
 }
 
 /// One of the two templates of workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum WorkerTemplate {
     Bootstrap,
     Infrastructure,
 }
 
-impl Part {
+impl WorkerTemplate {
     fn of(self, worker: &mut Worker) -> &mut Value {
         match self {
             Self::Bootstrap => &mut worker.bootstrap,
@@ -58,8 +57,10 @@ impl Part {
 impl Slot {
     fn becomes(self) -> Becomes {
         match self {
-            Self::Infrastructure | Self::ControlPlane | Self::Pool(..) => Becomes::Object,
-            Self::Machines | Self::Deployment(..) => Becomes::Template,
+            Self::Infrastructure | Self::ControlPlane | Self::Worker(PoolKind::MachinePool, ..) => {
+                Becomes::Object
+            }
+            Self::Machines | Self::Worker(PoolKind::MachineDeployment, ..) => Becomes::Template,
         }
     }
 
@@ -69,28 +70,25 @@ impl Slot {
             Self::Infrastructure => Some(&mut desired.infrastructure),
             Self::ControlPlane => Some(&mut desired.control_plane),
             Self::Machines => desired.machine_template.as_mut(),
-            Self::Deployment(at, one) => {
-                desired.deployments.get_mut(at).map(|worker| one.of(Arc::make_mut(worker)))
+            Self::Worker(kind, at, one) => {
+                desired.workers_mut(kind).get_mut(at).map(|worker| one.of(Arc::make_mut(worker)))
             }
-            Self::Pool(at, one) => desired.pools.get_mut(at).map(|worker| one.of(Arc::make_mut(worker))),
         }
     }
 
     /// The role of the object.
-    pub(super) fn role(self, desired: &Desired) -> String {
-        let worker = |kind: &str, worker: Option<&Worker>, part| {
-            let part = match part {
-                Part::Bootstrap => "bootstrap",
-                Part::Infrastructure => "infrastructure",
-            };
-            format!("{kind}.{}.{part}", worker.map_or("", |worker| &worker.name))
-        };
+    pub(super) fn role(self, desired: &Desired) -> Role {
         match self {
-            Self::Infrastructure => "infrastructure-cluster".to_owned(),
-            Self::ControlPlane => "control-plane".to_owned(),
-            Self::Machines => "control-plane.machine-template".to_owned(),
-            Self::Deployment(at, part) => worker("md", desired.deployments.get(at).map(AsRef::as_ref), part),
-            Self::Pool(at, part) => worker("mp", desired.pools.get(at).map(AsRef::as_ref), part),
+            Self::Infrastructure => Role::Infrastructure,
+            Self::ControlPlane => Role::ControlPlane,
+            Self::Machines => Role::ControlPlaneMachines,
+            Self::Worker(kind, at, one) => {
+                let name = desired.workers(kind).get(at).map_or("", |worker| &worker.name);
+                Pool::new(kind, name).role(match one {
+                    WorkerTemplate::Bootstrap => PoolObject::Bootstrap,
+                    WorkerTemplate::Infrastructure => PoolObject::Infrastructure,
+                })
+            }
         }
     }
 }

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::Settings;
 use super::forecast::{Forecast, Side, of_change};
 use super::templates::is_edited;
-use super::verdict::{Meaning, Verdict, belongs};
+use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::{Fault, Stage};
 use crate::topology::import::{Applied, ClassFiles};
+use crate::topology::role::Part;
 use crate::topology::value::{get, list, name_of, text};
 
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
@@ -103,15 +104,15 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     if !alone.faults.is_empty() {
         return;
     }
-    let patches = |of: &Forecast, subject: &str| -> Vec<Option<Value>> {
+    let patches = |of: &Forecast, subject: &Part| -> Vec<Option<Value>> {
         let objects = of.change.iter().flat_map(|change| &change.objects);
-        objects.filter(|one| belongs(&one.role, subject)).map(|one| one.patch.clone()).collect()
+        objects.filter(|one| one.role.is_of(subject)).map(|one| one.patch.clone()).collect()
     };
-    let differs = |subject: &str| patches(forecast, subject) != patches(alone, subject);
+    let differs = |subject: &Part| patches(forecast, subject) != patches(alone, subject);
     let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
-    let first: BTreeMap<&str, &Verdict> = first.map(|one| (one.subject.as_str(), one)).collect();
+    let first: BTreeMap<&Part, &Verdict> = first.map(|one| (&one.subject, one)).collect();
     for verdict in &mut forecast.verdicts {
-        let Some(first) = first.get(verdict.subject.as_str()) else { continue };
+        let Some(first) = first.get(&verdict.subject) else { continue };
         verdict.reasons.push(format!(
             "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
              which waits for the class, it does), so that machines are replaced more than once",

@@ -50,7 +50,7 @@ pub(super) fn ground(before: &Side, catalog: &Catalog, settings: &Settings) -> G
                 "{reason}; so what runs is what there was before that, which is not known (all that runs among --before tells it: \
                  `kubectl get cluster-api -A -o yaml --show-managed-fields`)"
             );
-            Ground::Unknown(vec![Opaque { role: "cluster".to_owned(), reason }])
+            Ground::Unknown(vec![Opaque::of_all(reason)])
         }
         None => Ground::Fault(faults),
     }
@@ -63,6 +63,5 @@ pub(super) fn missing(side: &Side, how: &str) -> Vec<Opaque> {
         None => "the Cluster".to_owned(),
     };
     let reason = |name: &String| format!("{who} names {name}, {how}");
-    let unknown = |reason| Opaque { role: "cluster".to_owned(), reason };
-    side.class.missing.iter().map(reason).map(unknown).collect()
+    side.class.missing.iter().map(reason).map(Opaque::of_all).collect()
 }

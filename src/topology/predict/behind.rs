@@ -12,6 +12,7 @@ use super::rollout::{Replaced, Rollout, is_on_delete, surge};
 use super::verdict::is_paused;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
+use crate::topology::role::{Part, Pool, PoolKind};
 use crate::topology::upgrade::version::Version;
 use crate::topology::value::{get, list, text};
 
@@ -24,15 +25,16 @@ pub(super) fn released(
 ) {
     let Some(after) = after else { return };
     for rollout in rollouts {
-        if rollout.role == "control-plane" {
-            of_control_plane(rollout, &before.control_plane, &after.control_plane, observed);
-            continue;
-        }
-        let Some(name) = rollout.role.strip_prefix("md.") else { continue };
-        let find = |state: &Desired| {
-            state.deployments.iter().find(|one| one.name == name).map(|one| one.object.clone())
+        let name = match &rollout.part {
+            Part::ControlPlane => {
+                of_control_plane(rollout, &before.control_plane, &after.control_plane, observed);
+                continue;
+            }
+            Part::Pool(Pool { kind: PoolKind::MachineDeployment, name }) => name,
+            _ => continue,
         };
-        let (Some(old), Some(new)) = (find(before), find(after)) else { continue };
+        let own = |state: &Desired| state.own(&rollout.part).cloned();
+        let (Some(old), Some(new)) = (own(before), own(after)) else { continue };
         let live = observed::deployment(observed, name);
         if rollout.replaced != Replaced::No {
             taken_back(rollout, (&old, &new), live);

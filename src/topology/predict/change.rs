@@ -22,6 +22,7 @@ use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
+use crate::topology::role::{Part, Pool, PoolKind, PoolObject, Role};
 use crate::topology::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::topology::upgrade::plan::Plan;
 use crate::topology::value::{get, list, merge_patch, remove, set, text};
@@ -55,10 +56,10 @@ pub struct Before {
     pub all: Arc<[Value]>,
     /// What runs; `status` of the control plane counts.
     pub running: Desired,
-    /// What others set of objects that run, by role: the controller does not take it away.
-    pub set_by_others: BTreeMap<String, Value>,
-    /// Roles of which machines are known to be at another version than they are to have.
-    pub upgrading: BTreeSet<String>,
+    /// What others set of objects that run: the controller does not take it away.
+    pub set_by_others: BTreeMap<Role, Value>,
+    /// Parts whose machines are known to be at another version than they are to have.
+    pub upgrading: BTreeSet<Part>,
     /// Whether a control plane that is at work when the change is written is looked at when it is done.
     pub settles: bool,
 }
@@ -109,7 +110,7 @@ impl Effect {
 #[derive(Debug, Clone)]
 pub struct ObjectChange {
     /// What the object is for.
-    pub role: String,
+    pub role: Role,
     /// Its kind.
     pub kind: String,
     /// What happens to it.
@@ -125,12 +126,18 @@ pub struct ObjectChange {
 pub struct Step {
     /// The control plane's version.
     pub control_plane: String,
-    /// Versions of machine deployments.
-    pub deployments: BTreeMap<String, String>,
-    /// Versions of machine pools.
-    pub pools: BTreeMap<String, String>,
+    /// Versions of the pools.
+    pub pools: BTreeMap<Pool, String>,
     /// Templates that are rotated in this step.
-    pub rotated: BTreeSet<String>,
+    pub rotated: BTreeSet<Role>,
+}
+
+impl Step {
+    /// The versions of the pools of a kind, by name.
+    pub fn pools_of(&self, kind: PoolKind) -> impl Iterator<Item = (&String, &String)> {
+        let of_kind = self.pools.iter().filter(move |(pool, _)| pool.kind == kind);
+        of_kind.map(|(pool, version)| (&pool.name, version))
+    }
 }
 
 /// What becomes of a change.
@@ -160,8 +167,8 @@ pub struct Change {
     pub held: Option<&'static str>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
-    /// Replicas before, by role.
-    pub replicas_before: BTreeMap<String, i64>,
+    /// Replicas before.
+    pub replicas_before: BTreeMap<Part, i64>,
 }
 
 /// What runs once a desired state is created and all machines are there.
@@ -214,9 +221,11 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
     result.opaque.extend(opaque);
     let end = result.running.clone().unwrap_or_default();
     result.objects = objects(&before.running, &end, &result.all_rotated());
-    for (role, object) in before.running.objects() {
-        if let Some(count) = get(object, &["spec", "replicas"]).and_then(Value::as_i64) {
-            result.replicas_before.insert(role, count);
+    let parts = before.running.all_workers().map(|(pool, _)| Part::Pool(pool));
+    for part in parts.chain([Part::ControlPlane, Part::Infrastructure]) {
+        let own = before.running.own(&part).and_then(|own| get(own, &["spec", "replicas"]));
+        if let Some(count) = own.and_then(Value::as_i64) {
+            result.replicas_before.insert(part, count);
         }
     }
     result.rollouts = rollouts(&before.running, &end, instants);
@@ -224,7 +233,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
 }
 
 impl Change {
-    fn all_rotated(&self) -> BTreeSet<String> {
+    fn all_rotated(&self) -> BTreeSet<Role> {
         self.steps.iter().flat_map(|step| step.rotated.iter().cloned()).collect()
     }
 }
@@ -265,7 +274,7 @@ fn admit(
     if !errors.is_empty() {
         return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
-    Ok((new, judged.opaque.into_iter().map(of_the_cluster).collect()))
+    Ok((new, judged.opaque.into_iter().map(Opaque::of_all).collect()))
 }
 
 /// What is stored of a Cluster that is written over a live one; `parts` are what was applied before and what others set.
@@ -311,7 +320,7 @@ fn replaced(live: &Value, cluster: &Value) -> Value {
 /// Reconciles until nothing changes any more, every rollout being finished at once.
 fn converge(
     mut running: Desired,
-    mut others: BTreeMap<String, Value>,
+    mut others: BTreeMap<Role, Value>,
     catalog: &Catalog,
     settings: &Settings,
 ) -> Change {
@@ -365,7 +374,7 @@ fn converge(
     result.opaque.append(&mut emptied);
     if !rests && result.faults.is_empty() {
         let reason = format!("after {most} passes the controller still changes something");
-        result.opaque.push(of_the_cluster(reason));
+        result.opaque.push(Opaque::of_all(reason));
     }
     if !result.faults.is_empty() {
         result.desired = None;
@@ -415,39 +424,32 @@ fn compute(
         earlier,
     })
     .map_err(|fault| vec![Fault { stage: Stage::Apply, ..fault }])?;
-    generated.opaque.extend(judged.opaque.into_iter().map(of_the_cluster));
+    generated.opaque.extend(judged.opaque.into_iter().map(Opaque::of_all));
     Ok(generated)
-}
-
-fn of_the_cluster(reason: String) -> Opaque {
-    Opaque { role: "cluster".to_owned(), reason }
 }
 
 /// The versions of a state, and what a pass rotated on the way to it.
 pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
-    let versions = |workers: &[Arc<Worker>]| {
-        let version = |object| text(object, &["spec", "template", "spec", "version"]).to_owned();
-        workers.iter().map(|one| (one.name.clone(), version(&one.object))).collect()
-    };
+    let version = |worker: &Worker| text(&worker.object, &["spec", "template", "spec", "version"]).to_owned();
     Step {
         control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
-        deployments: versions(&state.deployments),
-        pools: versions(&state.pools),
+        pools: state.all_workers().map(|(pool, worker)| (pool, version(worker))).collect(),
         rotated: pass.rotated.clone(),
     }
 }
 
 /// The change of every object that was there or is there.
-fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<String>) -> Vec<ObjectChange> {
+fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<Role>) -> Vec<ObjectChange> {
     let (old, new) = (before.objects(), after.objects());
-    let roles: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let roles: BTreeSet<&Role> = old.keys().chain(new.keys()).collect();
     let mut changes = Vec::new();
     for role in roles {
         let change = match (old.get(role), new.get(role)) {
             (Some(old), Some(new)) => compare(role, old, new, rotated.contains(role)),
             (Some(old), None) => {
-                let part = role.split('.').count() > 2 && !role.ends_with(".health-check");
-                let basis = if part { Basis::Derived } else { Basis::Upstream };
+                let goes_along =
+                    matches!(role, Role::Pool(_, PoolObject::Bootstrap | PoolObject::Infrastructure));
+                let basis = if goes_along { Basis::Derived } else { Basis::Upstream };
                 ObjectChange { basis, ..described(role, old, Effect::Deleted, None) }
             }
             (None, Some(new)) => described(role, new, Effect::Created, None),
@@ -458,9 +460,9 @@ fn objects(before: &Desired, after: &Desired, rotated: &BTreeSet<String>) -> Vec
     changes
 }
 
-fn described(role: &str, object: &Value, effect: Effect, patch: Option<Value>) -> ObjectChange {
+fn described(role: &Role, object: &Value, effect: Effect, patch: Option<Value>) -> ObjectChange {
     ObjectChange {
-        role: role.to_owned(),
+        role: role.clone(),
         kind: text(object, &["kind"]).to_owned(),
         effect,
         patch,
@@ -468,7 +470,7 @@ fn described(role: &str, object: &Value, effect: Effect, patch: Option<Value>) -
     }
 }
 
-fn compare(role: &str, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
+fn compare(role: &Role, old: &Value, new: &Value, rotated: bool) -> ObjectChange {
     let shown = |object: &Value| {
         let mut object = object.clone();
         for path in [&["status"][..], &["apiVersion"], &["metadata", "ownerReferences"]] {

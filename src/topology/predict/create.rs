@@ -158,8 +158,7 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
         let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
         faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
-    let stain = |reason| Opaque { role: "cluster".to_owned(), reason };
-    Admitted { cluster, faults, opaque: opaque.into_iter().map(stain).collect() }
+    Admitted { cluster, faults, opaque: opaque.into_iter().map(Opaque::of_all).collect() }
 }
 
 /// Admits a Cluster and computes what is made of it.

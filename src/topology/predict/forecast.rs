@@ -27,6 +27,7 @@ use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, Opaque, Stage};
 use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
+use crate::topology::role::{Part, Role};
 use crate::topology::value::{get, list, present, remove, set, text};
 
 /// A Cluster with its class, before or after a change.
@@ -120,7 +121,7 @@ pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Foreca
     let mut opaque = created.opaque;
     let reason = "no class manages the Cluster yet: the annotation lets it have one, and how what runs differs from what the class \
                   makes is not known here";
-    opaque.push(Opaque { role: "cluster".to_owned(), reason: reason.to_owned() });
+    opaque.push(Opaque::of_all(reason.to_owned()));
     let verdicts = vec![whole(Meaning::Opaque, &opaque)];
     Forecast { verdicts, opaque, notes: created.notes, ..Forecast::default() }
 }
@@ -204,7 +205,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     opaque.extend(unsettled);
     let question =
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
-    let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::roles(&running, &before.observed));
+    let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::parts(&running, &before.observed));
     let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
     let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
@@ -271,25 +272,25 @@ fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Sett
 }
 
 /// Whether all that the topology asks for is known as it runs.
-fn all_known(running: &Desired, content: &BTreeSet<String>) -> bool {
-    content.contains("infrastructure-cluster") && observed::all_known(running, content)
+fn all_known(running: &Desired, content: &BTreeSet<Part>) -> bool {
+    content.contains(&Part::Infrastructure) && observed::all_known(running, content)
 }
 
 /// What a live Cluster that Cluster API is not done with makes unknown: nothing where all that runs was given, which is noted.
 fn unsettled(
     running: &Desired,
     observed: &Observed,
-    content: &BTreeSet<String>,
-    known: &BTreeSet<String>,
+    content: &BTreeSet<Part>,
+    known: &BTreeSet<Part>,
 ) -> (Option<String>, Option<Opaque>) {
     let Some(late) = observed::unsettled(observed) else { return (None, None) };
-    let has_all = |roles: &BTreeSet<String>| observed::all_known(running, roles);
-    let doubt = |role: &str| Opaque { role: role.to_owned(), reason: late.reason.clone() };
+    let has_all = |parts: &BTreeSet<Part>| observed::all_known(running, parts);
+    let doubt = |role| Opaque { role, reason: late.reason.clone() };
     if !(has_all(content) || late.upgrading && has_all(known)) {
-        return (None, Some(doubt("cluster")));
+        return (None, Some(doubt(Role::Cluster)));
     }
-    let is_read = late.upgrading || content.contains("infrastructure-cluster");
-    (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt("infrastructure-cluster")))
+    let is_read = late.upgrading || content.contains(&Part::Infrastructure);
+    (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt(Role::Infrastructure)))
 }
 
 fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
@@ -302,16 +303,15 @@ fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
 
 /// The verdicts on a cluster that comes or goes as a whole.
 pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
-    let parts = desired.objects().into_keys().filter(|role| {
-        let depth = role.split('.').count();
-        role != "cluster" && depth == if role.starts_with("md.") || role.starts_with("mp.") { 2 } else { 1 }
-    });
+    let pools = desired.all_workers().map(|(pool, _)| Part::Pool(pool));
+    let parts: BTreeSet<Part> = pools.chain([Part::ControlPlane, Part::Infrastructure]).collect();
+    let parts = parts.into_iter();
     parts.map(|subject| Verdict { subject, ..whole(meaning.clone(), &[]) }).collect()
 }
 
 fn whole(meaning: Meaning, unknown: &[Opaque]) -> Verdict {
     Verdict {
-        subject: "cluster".to_owned(),
+        subject: Part::Cluster,
         meaning,
         fields: Vec::new(),
         reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
@@ -365,7 +365,10 @@ fn manner(before: &Side, after: &Side) -> Manner {
             let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
                           known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
             let doubts = lacks(&before.cluster, &after.cluster);
-            let doubts = doubts.into_iter().map(|role| Opaque { role, reason: reason.to_owned() }).collect();
+            let doubts = doubts
+                .into_iter()
+                .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })
+                .collect();
             // References and hooks are the controller's, whoever wrote the rest.
             let mut written = before.cluster.clone();
             for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
@@ -425,14 +428,10 @@ fn rests_on_applier(verdicts: &mut [Verdict], before: &Side, after: &Side) {
     let Some(claim) = claims.first().filter(|one| !one.said && writing_of(&one.by) == Writing::Apply) else {
         return;
     };
-    let applied = |role: &str| {
-        let (field, name) = match role.split_once('.') {
-            Some(("md", name)) => ("machineDeployments", name),
-            Some(("mp", name)) => ("machinePools", name),
-            _ => return false,
-        };
-        let pools = list(&claim.part, &["spec", "topology", "workers", field]);
-        pools.iter().any(|one| text(one, &["name"]) == name)
+    let applied = |part: &Part| {
+        let Some(pool) = part.as_pool() else { return false };
+        let pools = list(&claim.part, &["spec", "topology", "workers", pool.kind.list()]);
+        pools.iter().any(|one| text(one, &["name"]) == pool.name)
     };
     for verdict in verdicts.iter_mut().filter(|one| one.meaning == Meaning::Delete && applied(&one.subject)) {
         verdict.reasons.push(format!(
@@ -484,7 +483,7 @@ fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result
         "{} each applied the Cluster: what of it stays depends on which of them applies the new one, which --applied-by says",
         names.join(" and ")
     );
-    let opaque = vec![Opaque { role: "cluster".to_owned(), reason }];
+    let opaque = vec![Opaque::of_all(reason)];
     let verdicts = vec![whole(Meaning::Opaque, &opaque)];
     Some(Ok(Forecast { verdicts, opaque, ..Forecast::default() }))
 }

@@ -6,6 +6,7 @@
 
 use serde_json::Value;
 
+use super::field::Field;
 use super::kubeadm;
 use super::observed::{self, Observed};
 use super::rollout::is_on_delete;
@@ -13,31 +14,53 @@ use super::running::with_defaults;
 use super::verdict::{Meaning, Verdict, is_paused};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
+use crate::topology::role::{Part, PoolKind};
 use crate::topology::value::{get, leaves, merge_patch, same, set, text};
 
 /// What is not as it was asked for.
 pub(super) struct Foreign {
-    role: String,
+    part: Part,
     kind: String,
-    fields: Vec<Field>,
+    fields: Vec<Differing>,
     /// Whether machines are kept that would be replaced otherwise.
     holds: bool,
 }
 
 /// A field, and what is told of it.
-struct Field {
-    path: String,
+struct Differing {
+    path: Vec<String>,
     told: String,
 }
 
-impl Field {
-    fn named(path: String) -> Self {
-        Self { told: path.clone(), path }
+impl Differing {
+    /// A field whose value is named.
+    fn with_value(path: &[&str], live: &Value) -> Self {
+        let told = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
+        Self { path: owned(path), told }
+    }
+
+    /// A field that is named alone.
+    fn named(path: Vec<String>) -> Self {
+        Self { told: path.join("."), path }
     }
 }
 
-const PAUSED: &str = "cluster.x-k8s.io/paused";
-const UPDATE: &str = "spec.rollout.strategy.rollingUpdate";
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|one| (*one).to_owned()).collect()
+}
+
+const PAUSED: [&str; 3] = ["metadata", "annotations", "cluster.x-k8s.io/paused"];
+const UPDATE: [&str; 4] = ["spec", "rollout", "strategy", "rollingUpdate"];
+const CONFIG: [&str; 2] = ["spec", "kubeadmConfigSpec"];
+
+/// The fields of a `MachineDeployment` that decide whether its machines are replaced, and how.
+const OF_DEPLOYMENT: [&[&str]; 5] = [
+    &["spec", "template", "spec", "failureDomain"],
+    &["spec", "rollout", "after"],
+    &["spec", "rollout", "strategy", "type"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable"],
+];
 
 /// Compares the fields by which machines are replaced, where running objects were given.
 pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
@@ -49,41 +72,28 @@ pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
     for worker in &running.deployments {
         if let Some(live) = observed::deployment(observed, &worker.name) {
             let live = with_defaults(live, None);
-            let fields = [
-                "spec.template.spec.failureDomain",
-                "spec.rollout.after",
-                "spec.rollout.strategy.type",
-                &format!("{UPDATE}.maxSurge"),
-                &format!("{UPDATE}.maxUnavailable"),
-            ];
             let differs =
-                |path: &&str| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
-            let told =
-                |path: &str| Field { path: path.to_owned(), told: format!("{path} is {}", at(&live, path)) };
-            let mut fields: Vec<Field> = fields.into_iter().filter(differs).map(told).collect();
+                |path: &&[&str]| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
+            let fields = OF_DEPLOYMENT.into_iter().filter(differs);
+            let mut fields: Vec<Differing> = fields.map(|path| Differing::with_value(path, &live)).collect();
             let held = is_paused(&live) && !is_paused(&worker.object);
-            fields.extend(held.then(|| Field { path: paused(), told: "it is paused".to_owned() }));
+            fields.extend(held.then(|| Differing { path: owned(&PAUSED), told: "it is paused".to_owned() }));
             let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
-            let role = format!("md.{}", worker.name);
-            all.push(Foreign { role, kind: "MachineDeployment".to_owned(), fields, holds });
+            let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+            all.push(Foreign { part, kind: "MachineDeployment".to_owned(), fields, holds });
         }
     }
     all.retain(|one| !one.fields.is_empty());
     all
 }
 
-fn at(object: &Value, path: &str) -> Value {
-    let path: Vec<&str> = path.split('.').collect();
-    get(object, &path).cloned().unwrap_or_default()
+fn at(object: &Value, path: &[&str]) -> Value {
+    get(object, path).cloned().unwrap_or_default()
 }
 
 /// Numbers of another strategy do nothing.
-fn unused(live: &Value, path: &str) -> bool {
-    path.starts_with(UPDATE) && is_on_delete(live)
-}
-
-fn paused() -> String {
-    format!("metadata.annotations.{PAUSED}")
+fn unused(live: &Value, path: &[&str]) -> bool {
+    path.starts_with(&UPDATE) && is_on_delete(live)
 }
 
 fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
@@ -96,29 +106,33 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     let outdated = kubeadm::outdated(model, &aligned);
     let mut fields = Vec::new();
     if outdated.init || outdated.joined {
-        let config = |object| at(object, "spec.kubeadmConfigSpec");
+        let config = |object| at(object, &CONFIG);
         let mut paths = Vec::new();
         leaves(&merge_patch(&config(model), &config(&aligned)), &mut Vec::new(), &mut paths);
-        let named = |path: &Vec<String>| Field::named(format!("spec.kubeadmConfigSpec.{}", path.join(".")));
-        fields.extend(paths.iter().map(named));
+        let named = |path: Vec<String>| Differing::named([owned(&CONFIG), path].concat());
+        fields.extend(paths.into_iter().map(named));
     }
     let holds = is_paused(live) && !is_paused(model);
-    fields.extend(holds.then(|| Field::named(paused())));
+    fields.extend(holds.then(|| Differing::named(owned(&PAUSED))));
     let kind = text(model, &["kind"]).to_owned();
-    Some(Foreign { role: "control-plane".to_owned(), kind, fields, holds })
+    Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
 }
 
 /// Calls not known what a change does to such fields, and names them where the change does something else.
 pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
     for one in foreign {
-        let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.subject == one.role) else { continue };
+        let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.subject == one.part) else { continue };
         if !matches!(
             verdict.meaning,
             Meaning::InPlace | Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. }
         ) {
             continue;
         }
-        let touched = |field: &Field| verdict.fields.contains(&format!("{}: {}", one.role, field.path));
+        let role = one.part.own();
+        let touched = |field: &Differing| {
+            let is_it = |other: &Field| matches!(other, Field::Changed { role: of, path } if *of == role && *path == field.path);
+            verdict.fields.iter().any(is_it)
+        };
         let told: Vec<&str> = one.fields.iter().map(|field| field.told.as_str()).collect();
         let reason = format!(
             "the {} that runs has values that the Cluster does not ask for: {}",
@@ -133,7 +147,7 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
             continue;
         }
         if let Meaning::Rollout { surge, .. } = &mut verdict.meaning
-            && one.fields.iter().any(|field| field.path.starts_with(UPDATE))
+            && one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE)))
         {
             *surge = None;
         }
@@ -156,10 +170,9 @@ fn held_by_provider(verdict: &mut Verdict) {
 ///
 /// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else).
 pub(super) fn judge_paused(verdicts: &mut [Verdict], after: &Desired) {
-    let objects = after.objects();
     for verdict in verdicts {
-        let Some(object) = objects.get(&verdict.subject).filter(|one| is_paused(one)) else { continue };
-        if verdict.subject.starts_with("mp.") {
+        let Some(object) = after.own(&verdict.subject).filter(|one| is_paused(one)) else { continue };
+        if verdict.subject.is_of(PoolKind::MachinePool) {
             held_by_provider(verdict);
             continue;
         }

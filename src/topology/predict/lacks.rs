@@ -5,26 +5,27 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::verdict::is_paused;
+use crate::topology::role::{Part, PoolKind};
 use crate::topology::value::{get, list, text};
 
-/// The parts of a cluster of which the live one has values that the new one does not have: `cluster` where it may be any.
+/// The parts of a cluster of which the live one has values that the new one does not have; the Cluster where it may be any.
 ///
 /// Lists are read by the names of their items, as server-side apply does; others, and plain values, count as one.
-pub(super) fn lacks(live: &Value, new: &Value) -> BTreeSet<String> {
+pub(super) fn lacks(live: &Value, new: &Value) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
     let of = |side| get(side, &["spec", "topology"]).unwrap_or(&Value::Null);
     let (old, new_topology) = (of(live), of(new));
     let control_plane = |side| get(side, &["controlPlane"]).unwrap_or(&Value::Null);
     if is_less(control_plane(new_topology), control_plane(old)) {
-        parts.insert("control-plane".to_owned());
+        parts.insert(Part::ControlPlane);
     }
-    for (kind, field) in [("md", "machineDeployments"), ("mp", "machinePools")] {
-        let pools = list(new_topology, &["workers", field]);
-        for pool in list(old, &["workers", field]) {
+    for kind in PoolKind::ALL {
+        let pools = list(new_topology, &["workers", kind.list()]);
+        for pool in list(old, &["workers", kind.list()]) {
             let name = text(pool, &["name"]);
             let same = pools.iter().find(|one| text(one, &["name"]) == name);
             if same.is_none_or(|same| is_less(same, pool)) {
-                parts.insert(format!("{kind}.{name}"));
+                parts.insert(Part::pool(kind, name));
             }
         }
     }
@@ -34,7 +35,7 @@ pub(super) fn lacks(live: &Value, new: &Value) -> BTreeSet<String> {
         Value::Object(own.map(|(name, value)| (name.clone(), value.clone())).collect())
     };
     if is_less(&rest(new_topology), &rest(old)) || is_paused(live) && !is_paused(new) {
-        parts.insert("cluster".to_owned());
+        parts.insert(Part::Cluster);
     }
     parts
 }
@@ -76,7 +77,7 @@ mod tests {
     }
 
     fn found(live: &Value, new: &Value) -> Vec<String> {
-        lacks(&cluster(live), &cluster(new)).into_iter().collect()
+        lacks(&cluster(live), &cluster(new)).iter().map(Part::to_string).collect()
     }
 
     #[test]

@@ -13,23 +13,24 @@ use serde_json::Value;
 use super::observed::{self, Observed};
 use super::running::{with_defaults, with_filled};
 use super::verdict::is_paused;
-use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
+use crate::topology::desired::contract::{Contract, pool_label};
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::import::Made;
+use crate::topology::role::{Part, Pool, PoolKind, PoolObject, Role};
 use crate::topology::value::{get, group, list, remove, set, text};
 
 /// What was put in the place of what was computed.
 #[derive(Debug, Default)]
 pub(super) struct Adopted {
-    /// Roles of which all is known.
-    pub known: BTreeSet<String>,
-    /// What others set of objects, by role: no apply of the controller takes it away.
-    pub others: BTreeMap<String, Value>,
+    /// Parts of which all is known.
+    pub known: BTreeSet<Part>,
+    /// What others set of objects: no apply of the controller takes it away.
+    pub others: BTreeMap<Role, Value>,
 }
 
 impl Adopted {
     /// An object as it was written, and what others set of it.
-    fn take(&mut self, role: String, model: &Value, made: &Made) -> Value {
+    fn take(&mut self, role: Role, model: &Value, made: &Made) -> Value {
         if made.others.is_object() {
             self.others.insert(role, made.others.clone());
         }
@@ -54,13 +55,12 @@ pub(super) fn given(cluster: &Value, observed: &Observed) -> Option<Desired> {
         ..Desired::default()
     };
     let adopted = adopt(&mut running, observed);
-    let asked = |field: &str, workers: &[Arc<Worker>]| {
-        let asked = list(cluster, &["spec", "topology", "workers", field]);
-        asked.iter().all(|one| workers.iter().any(|worker| worker.name == text(one, &["name"])))
-    };
-    let is_whole = asked("machineDeployments", &running.deployments) && asked("machinePools", &running.pools);
+    let is_whole = PoolKind::ALL.into_iter().all(|kind| {
+        let asked = list(cluster, &["spec", "topology", "workers", kind.list()]);
+        asked.iter().all(|one| running.worker(&Pool::new(kind, text(one, &["name"]))).is_some())
+    });
     let is_known =
-        adopted.known.contains("infrastructure-cluster") && observed::all_known(&running, &adopted.known);
+        adopted.known.contains(&Part::Infrastructure) && observed::all_known(&running, &adopted.known);
     (is_whole && is_known).then_some(running)
 }
 
@@ -69,21 +69,18 @@ pub(super) fn adopt(running: &mut Desired, observed: &Observed) -> Adopted {
     let mut adopted = Adopted::default();
     beside(running, observed);
     if let Some(made) = only(&running.infrastructure, observed) {
-        let role = "infrastructure-cluster".to_owned();
-        running.infrastructure = adopted.take(role.clone(), &running.infrastructure, made);
+        running.infrastructure = adopted.take(Role::Infrastructure, &running.infrastructure, made);
         refer(&mut running.cluster, "infrastructureRef", &made.own);
-        adopted.known.insert(role);
+        adopted.known.insert(Part::Infrastructure);
     }
     if control_plane(running, observed, &mut adopted).is_some() {
-        adopted.known.insert("control-plane".to_owned());
+        adopted.known.insert(Part::ControlPlane);
     }
-    for (prefix, label, workers) in
-        [("md", DEPLOYMENT_NAME, &mut running.deployments), ("mp", POOL_NAME, &mut running.pools)]
-    {
+    let Desired { cluster, deployments, pools, .. } = running;
+    for (kind, workers) in PoolKind::ALL.into_iter().zip([deployments, pools]) {
         for one in workers.iter_mut().map(Arc::make_mut) {
-            let role = format!("{prefix}.{}", one.name);
-            if worker(one, label, &role, (&running.cluster, observed), &mut adopted).is_some() {
-                adopted.known.insert(role);
+            if worker(one, kind, (cluster, observed), &mut adopted).is_some() {
+                adopted.known.insert(Part::pool(kind, &one.name));
             }
         }
     }
@@ -98,14 +95,14 @@ fn control_plane(running: &mut Desired, observed: &Observed, adopted: &mut Adopt
         None => None,
     };
     let status = get(live(&made.own, observed)?, &["status"]).filter(|status| status.is_object()).cloned();
-    let object = adopted.take("control-plane".to_owned(), &running.control_plane, made);
+    let object = adopted.take(Role::ControlPlane, &running.control_plane, made);
     let mut object = with_defaults(&object, None);
     let written = get(&running.control_plane, &["status"]).cloned().unwrap_or_default();
     set(&mut object, &["status"], status.unwrap_or(written));
     running.health_check = health_check(running.health_check.take(), &made.own, &running.cluster, observed);
     running.control_plane = object;
     if let (Some(model), Some(template)) = (&mut running.machine_template, template) {
-        *model = adopted.take("control-plane.machine-template".to_owned(), model, template);
+        *model = adopted.take(Role::ControlPlaneMachines, model, template);
     }
     refer(&mut running.cluster, "controlPlaneRef", &made.own);
     Some(())
@@ -119,26 +116,28 @@ fn machine_template(control_plane: &Value) -> Vec<&'static str> {
 /// A pool counts together with what it refers to. What webhooks filled in of it stays.
 fn worker(
     worker: &mut Worker,
-    label: &str,
-    role: &str,
+    kind: PoolKind,
     (cluster, observed): (&Value, &Observed),
     adopted: &mut Adopted,
 ) -> Option<()> {
-    let is_own = |one: &&Made| text(&one.own, &["metadata", "labels", label]) == worker.name;
+    let label = ["metadata", "labels", pool_label(kind)];
+    let is_own = |one: &&Made| text(&one.own, &label) == worker.name;
+
     let made =
         alone(observed.made.iter().filter(|one| is_same_kind(&one.own, &worker.object)).filter(is_own))?;
     let [bootstrap, infrastructure] = references(&made.own);
     let bootstrap = named(&worker.bootstrap, bootstrap, observed)?;
     let infrastructure = named(&worker.infrastructure, infrastructure, observed)?;
     let applied = as_written(&worker.applied, &made.own);
-    let whole = adopted.take(role.to_owned(), &worker.applied, made);
+    let pool = Pool::new(kind, &worker.name);
+    let whole = adopted.take(pool.clone().role(PoolObject::Own), &worker.applied, made);
     let filled = with_filled(&whole, live(&made.own, observed)?, &applied);
     worker.object = with_defaults(&filled, None);
     worker.applied = applied;
     worker.health_check = health_check(worker.health_check.take(), &made.own, cluster, observed);
-    worker.bootstrap = adopted.take(format!("{role}.bootstrap"), &worker.bootstrap, bootstrap);
+    worker.bootstrap = adopted.take(pool.clone().role(PoolObject::Bootstrap), &worker.bootstrap, bootstrap);
     worker.infrastructure =
-        adopted.take(format!("{role}.infrastructure"), &worker.infrastructure, infrastructure);
+        adopted.take(pool.role(PoolObject::Infrastructure), &worker.infrastructure, infrastructure);
     Some(())
 }
 
@@ -150,12 +149,10 @@ fn references(pool: &Value) -> [&str; 2] {
 
 /// Pools that run and that the topology does not have: the controller deletes them.
 fn beside(running: &mut Desired, observed: &Observed) {
-    for (kind, label, workers) in [
-        ("MachineDeployment", DEPLOYMENT_NAME, &mut running.deployments),
-        ("MachinePool", POOL_NAME, &mut running.pools),
-    ] {
-        for made in observed.made.iter().filter(|one| text(&one.own, &["kind"]) == kind) {
-            let name = text(&made.own, &["metadata", "labels", label]);
+    for kind in PoolKind::ALL {
+        let workers = running.workers_mut(kind);
+        for made in observed.made.iter().filter(|one| text(&one.own, &["kind"]) == kind.as_str()) {
+            let name = text(&made.own, &["metadata", "labels", pool_label(kind)]);
             if name.is_empty() || workers.iter().any(|one| one.name == name) {
                 continue;
             }

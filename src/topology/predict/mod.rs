@@ -8,6 +8,7 @@ mod behind;
 pub mod change;
 pub mod client_side;
 pub mod create;
+pub mod field;
 pub mod forecast;
 mod hands;
 pub mod kubeadm;

@@ -8,6 +8,7 @@ use crate::topology::admission::{webhooks, workers};
 use crate::topology::convert;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, ErrorType, Fault, FieldError, Stage};
+use crate::topology::role::Role;
 use crate::topology::schemas::{apply_faults, schema_faults};
 use crate::topology::value::text;
 
@@ -24,7 +25,7 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
 }
 
 /// The controller passes on what the API server says of an object that it creates; a webhook names no field there.
-fn of_creation(role: &str, fault: &Fault) -> Fault {
+fn of_creation(role: &Role, fault: &Fault) -> Fault {
     let detail = format!("error reconciling the Cluster topology: {role}: {fault}");
     if fault.by != By::Schema {
         return Fault::controller(Stage::Apply, detail);

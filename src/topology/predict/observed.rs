@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::report::part;
 use super::verdict::{Meaning, Verdict};
-use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME, POOL_NAME};
+use crate::topology::desired::contract::{Contract, pool_label};
 use crate::topology::desired::state::Desired;
-use crate::topology::fault::Opaque;
 use crate::topology::import::Made;
-use crate::topology::upgrade::tracker::{Kind, deferred_by, is_upgrading};
+use crate::topology::role::{Part, PoolKind, Role};
+use crate::topology::upgrade::tracker::{deferred_by, is_upgrading};
 use crate::topology::value::{get, list, set, text};
 
 /// What runs, as far as it was given.
@@ -36,30 +35,23 @@ pub struct Observed {
     pub all: Arc<[Value]>,
 }
 
-const SIDES: [(&str, Kind, &str, &str); 2] = [
-    ("md", Kind::MachineDeployment, "machineDeployments", DEPLOYMENT_NAME),
-    ("mp", Kind::MachinePool, "machinePools", POOL_NAME),
-];
-
-/// Gives what runs the versions that it was given with; says of which roles they are known.
-pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<String> {
+/// Gives what runs the versions that it was given with; says of which parts they are known.
+pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
     let mut known = BTreeSet::new();
     let kind = text(&running.control_plane, &["kind"]).to_owned();
     let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind && !is_upgrading(one));
     if let Some(version) = own.map(|one| text(one, Contract::VERSION)).filter(|one| !one.is_empty()) {
         set(&mut running.control_plane, Contract::VERSION, json!(version));
         set(&mut running.control_plane, &["status"], json!({ "version": version }));
-        known.insert("control-plane".to_owned());
+        known.insert(Part::ControlPlane);
     }
     let path = ["spec", "template", "spec", "version"];
-    for (prefix, kind, _, label) in SIDES {
-        let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
-        for worker in workers.iter_mut().map(Arc::make_mut) {
-            let is_own = |one: &&Value| is_of(one, kind, label, &worker.name);
-            let found = observed.objects.iter().find(is_own).map(|one| text(one, &path));
+    for kind in PoolKind::ALL {
+        for worker in running.workers_mut(kind).iter_mut().map(Arc::make_mut) {
+            let found = self::worker(observed, kind, &worker.name).map(|one| text(one, &path));
             if let Some(version) = found.filter(|one| !one.is_empty()) {
                 set(&mut worker.object, &path, json!(version));
-                known.insert(format!("{prefix}.{}", worker.name));
+                known.insert(Part::pool(kind, &worker.name));
             }
         }
     }
@@ -67,37 +59,32 @@ pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<S
 }
 
 /// Gives pools whose number of machines nobody sets the one that they run with, where it was given; says of which pools.
-pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<String> {
+pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
     let path = ["spec", "replicas"];
     let mut known = BTreeSet::new();
-    for (prefix, kind, _, label) in SIDES {
-        let workers = if prefix == "md" { &mut running.deployments } else { &mut running.pools };
-        for worker in workers.iter_mut().filter(|one| get(&one.applied, &path).is_none()) {
-            let found = observed.objects.iter().find(|one| is_of(one, kind, label, &worker.name));
+    for kind in PoolKind::ALL {
+        let workers = running.workers_mut(kind).iter_mut();
+        for worker in workers.filter(|one| get(&one.applied, &path).is_none()) {
+            let found = self::worker(observed, kind, &worker.name);
             if let Some(count) = found.and_then(|one| get(one, &path)).filter(|count| count.is_i64()) {
                 set(&mut Arc::make_mut(worker).object, &path, count.clone());
-                known.insert(format!("{prefix}.{}", worker.name));
+                known.insert(Part::pool(kind, &worker.name));
             }
         }
     }
     known
 }
 
-/// Whether an object is the machine deployment or machine pool of a name.
-fn is_of(object: &Value, kind: Kind, label: &str, name: &str) -> bool {
-    let wanted = if kind == Kind::MachineDeployment { "MachineDeployment" } else { "MachinePool" };
-    text(object, &["kind"]) == wanted && text(object, &["metadata", "labels", label]) == name
-}
-
 /// The `MachineDeployment` that runs for a pool.
 pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
-    worker(observed, Kind::MachineDeployment, pool)
+    worker(observed, PoolKind::MachineDeployment, pool)
 }
 
 /// The `MachineDeployment` or `MachinePool` that runs for a pool.
-pub(super) fn worker<'a>(observed: &'a Observed, kind: Kind, pool: &str) -> Option<&'a Value> {
-    let label = if kind == Kind::MachineDeployment { DEPLOYMENT_NAME } else { POOL_NAME };
-    observed.objects.iter().find(|one| is_of(one, kind, label, pool))
+pub(super) fn worker<'a>(observed: &'a Observed, kind: PoolKind, pool: &str) -> Option<&'a Value> {
+    let path = ["metadata", "labels", pool_label(kind)];
+    let is_it = |one: &&Value| text(one, &["kind"]) == kind.as_str() && text(one, &path) == pool;
+    observed.objects.iter().find(is_it)
 }
 
 /// Whether a name is what the topology controller makes of a prefix: five random characters stand after it.
@@ -106,19 +93,26 @@ pub(super) fn is_named(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(is_random)
 }
 
-/// Pools that an annotation held back before and whose version is not known, with a reason for each.
-pub(super) fn held(cluster: &Value, known: &BTreeSet<String>) -> Vec<Opaque> {
+/// A pool that an annotation held back before and whose version is not known.
+pub(super) struct Held {
+    part: Part,
+    /// Why its version is not known.
+    reason: String,
+}
+
+/// Pools that an annotation held back before and whose version is not known.
+pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
     let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
     let mut held = Vec::new();
-    for (prefix, kind, field, _) in SIDES {
-        for worker in list(topology, &["workers", field]) {
-            let role = format!("{prefix}.{}", text(worker, &["name"]));
-            if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&role)) {
+    for kind in PoolKind::ALL {
+        for worker in list(topology, &["workers", kind.list()]) {
+            let part = Part::pool(kind, text(worker, &["name"]));
+            if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&part)) {
                 let reason = format!(
                     "it was held back by {by}: where it runs an older version than the Cluster, it is upgraded, and its \
                      machines are replaced, once nothing holds it back (its running object among --before tells its version)"
                 );
-                held.push(Opaque { role, reason });
+                held.push(Held { part, reason });
             }
         }
     }
@@ -127,11 +121,11 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<String>) -> Vec<Opaque> {
 
 /// Calls not known what depends on the version of a pool that was held back; what stays held back does not, and neither
 /// does a health check.
-pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Value) {
+pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Held], after: &Value) {
     let still = self::held(after, &BTreeSet::new());
     for verdict in verdicts {
-        let Some(one) = held.iter().find(|one| one.role == verdict.subject) else { continue };
-        let stays = still.iter().any(|after| after.role == one.role);
+        let Some(one) = held.iter().find(|one| one.part == verdict.subject) else { continue };
+        let stays = still.iter().any(|after| after.part == one.part);
         match verdict.meaning {
             Meaning::Create | Meaning::Delete => continue,
             Meaning::NoChange | Meaning::InPlace if stays && only_health_check(verdict) => continue,
@@ -145,19 +139,16 @@ pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Opaque], after: &Valu
 }
 
 fn only_health_check(verdict: &Verdict) -> bool {
-    let of_check = |field: &String| {
-        field.strip_prefix(&*verdict.subject).is_some_and(|rest| rest.starts_with(".health-check"))
-    };
-    verdict.fields.iter().all(of_check)
+    verdict.fields.iter().all(|field| field.role().is_some_and(Role::is_health_check))
 }
 
 /// Said where the version changes, and pools may lag.
-pub(super) fn lagging(held: &[Opaque], before: &Value, after: &Value) -> Option<String> {
+pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<String> {
     let version = |cluster| text(cluster, &["spec", "topology", "version"]);
     if held.is_empty() || version(before) == version(after) {
         return None;
     }
-    let pools: Vec<String> = held.iter().map(|one| part(&one.role)).collect();
+    let pools: Vec<String> = held.iter().map(|one| one.part.in_words()).collect();
     Some(format!(
         "where {} runs an older version than the Cluster, because it was held back, the webhook refuses another version until \
          it has caught up",
@@ -242,9 +233,7 @@ fn only_deferred(condition: &Value) -> bool {
 const UPGRADES: [&str; 4] = ["ClusterUpgrading", "UpgradePending", "CreatePending", "UpgradeDeferred"];
 
 /// Whether the version of every part that runs is known.
-pub(super) fn all_known(running: &Desired, known: &BTreeSet<String>) -> bool {
-    let workers = running.deployments.iter().map(|one| format!("md.{}", one.name));
-    let pools = running.pools.iter().map(|one| format!("mp.{}", one.name));
-    let mut roles = workers.chain(pools).chain(["control-plane".to_owned()]);
-    roles.all(|role| known.contains(&role))
+pub(super) fn all_known(running: &Desired, known: &BTreeSet<Part>) -> bool {
+    let pools = running.all_workers().map(|(pool, _)| Part::Pool(pool));
+    pools.chain([Part::ControlPlane]).all(|part| known.contains(&part))
 }

@@ -7,8 +7,9 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-use super::change::{Change, Effect};
+use super::change::{Change, Effect, ObjectChange};
 use super::verdict::{Meaning, Verdict};
+use crate::topology::role::{Part, Role};
 use crate::topology::value::{group, list, path_matches, text};
 
 const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
@@ -71,7 +72,7 @@ pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
 pub(super) fn settle(verdicts: &mut [Verdict], change: &mut Change) {
-    let is_own = |verdict: &Verdict| verdict.subject == INFRASTRUCTURE;
+    let is_own = |verdict: &Verdict| verdict.subject == Part::Infrastructure;
     let meaning = verdicts.iter().find(|one| is_own(one)).map(|one| one.meaning.clone());
     let others = verdicts.iter_mut().filter(|one| !is_own(one));
     let others = others.filter(|one| !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange));
@@ -85,9 +86,9 @@ pub(super) fn settle(verdicts: &mut [Verdict], change: &mut Change) {
             }
             change.steps.clear();
             change.plan = None;
-            for object in
-                change.objects.iter_mut().filter(|one| !matches!(&*one.role, INFRASTRUCTURE | "cluster"))
-            {
+            let comes_later =
+                |one: &&mut ObjectChange| !matches!(one.role, Role::Infrastructure | Role::Cluster);
+            for object in change.objects.iter_mut().filter(comes_later) {
                 object.effect = Effect::Same;
                 object.patch = None;
             }
@@ -99,7 +100,6 @@ pub(super) fn settle(verdicts: &mut [Verdict], change: &mut Change) {
     }
 }
 
-const INFRASTRUCTURE: &str = "infrastructure-cluster";
 const STOPS: &str = "Cluster API stops at the infrastructure, which it writes first: nothing of this happens";
 const PERHAPS_STOPS: &str =
     "only if the provider takes the change of the infrastructure: else Cluster API stops there, before this";

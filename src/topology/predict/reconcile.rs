@@ -20,6 +20,7 @@ use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker, positions};
 use crate::topology::fault::{Fault, Opaque, Stage};
 use crate::topology::names::{Draw, simple};
+use crate::topology::role::{Pool, PoolKind, PoolObject, Role};
 use crate::topology::schemas::is_known;
 use crate::topology::upgrade::tracker::Workers;
 use crate::topology::value::{get, group, same, set, text};
@@ -28,30 +29,30 @@ use crate::topology::value::{get, group, same, set, text};
 #[derive(Debug, Default)]
 pub struct Pass {
     /// Templates that were replaced by one of a new name.
-    pub rotated: BTreeSet<String>,
+    pub rotated: BTreeSet<Role>,
     /// Why it stopped half-way.
     pub faults: Vec<Fault>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Feature gates of the management cluster.
     gates: Gates,
-    /// What others set of objects that run, by role.
-    others: BTreeMap<String, Value>,
+    /// What others set of objects that run.
+    others: BTreeMap<Role, Value>,
 }
 
 /// What earlier passes found, and need not be looked at again.
 #[derive(Debug, Default)]
 pub struct Settled {
-    /// Workers that a pass left as they were, with what was desired of them: what runs and what is desired, by role. Where both
-    /// are the same again, nothing is to be done again.
-    workers: BTreeMap<String, (Arc<Worker>, Arc<Worker>)>,
+    /// Pools that a pass left as they were: what runs of each, and what is desired. Where both are the same again, nothing is to
+    /// be done again.
+    workers: BTreeMap<Pool, (Arc<Worker>, Arc<Worker>)>,
     /// The template that was taken last: pools of one class mostly have the same.
     taken: Value,
 }
 
 impl Settled {
-    fn is_so(&self, role: &str, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
-        let settled = self.workers.get(role);
+    fn is_so(&self, pool: &Pool, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
+        let settled = self.workers.get(pool);
         settled.is_some_and(|(one, other)| Arc::ptr_eq(one, current) && Arc::ptr_eq(other, next))
     }
 
@@ -65,7 +66,7 @@ pub fn reconcile(
     running: &mut Desired,
     generated: &Generated,
     settled: &mut Settled,
-    others: &mut BTreeMap<String, Value>,
+    others: &mut BTreeMap<Role, Value>,
     draw: Draw,
     gates: Gates,
 ) -> Pass {
@@ -80,7 +81,7 @@ pub fn reconcile(
 }
 
 fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
-    write("infrastructure-cluster", &mut running.infrastructure, &desired.infrastructure, pass)
+    write(&Role::Infrastructure, &mut running.infrastructure, &desired.infrastructure, pass)
 }
 
 /// What becomes of an object where its controller applies another; `previous` is what it applied before. Where that set all that
@@ -121,7 +122,7 @@ fn take_filled(previous: &mut Value, filled: &Value, desired: &Value) {
 }
 
 /// An object in the old version in which something loses all its entries: in that version nothing is known of what runs.
-fn emptied_in_old(role: &str, running: &Value, desired: &Value) -> Option<Opaque> {
+fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaque> {
     let api_version = text(desired, &["apiVersion"]);
     if api_version == text(running, &["apiVersion"]) {
         return None;
@@ -132,7 +133,7 @@ fn emptied_in_old(role: &str, running: &Value, desired: &Value) -> Option<Opaque
         "{kind} is written in {api_version}, where spec{path} loses all its entries: whether the API server takes that in this \
          version is not known here"
     );
-    Some(Opaque { role: role.to_owned(), reason })
+    Some(Opaque { role: role.clone(), reason })
 }
 
 /// Where something has entries and is to have none.
@@ -158,7 +159,7 @@ fn emptied(running: &Value, desired: &Value) -> Option<String> {
 }
 
 /// Writes one object in place.
-fn write(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     pass.opaque.extend(emptied_in_old(role, running, desired));
     let previous = set_before(running, desired);
     let written = applied(running, &previous, desired, pass.others.get(role));
@@ -196,8 +197,8 @@ fn control_plane(
     let before = running.machine_template.clone();
     if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
         let name = simple(&format!("{cluster}-"), draw);
-        let role = "control-plane.machine-template";
-        let Some(rotated) = template(role, current, next, &name, settled, pass) else { return false };
+        let role = Role::ControlPlaneMachines;
+        let Some(rotated) = template(&role, current, next, &name, settled, pass) else { return false };
         if rotated {
             let contract = Contract::in_use(&control_plane);
             let mut path = contract.infrastructure_ref().to_vec();
@@ -205,8 +206,8 @@ fn control_plane(
             set(&mut control_plane, &path, json!(name));
         }
     }
-    let done = write("control-plane", &mut running.control_plane, &control_plane, pass);
-    if !done && pass.rotated.remove("control-plane.machine-template") {
+    let done = write(&Role::ControlPlane, &mut running.control_plane, &control_plane, pass);
+    if !done && pass.rotated.remove(&Role::ControlPlaneMachines) {
         running.machine_template = before;
     }
     done
@@ -229,7 +230,7 @@ fn cluster(running: &mut Desired, desired: &Desired) -> bool {
 ///
 /// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
 fn template(
-    role: &str,
+    role: &Role,
     current: &mut Value,
     desired: &mut Value,
     name: &str,
@@ -250,7 +251,7 @@ fn template(
     if !same(&spec(current), &spec(&next)) {
         set(desired, &["metadata", "name"], json!(name));
         *current = desired.clone();
-        pass.rotated.insert(role.to_owned());
+        pass.rotated.insert(role.clone());
         // Nobody else set anything of the new one.
         pass.others.remove(role);
         return Some(true);
@@ -274,17 +275,16 @@ fn workers(
 ) -> bool {
     let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
     let Generated { desired, tracker, .. } = generated;
-    let deployments = Side { kind: "md", tracker: &tracker.deployments, rotates: true };
-    let pools = Side { kind: "mp", tracker: &tracker.pools, rotates: false };
-    deployments.reconcile(&mut running.deployments, &desired.deployments, settled, &cluster, draw, pass)
-        && pools.reconcile(&mut running.pools, &desired.pools, settled, &cluster, draw, pass)
+    PoolKind::ALL.into_iter().all(|kind| {
+        let side = Side { kind, tracker: tracker.workers(kind) };
+        side.reconcile(running.workers_mut(kind), desired.workers(kind), settled, &cluster, draw, pass)
+    })
 }
 
 /// Machine deployments or machine pools.
 struct Side<'a> {
-    kind: &'static str,
+    kind: PoolKind,
     tracker: &'a Workers,
-    rotates: bool,
 }
 
 impl Side<'_> {
@@ -326,19 +326,19 @@ impl Side<'_> {
             if current.health_check != next.health_check {
                 Arc::make_mut(current).health_check.clone_from(&next.health_check);
             }
-            let role = format!("{}.{}", self.kind, next.name);
-            if self.tracker.pending.contains(&next.name) || settled.is_so(&role, current, next) {
+            let pool = Pool::new(self.kind, &next.name);
+            if self.tracker.pending.contains(&next.name) || settled.is_so(&pool, current, next) {
                 continue;
             }
             let mut updated = Worker::clone(current);
             let done = self.update(&mut updated, &mut Worker::clone(next), cluster, settled, draw, pass);
             if !done {
-                clean_up(&mut updated, current, &role, pass);
+                clean_up(&mut updated, current, &pool, pass);
             }
             if updated != **current {
                 *current = Arc::new(updated);
             } else if done {
-                settled.workers.insert(role, (Arc::clone(current), Arc::clone(next)));
+                settled.workers.insert(pool, (Arc::clone(current), Arc::clone(next)));
             }
             stopped |= !done;
         }
@@ -359,35 +359,38 @@ impl Side<'_> {
         draw: Draw,
         pass: &mut Pass,
     ) -> bool {
-        let own = format!("{}.{}", self.kind, next.name);
-        let role = |part: &str| format!("{own}.{part}");
-        if !self.rotates {
-            return reference(
-                &role("infrastructure"),
-                &mut current.infrastructure,
-                &next.infrastructure,
-                pass,
-            ) && reference(&role("bootstrap"), &mut current.bootstrap, &next.bootstrap, pass)
+        let role = |object| Pool::new(self.kind, &next.name).role(object);
+        let [own, bootstrap, infrastructure] =
+            [PoolObject::Own, PoolObject::Bootstrap, PoolObject::Infrastructure].map(role);
+        // What a machine pool refers to is changed in place.
+        if self.kind == PoolKind::MachinePool {
+            return reference(&infrastructure, &mut current.infrastructure, &next.infrastructure, pass)
+                && reference(&bootstrap, &mut current.bootstrap, &next.bootstrap, pass)
                 && write_worker(&own, current, next, pass);
         }
         let name = simple(&format!("{cluster}-{}-", next.name), draw);
-        let parts = [
-            ("infrastructure", &["infrastructureRef", "name"][..]),
-            ("bootstrap", &["bootstrap", "configRef", "name"]),
+        let templates: [(&Role, &[&str], Mismatch, _, _); 2] = [
+            (
+                &infrastructure,
+                &["infrastructureRef", "name"],
+                |old, new| incompatible(PoolKind::MachineDeployment, old, new),
+                &mut current.infrastructure,
+                &mut next.infrastructure,
+            ),
+            (
+                &bootstrap,
+                &["bootstrap", "configRef", "name"],
+                |old, _| uid_mismatch(old),
+                &mut current.bootstrap,
+                &mut next.bootstrap,
+            ),
         ];
-        for (part, reference) in parts {
-            let (old, new) = match part {
-                "bootstrap" => (&mut current.bootstrap, &mut next.bootstrap),
-                _ => (&mut current.infrastructure, &mut next.infrastructure),
-            };
+        for (role, reference, mismatch, old, new) in templates {
             if group_kind(old) != group_kind(new) {
-                pass.faults.push(match part {
-                    "bootstrap" => uid_mismatch(old),
-                    _ => incompatible("MachineDeployment", old, new),
-                });
+                pass.faults.push(mismatch(old, new));
                 return false;
             }
-            let Some(rotated) = template(&role(part), old, new, &name, settled, pass) else { return false };
+            let Some(rotated) = template(role, old, new, &name, settled, pass) else { return false };
             if rotated {
                 let mut path = vec!["spec", "template", "spec"];
                 path.extend(reference);
@@ -398,14 +401,17 @@ impl Side<'_> {
     }
 }
 
+/// The refusal of a template of another kind.
+type Mismatch = fn(&Value, &Value) -> Fault;
+
 /// New templates of a worker that is not changed in the end are deleted.
-fn clean_up(updated: &mut Worker, before: &Worker, role: &str, pass: &mut Pass) {
-    let parts = [
-        ("infrastructure", &mut updated.infrastructure, &before.infrastructure),
-        ("bootstrap", &mut updated.bootstrap, &before.bootstrap),
+fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass) {
+    let templates = [
+        (PoolObject::Infrastructure, &mut updated.infrastructure, &before.infrastructure),
+        (PoolObject::Bootstrap, &mut updated.bootstrap, &before.bootstrap),
     ];
-    for (part, now, was) in parts {
-        if pass.rotated.remove(&format!("{role}.{part}")) {
+    for (object, now, was) in templates {
+        if pass.rotated.remove(&pool.clone().role(object)) {
             now.clone_from(was);
         }
     }
@@ -417,7 +423,7 @@ pub fn created(worker: &Worker) -> Worker {
     Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
 }
 
-fn write_worker(role: &str, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+fn write_worker(role: &Role, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
     let merged = with_filled(&next.object, &current.object, &current.applied);
     if !write(role, &mut current.object, &merged, pass) {
         return false;
@@ -429,11 +435,11 @@ fn write_worker(role: &str, current: &mut Worker, next: &Worker, pass: &mut Pass
 /// Writes an object that a machine pool refers to: one of another kind cannot take its place.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
-fn reference(role: &str, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+fn reference(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
     if group_kind(running) == group_kind(desired) {
         return write(role, running, desired, pass);
     }
-    pass.faults.push(incompatible("MachinePool", running, desired));
+    pass.faults.push(incompatible(PoolKind::MachinePool, running, desired));
     false
 }
 
@@ -445,12 +451,13 @@ fn group_kind(object: &Value) -> (&str, &str) {
 /// The refusal of infrastructure, or of a part of a machine pool, of another kind.
 ///
 /// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
-fn incompatible(owner: &str, running: &Value, desired: &Value) -> Fault {
+fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Fault {
     let (old, new) = (group_kind(running), group_kind(desired));
     let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
     let detail = format!(
-        "error reconciling the Cluster topology: failed to reconcile a {owner}: apiVersion.{field} of {}.{}/{} cannot be \
+        "error reconciling the Cluster topology: failed to reconcile a {}: apiVersion.{field} of {}.{}/{} cannot be \
          changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
+        owner.as_str(),
         old.1,
         old.0,
         text(running, &["metadata", "name"])

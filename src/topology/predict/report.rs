@@ -7,6 +7,7 @@ use super::forecast::Forecast;
 use super::rollout::Basis;
 use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::Fault;
+use crate::topology::role::{Part, Pool, PoolKind};
 use crate::topology::upgrade::tracker::concurrency;
 
 impl Meaning {
@@ -52,19 +53,6 @@ impl Meaning {
     }
 }
 
-/// A part of a cluster as people call it.
-pub fn part(role: &str) -> String {
-    match role.split_once('.') {
-        Some(("md", name)) => format!("pool {name}"),
-        Some(("mp", name)) => format!("machine pool {name}"),
-        _ => match role {
-            "infrastructure-cluster" => "infrastructure".to_owned(),
-            "control-plane" => "control plane".to_owned(),
-            other => other.to_owned(),
-        },
-    }
-}
-
 /// Fields that are named of one part; a rebase may touch hundreds.
 const FIELDS: usize = 8;
 
@@ -73,10 +61,10 @@ const TOGETHER: usize = 12;
 
 /// The verdicts line by line; `all` names every field.
 pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
-    let width = forecast.verdicts.iter().map(|one| part(&one.subject).chars().count()).max().unwrap_or(0);
+    let width = forecast.verdicts.iter().map(|one| one.subject.in_words().chars().count()).max().unwrap_or(0);
     let mut lines = Vec::new();
     for verdict in &forecast.verdicts {
-        lines.push(format!("{:width$}  {}", part(&verdict.subject), verdict.meaning.words()));
+        lines.push(format!("{:width$}  {}", verdict.subject.in_words(), verdict.meaning.words()));
         if verdict.meaning == Meaning::NoChange && verdict.reasons.is_empty() {
             continue;
         }
@@ -100,8 +88,14 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
                     .to_owned()
             }
         });
-        let steps = super::verdict::steps(change);
-        lines.extend(steps.iter().enumerate().map(|(at, step)| format!("    {}. {step}", at + 1)));
+        lines.extend(
+            change
+                .steps
+                .iter()
+                .map(step_in_words)
+                .enumerate()
+                .map(|(at, step)| format!("    {}. {step}", at + 1)),
+        );
     }
     lines.extend(forecast.notes.iter().map(|note| format!("note: {note}")));
     lines
@@ -120,7 +114,7 @@ fn upgrade(from: &str, to: &str, times: usize, on_delete: bool) -> String {
     format!("upgrade from {from} to {to}: {how}{more}")
 }
 
-fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String]) -> String {
+fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -> String {
     let mut words = match machines {
         (_, 0) => "rollout: there is no machine to replace yet".to_owned(),
         (0, 1) => "rollout: 1 machine is replaced, or none".to_owned(),
@@ -136,11 +130,24 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[String])
         words = format!("{words}, {more} more and {less} less at a time");
     }
     if !together.is_empty() {
-        let mut names: Vec<_> = together.iter().take(TOGETHER).map(|role| part(role)).collect();
+        let mut names: Vec<_> = together.iter().take(TOGETHER).map(Part::in_words).collect();
         if together.len() > TOGETHER {
             names.push(format!("{} more", together.len() - TOGETHER));
         }
         words = format!("{words}, at the same time as {}", names.join(", "));
+    }
+    words
+}
+
+/// A step of an upgrade in one line.
+fn step_in_words(step: &Step) -> String {
+    let mut words = format!("control plane {}", step.control_plane);
+    for (pool, version) in &step.pools {
+        // The kind is named where there is a pool of the other kind with this name.
+        let is_alone = |other: &Pool| other.name != pool.name || other.kind == pool.kind;
+        let is_told_apart = step.pools.keys().all(is_alone);
+        let name = if is_told_apart { pool.name.clone() } else { Part::Pool(pool.clone()).in_words() };
+        words.extend([", ", &name, " ", version]);
     }
     words
 }
@@ -150,7 +157,8 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
     let mut out = Map::new();
     out.insert("faults".to_owned(), forecast.faults.iter().map(fault).collect());
     out.insert("verdicts".to_owned(), forecast.verdicts.iter().map(verdict).collect());
-    let opaque = forecast.opaque.iter().map(|one| json!({ "object": one.role, "reason": one.reason }));
+    let opaque =
+        forecast.opaque.iter().map(|one| json!({ "object": one.role.to_string(), "reason": one.reason }));
     out.insert("opaque".to_owned(), opaque.collect());
     out.insert("notes".to_owned(), json!(forecast.notes));
     if let Some(change) = &forecast.change {
@@ -158,7 +166,7 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
         out.insert("changes".to_owned(), changes(change));
     }
     if let Some(desired) = &forecast.desired {
-        let objects = desired.objects().into_iter().map(|(role, object)| (role, object.clone()));
+        let objects = desired.objects().into_iter().map(|(role, object)| (role.to_string(), object.clone()));
         out.insert("objects".to_owned(), Value::Object(objects.collect()));
     }
     out
@@ -178,9 +186,9 @@ pub fn fault(fault: &Fault) -> Value {
 
 fn verdict(verdict: &Verdict) -> Value {
     let mut out = json!({
-        "subject": verdict.subject,
+        "subject": verdict.subject.to_string(),
         "verdict": verdict.meaning.as_str(),
-        "fields": verdict.fields,
+        "fields": texts(&verdict.fields),
         "reasons": verdict.reasons,
         "source": verdict.source,
     });
@@ -207,7 +215,7 @@ fn verdict(verdict: &Verdict) -> Value {
             if least != machines {
                 out["machinesAtLeast"] = json!(least);
             }
-            out["togetherWith"] = json!(together_with);
+            out["togetherWith"] = texts(together_with);
             if let Some((surge, unavailable)) = surge {
                 out["maxSurge"] = json!(surge);
                 out["maxUnavailable"] = json!(unavailable);
@@ -218,19 +226,26 @@ fn verdict(verdict: &Verdict) -> Value {
     out
 }
 
+fn texts<T: ToString>(all: impl IntoIterator<Item = T>) -> Value {
+    all.into_iter().map(|one| one.to_string()).collect()
+}
+
 fn step(step: &Step) -> Value {
+    let versions = |kind| {
+        step.pools_of(kind).map(|(name, version)| (name.clone(), json!(version))).collect::<Map<_, _>>()
+    };
     json!({
         "controlPlane": step.control_plane,
-        "machineDeployments": step.deployments,
-        "machinePools": step.pools,
-        "rotated": step.rotated,
+        "machineDeployments": versions(PoolKind::MachineDeployment),
+        "machinePools": versions(PoolKind::MachinePool),
+        "rotated": texts(&step.rotated),
     })
 }
 
 fn changes(change: &Change) -> Value {
     let object = |one: &super::change::ObjectChange| {
         let mut out = json!({
-            "object": one.role,
+            "object": one.role.to_string(),
             "kind": one.kind,
             "change": one.effect.as_str(),
             "basis": match one.basis { Basis::Upstream => "upstream", Basis::Derived => "derived" },
@@ -245,11 +260,28 @@ fn changes(change: &Change) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
+    fn pools_of_both_kinds_with_one_name_are_told_apart() {
+        let version = "v1.36.0".to_owned();
+        let kinds = [
+            (PoolKind::MachineDeployment, "a"),
+            (PoolKind::MachineDeployment, "b"),
+            (PoolKind::MachinePool, "b"),
+        ];
+        let pools = kinds.map(|(kind, name)| (Pool::new(kind, name), version.clone())).into();
+        let step = Step { control_plane: version, pools, rotated: BTreeSet::new() };
+        let words = "control plane v1.36.0, a v1.36.0, pool b v1.36.0, machine pool b v1.36.0";
+        assert_eq!(step_in_words(&step), words);
+    }
+
+    #[test]
     fn of_hundreds_of_pools_each_names_a_few() {
-        let pools: Vec<String> = (0..400).map(|number| format!("md.p{number}")).collect();
+        let pool = |number: i32| Part::pool(PoolKind::MachineDeployment, &format!("p{number}"));
+        let pools: Vec<Part> = (0..400).map(pool).collect();
         let words = rollout((2, 2), None, &pools);
         assert!(words.ends_with("pool p10, pool p11, 388 more"), "{words}");
         assert!(rollout((2, 2), None, &pools[..12]).ends_with("pool p10, pool p11"));

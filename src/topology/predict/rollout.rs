@@ -2,7 +2,7 @@
 //!
 //! Source: `controlplane/kubeadm/pkg/filters.go` and `core/reconcilers/machinedeployment/mdutil`.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ use super::kubeadm::{self, Outdated};
 use super::verdict::{Meaning, Verdict};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::role::{Part, Pool, PoolKind};
 use crate::topology::value::{get, group, present, same, text};
 
 /// Where a verdict comes from.
@@ -35,8 +36,8 @@ pub enum Replaced {
 /// What happens to the machines of a control plane, machine deployment or machine pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollout {
-    /// The role of the object that owns the machines.
-    pub role: String,
+    /// The part whose machines they are.
+    pub part: Part,
     /// Where the verdict comes from.
     pub basis: Basis,
     /// Whether machines are replaced.
@@ -71,9 +72,9 @@ impl Instants<'_> {
 }
 
 impl Rollout {
-    fn new(role: String, basis: Basis) -> Self {
+    fn new(part: Part, basis: Basis) -> Self {
         Self {
-            role,
+            part,
             basis,
             replaced: Replaced::No,
             from: None,
@@ -89,28 +90,23 @@ impl Rollout {
 /// The rollouts that lead from one state to another.
 pub fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
     let mut all = vec![control_plane(before, after, instants)];
-    for (kind, old, new) in
-        [("md", &before.deployments, &after.deployments), ("mp", &before.pools, &after.pools)]
-    {
-        let mut names: Vec<&str> = old.iter().chain(new).map(|one| one.name.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        for name in names {
-            let find = |all: &[Arc<Worker>]| all.iter().position(|one| one.name == name);
-            let role = format!("{kind}.{name}");
-            all.push(match (find(old).map(|at| &old[at]), find(new).map(|at| &new[at])) {
-                (Some(old), Some(new)) if kind == "md" => deployment(role, old, new, instants),
-                (Some(old), Some(new)) => pool(role, old, new),
-                (Some(_), None) => noted(role, "deleted with its machines"),
-                _ => noted(role, "created with its machines"),
-            });
-        }
+    let pools: BTreeSet<Pool> =
+        before.all_workers().chain(after.all_workers()).map(|(pool, _)| pool).collect();
+    for one in pools {
+        let (old, new, kind) = (before.worker(&one), after.worker(&one), one.kind);
+        let part = Part::Pool(one);
+        all.push(match (old, new, kind) {
+            (Some(old), Some(new), PoolKind::MachineDeployment) => deployment(part, old, new, instants),
+            (Some(old), Some(new), PoolKind::MachinePool) => pool(part, old, new),
+            (Some(_), None, _) => noted(part, "deleted with its machines"),
+            _ => noted(part, "created with its machines"),
+        });
     }
     all
 }
 
-fn noted(role: String, note: &'static str) -> Rollout {
-    Rollout { note: Some(note), ..Rollout::new(role, Basis::Derived) }
+fn noted(part: Part, note: &'static str) -> Rollout {
+    Rollout { note: Some(note), ..Rollout::new(part, Basis::Derived) }
 }
 
 fn version_reason(old: &str, new: &str) -> Option<String> {
@@ -169,7 +165,7 @@ fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> R
     let (old, new) = (&before.control_plane, &after.control_plane);
     let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
     let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
-    let mut rollout = Rollout::new("control-plane".to_owned(), basis);
+    let mut rollout = Rollout::new(Part::ControlPlane, basis);
     rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
     if is_due(old, new, instants) {
         rollout.reasons.push(due_reason("KubeadmControlPlane", new, instants));
@@ -251,8 +247,8 @@ fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: In
 const JOINED: &str = "only machines that joined: the one that kubeadm init made stays, where it still runs";
 const INIT: &str = "only the machine that kubeadm init made, where it still runs";
 
-fn deployment(role: String, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
-    let mut rollout = Rollout::new(role, Basis::Upstream);
+fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
+    let mut rollout = Rollout::new(part, Basis::Upstream);
     let (old, new) = (&old.object, &new.object);
     let of = |object, field: &[&str]| {
         let mut path = vec!["spec", "template", "spec"];
@@ -324,8 +320,8 @@ pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
     Some((surge, unavailable.min(replicas)))
 }
 
-fn pool(role: String, old: &Worker, new: &Worker) -> Rollout {
-    let mut rollout = Rollout::new(role, Basis::Derived);
+fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
+    let mut rollout = Rollout::new(part, Basis::Derived);
     let template =
         |worker: &Worker| get(&worker.object, &["spec", "template", "spec"]).cloned().unwrap_or_default();
     let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();

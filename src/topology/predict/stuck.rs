@@ -4,17 +4,16 @@
 //! `exp/topology/desiredstate/desired_state.go`; `IsMachineDeploymentUpgrading` of `internal/topology/check/upgrade.go`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::change::{Change, Step, step};
 use super::reconcile::Pass;
-use super::report::part;
 use super::rollout::is_on_delete;
 use super::verdict::is_paused;
 use crate::topology::desired::contract::Contract;
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::desired::state::Desired;
+use crate::topology::role::{Part, Pool, PoolKind};
 use crate::topology::upgrade::tracker::{Tracker, Workers, concurrency};
 use crate::topology::value::text;
 
@@ -24,8 +23,8 @@ pub(super) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
 /// What an upgrade does not get through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Why pools are not brought to what is wanted, by role.
-    pub pools: BTreeMap<String, String>,
+    /// Why pools are not brought to what is wanted.
+    pub pools: BTreeMap<Pool, String>,
     /// Why the control plane never gets to its version.
     pub control_plane: Option<String>,
 }
@@ -37,20 +36,20 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     let stuck = reached != wanted && tracker.control_plane.waiting_for_workers;
     let mut waits = Waits::default();
     let mut held = Vec::new();
-    let sides = [("md", &tracker.deployments, &running.deployments), ("mp", &tracker.pools, &running.pools)];
-    for (kind, tracker, workers) in sides {
+    for kind in PoolKind::ALL {
+        let tracker = tracker.workers(kind);
         for (name, by) in &tracker.deferred {
-            let role = format!("{kind}.{name}");
-            let version = version_of(workers, name);
+            let pool = Pool::new(kind, name);
+            let version = version_of(running, &pool);
             let detail = format!(
                 "it is held back by {by}: it stays at {version}, and nothing else of it changes, its health \
                  check apart; without the annotation it is upgraded, and its machines are replaced"
             );
-            held.push(format!("{}, which is held back by {by}", part(&role)));
-            waits.pools.insert(role, detail);
+            held.push(format!("{}, which is held back by {by}", Part::Pool(pool.clone()).in_words()));
+            waits.pools.insert(pool, detail);
         }
         if stuck {
-            waits.pools.extend(behind(kind, tracker, workers, wanted, reached));
+            waits.pools.extend(behind(kind, tracker, running, (wanted, reached)));
         }
     }
     if stuck {
@@ -94,45 +93,46 @@ pub(super) fn held(tracker: &Tracker) -> Option<&'static str> {
 
 /// Pools that wait because the control plane is stuck.
 fn behind(
-    kind: &str,
+    kind: PoolKind,
     tracker: &Workers,
-    workers: &[Arc<Worker>],
-    wanted: &str,
-    reached: &str,
-) -> Vec<(String, String)> {
+    running: &Desired,
+    (wanted, reached): (&str, &str),
+) -> Vec<(Pool, String)> {
     let late = tracker.pending.iter().filter(|name| !tracker.deferred.contains_key(*name)).map(|name| {
-        let version = version_of(workers, name);
-        (name, format!("it stops at {version}, and nothing else of it changes, its health check apart: the control plane does not get to {wanted}"))
+        let pool = Pool::new(kind, name);
+        let version = version_of(running, &pool);
+        (pool, format!("it stops at {version}, and nothing else of it changes, its health check apart: the control plane does not get to {wanted}"))
     });
     let missing = tracker.pending_create.iter().map(|name| {
-        (name, format!("it is not created: the control plane stops at {reached}, before {wanted}"))
+        (
+            Pool::new(kind, name),
+            format!("it is not created: the control plane stops at {reached}, before {wanted}"),
+        )
     });
-    late.chain(missing).map(|(name, detail)| (format!("{kind}.{name}"), detail)).collect()
+    late.chain(missing).collect()
 }
 
-fn version_of<'a>(workers: &'a [Arc<Worker>], name: &str) -> &'a str {
-    let found = workers.iter().find(|one| one.name == name);
-    found.map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
+fn version_of<'a>(running: &'a Desired, pool: &Pool) -> &'a str {
+    running.worker(pool).map_or("", |one| text(&one.object, &["spec", "template", "spec", "version"]))
 }
 
-fn version_in<'a>(step: &'a Step, subject: &str) -> Option<&'a String> {
-    match subject.split_once('.') {
-        None if subject == "control-plane" => Some(&step.control_plane),
-        Some(("md", name)) => step.deployments.get(name),
-        Some(("mp", name)) => step.pools.get(name),
-        _ => None,
+fn version_in<'a>(step: &'a Step, part: &Part) -> Option<&'a String> {
+    match part {
+        Part::ControlPlane => Some(&step.control_plane),
+        Part::Pool(pool) => step.pools.get(pool),
+        Part::Cluster | Part::Infrastructure => None,
     }
 }
 
 /// How many times an upgrade gives a part another version: each time its machines are replaced.
-pub(super) fn versions(before: &Desired, change: &Change, subject: &str) -> usize {
+pub(super) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
     let first = step(before, &Pass::default());
     let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
     steps.windows(2).filter(|pair| version_in(pair[0], subject) != version_in(pair[1], subject)).count()
 }
 
 /// What has to be done by hand before a part gets to its version, in words: old machines of pools deleted, or what is paused let go on.
-pub(super) fn by_hand(before: &Desired, change: &Change, subject: &str) -> Vec<String> {
+pub(super) fn by_hand(before: &Desired, change: &Change, subject: &Part) -> Vec<String> {
     let Some(running) = &change.running else { return Vec::new() };
     let mut found = Vec::new();
     if let Some(pools) = holding(before, change, subject, is_on_delete) {
@@ -145,7 +145,7 @@ pub(super) fn by_hand(before: &Desired, change: &Change, subject: &str) -> Vec<S
     }
     let moves =
         text(&before.control_plane, Contract::VERSION) != text(&running.control_plane, Contract::VERSION);
-    if moves && subject.contains('.') && is_paused(&running.control_plane) {
+    if moves && subject.as_pool().is_some() && is_paused(&running.control_plane) {
         found.push("it waits until nothing pauses the control plane any more".to_owned());
     }
     found
@@ -156,7 +156,7 @@ pub(super) fn by_hand(before: &Desired, change: &Change, subject: &str) -> Vec<S
 ///
 /// Those hold up the control plane's next version, and with it all that comes after that version; and other pools where no more
 /// may be upgraded at a time (`computeControlPlaneVersion`, `UpgradeConcurrencyReached` of `exp/topology/scope/upgradetracker.go`).
-fn holding(before: &Desired, change: &Change, subject: &str, holds: fn(&Value) -> bool) -> Option<String> {
+fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) -> bool) -> Option<String> {
     let running = change.running.as_ref()?;
     // A pool that lags moves in the first step.
     let first = step(before, &Pass::default());
@@ -164,17 +164,17 @@ fn holding(before: &Desired, change: &Change, subject: &str, holds: fn(&Value) -
     let moves = |pair: &[&Step]| version_in(pair[0], subject) != version_in(pair[1], subject);
     let last = steps.windows(2).rposition(moves)? + 1;
     let late = |end: usize| -> Vec<String> {
-        let moved = |name: &str| {
-            let version = |step: &Step| step.deployments.get(name).cloned();
+        let moved = |part: &Part| {
+            let version = |step: &Step| version_in(step, part).cloned();
             let is_older =
                 |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
             steps[..end].windows(2).any(is_older)
         };
-        let pools = running.deployments.iter().filter(|one| holds(&one.object) && moved(&one.name));
-        let roles = pools.map(|one| format!("md.{}", one.name)).filter(|role| role != subject);
-        roles.map(|role| part(&role)).collect()
+        let pools = running.deployments.iter().filter(|one| holds(&one.object));
+        let parts = pools.map(|one| Part::pool(PoolKind::MachineDeployment, &one.name));
+        parts.filter(|part| part != subject && moved(part)).map(|part| part.in_words()).collect()
     };
-    let beside = if subject.starts_with("md.") { late(last) } else { Vec::new() };
+    let beside = if subject.is_of(PoolKind::MachineDeployment) { late(last) } else { Vec::new() };
     let all = if beside.len() >= concurrency(&running.cluster) {
         beside
     } else {

@@ -14,16 +14,17 @@ use super::kubeadm::comparable_spec;
 use super::live::{self, Adopted};
 use super::observed::{self, Observed};
 use super::reconcile::applied;
-use super::verdict::{Meaning, Verdict, belongs};
+use super::verdict::{Meaning, Verdict};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME};
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::Opaque;
+use crate::topology::role::{Part, Pool, PoolKind, PoolObject, Role};
 use crate::topology::value::{get, name_of, present, same, set, text};
 
 /// A template that runs and is not what its class makes now.
 pub(super) struct Edited {
-    role: String,
+    role: Role,
     reason: String,
     /// Whether the next reconcile replaces it, or only may do so.
     sure: bool,
@@ -33,16 +34,16 @@ pub(super) struct Edited {
 pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Observed) -> Vec<Edited> {
     let Adopted { known, others } = adopted;
     let mut edited = Vec::new();
-    if let (Some(model), false) = (&mut running.machine_template, known.contains("control-plane")) {
+    if let (Some(model), false) = (&mut running.machine_template, known.contains(&Part::ControlPlane)) {
         let kind = text(&running.control_plane, &["kind"]);
         let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
         let path = [Contract::in_use(&running.control_plane).infrastructure_ref(), &["name"]].concat();
         let name = own.map(|own| text(own, &path)).unwrap_or_default();
-        edited.extend(compared("control-plane.machine-template", model, ("", name), observed, others));
+        edited.extend(compared(Role::ControlPlaneMachines, model, ("", name), observed, others));
     }
     for worker in running.deployments.iter_mut().map(Arc::make_mut) {
-        let role = format!("md.{}", worker.name);
-        if known.contains(&role) {
+        let pool = Pool::new(PoolKind::MachineDeployment, &worker.name);
+        if known.contains(&Part::Pool(pool.clone())) {
             continue;
         }
         let own = observed::deployment(observed, &worker.name);
@@ -51,22 +52,23 @@ pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Obs
             own.map(|own| text(own, &path)).unwrap_or_default()
         };
         let [bootstrap, infrastructure] = [name(&["bootstrap", "configRef"]), name(&["infrastructureRef"])];
-        for (part, model, name) in [
-            ("bootstrap", &mut worker.bootstrap, bootstrap),
-            ("infrastructure", &mut worker.infrastructure, infrastructure),
+        for (object, model, name) in [
+            (PoolObject::Bootstrap, &mut worker.bootstrap, bootstrap),
+            (PoolObject::Infrastructure, &mut worker.infrastructure, infrastructure),
         ] {
-            edited.extend(compared(&format!("{role}.{part}"), model, (&worker.name, name), observed, others));
+            let role = pool.clone().role(object);
+            edited.extend(compared(role, model, (&worker.name, name), observed, others));
         }
     }
     edited
 }
 
 fn compared(
-    role: &str,
+    role: Role,
     model: &mut Value,
     (pool, name): (&str, &str),
     observed: &Observed,
-    others: &mut BTreeMap<String, Value>,
+    others: &mut BTreeMap<Role, Value>,
 ) -> Option<Edited> {
     // The newest comes first: it is the one that is referred to, where that is not given.
     let there = observed.templates.iter().find(|one| {
@@ -85,7 +87,7 @@ fn compared(
             "{which} is not what the class and its templates make now: they were changed since, and the next reconcile of the Cluster, \
              whatever causes it, follows that"
         );
-        Some(Edited { role: role.to_owned(), reason, sure: true })
+        Some(Edited { role: role.clone(), reason, sure: true })
     };
     if let Some(made) = live::named(model, text(there, &["metadata", "name"]), observed) {
         let spec = with_symbols(get(&made.whole, &["spec"])?, get(model, &["spec"])?);
@@ -95,7 +97,7 @@ fn compared(
         if same(&comparable_spec(&whole), &comparable_spec(&next)) {
             return None;
         }
-        others.insert(role.to_owned(), made.others.clone());
+        others.insert(role.clone(), made.others.clone());
         return edited(spec, model);
     }
     let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
@@ -113,7 +115,7 @@ fn compared(
         "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
          the Cluster replaces machines, and where {who}, they stay (exported with --show-managed-fields, it tells which)"
     );
-    Some(Edited { role: role.to_owned(), reason, sure: false })
+    Some(Edited { role, reason, sure: false })
 }
 
 /// What runs, with the symbols for random characters that stand in what is wanted.
@@ -141,8 +143,8 @@ fn is_symbolic(name: &str) -> bool {
 
 /// What is not known because of templates that run: nothing of a pool that the next reconcile rolls anyway.
 pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
-    let owner = |one: &Edited| one.role.rsplit_once('.').map_or("", |(owner, _)| owner).to_owned();
-    let rolls = move |one: &&Edited| edited.iter().any(|other| other.sure && owner(other) == owner(one));
+    let rolls =
+        move |one: &&Edited| edited.iter().any(|other| other.sure && other.role.part() == one.role.part());
     let unsure = edited.iter().filter(|one| !one.sure).filter(move |one| !rolls(one));
     unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
 }
@@ -153,7 +155,7 @@ pub(super) fn tell(verdicts: &mut [Verdict], edited: &[Edited]) {
         if matches!(verdict.meaning, Meaning::Opaque | Meaning::Create | Meaning::Delete) {
             continue;
         }
-        let own = edited.iter().filter(|one| one.sure && belongs(&one.role, &verdict.subject));
+        let own = edited.iter().filter(|one| one.sure && one.role.is_of(&verdict.subject));
         verdict.reasons.extend(own.map(|one| one.reason.clone()));
     }
 }
@@ -175,7 +177,7 @@ pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts
             ));
         }
     }
-    let is_same = |one: &super::change::ObjectChange| one.role != "cluster" || one.effect == Effect::Same;
+    let is_same = |one: &super::change::ObjectChange| one.role != Role::Cluster || one.effect == Effect::Same;
     let only_templates = !edited.is_empty() && edited.iter().all(|one| is_template(&one));
     let acts = verdicts.iter().any(|one| one.meaning != Meaning::NoChange);
     if only_templates && acts && change.objects.iter().all(is_same) {

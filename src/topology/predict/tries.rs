@@ -14,7 +14,7 @@ pub(super) fn tell(verdicts: &mut [Verdict], change: &Change) {
     if change.faults.is_empty() {
         return;
     }
-    let is_pool = |one: &&mut Verdict| one.subject.starts_with("md.") || one.subject.starts_with("mp.");
+    let is_pool = |one: &&mut Verdict| one.subject.as_pool().is_some();
     for verdict in verdicts.iter_mut().filter(is_pool) {
         if !matches!(verdict.meaning, Meaning::NoChange | Meaning::Opaque) {
             verdict.reasons.push(IN_ONE_OF_ITS_TRIES.to_owned());

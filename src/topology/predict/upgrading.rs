@@ -11,34 +11,30 @@ use serde_json::Value;
 use super::observed::{self, Observed};
 use crate::topology::desired::contract::DEPLOYMENT_NAME;
 use crate::topology::desired::state::{Desired, Worker};
-use crate::topology::upgrade::tracker::Kind;
+use crate::topology::role::{Part, Pool, PoolKind};
 use crate::topology::value::{list, text};
 
-/// The roles of such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
-pub(super) fn roles(running: &Desired, observed: &Observed) -> BTreeSet<String> {
-    let mut roles = BTreeSet::new();
+/// Such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
+pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
+    let mut parts = BTreeSet::new();
     let said = Said::by(observed);
     let cluster = text(&running.cluster, &["metadata", "name"]);
     let kind = text(&running.control_plane, &["kind"]);
     let is_given = observed.objects.iter().any(|one| text(one, &["kind"]) == kind);
     if !is_given && said.of_kind(kind) {
-        roles.insert("control-plane".to_owned());
+        parts.insert(Part::ControlPlane);
     }
-    for (prefix, kind, workers) in
-        [("md", Kind::MachineDeployment, &running.deployments), ("mp", Kind::MachinePool, &running.pools)]
-    {
-        let late = workers.iter().filter(|one| is_late(one, kind, cluster, observed, &said));
-        roles.extend(late.map(|one| format!("{prefix}.{}", one.name)));
-    }
-    roles
+    let late = |(pool, worker): &(Pool, &Arc<Worker>)| is_late(worker, pool.kind, cluster, observed, &said);
+    parts.extend(running.all_workers().filter(late).map(|(pool, _)| Part::Pool(pool)));
+    parts
 }
 
-fn is_late(worker: &Arc<Worker>, kind: Kind, cluster: &str, observed: &Observed, said: &Said<'_>) -> bool {
+fn is_late(worker: &Worker, kind: PoolKind, cluster: &str, observed: &Observed, said: &Said<'_>) -> bool {
     let wanted = text(&worker.object, &["spec", "template", "spec", "version"]);
     let is_own = |one: &&Value| text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == worker.name;
     let machines: Vec<&Value> = match kind {
-        Kind::MachineDeployment => observed.machines.iter().filter(is_own).collect(),
-        Kind::MachinePool => Vec::new(),
+        PoolKind::MachineDeployment => observed.machines.iter().filter(is_own).collect(),
+        PoolKind::MachinePool => Vec::new(),
     };
     if !machines.is_empty() {
         return machines.iter().any(|one| lags(one, wanted));
@@ -87,13 +83,10 @@ impl<'a> Said<'a> {
     }
 
     /// Whether a pool is named: by the name of its object, or by the part of that which is not random.
-    fn names(&self, kind: Kind, name: Option<&str>, prefix: &str) -> bool {
-        let kind = match kind {
-            Kind::MachineDeployment => "MachineDeployment",
-            Kind::MachinePool => "MachinePool",
-        };
+    fn names(&self, kind: PoolKind, name: Option<&str>, prefix: &str) -> bool {
         let is_it = |one: &&str| name.map_or_else(|| observed::is_named(one, prefix), |name| name == *one);
-        let of_kind = self.parts.iter().filter(|one| one.0.strip_suffix('s').unwrap_or(one.0) == kind);
+        let of_kind =
+            self.parts.iter().filter(|one| one.0.strip_suffix('s').unwrap_or(one.0) == kind.as_str());
         of_kind.flat_map(|one| &one.1).any(is_it)
     }
 }
@@ -122,11 +115,11 @@ mod tests {
         assert!(said.of_kind("KubeadmControlPlane") && !said.of_kind("RKE2ControlPlane"));
         let known = [("c-a-", true), ("c-b-", false), ("c-b-x-", true), ("c-d-", true), ("e", false)];
         for (prefix, is_named) in known {
-            assert_eq!(said.names(Kind::MachineDeployment, None, prefix), is_named, "{prefix}");
+            assert_eq!(said.names(PoolKind::MachineDeployment, None, prefix), is_named, "{prefix}");
         }
-        assert!(said.names(Kind::MachineDeployment, Some("c-a-lgnnb"), ""));
-        assert!(!said.names(Kind::MachineDeployment, Some("c-a-other"), "c-a-"));
-        assert!(said.names(Kind::MachinePool, None, "c-p-"));
+        assert!(said.names(PoolKind::MachineDeployment, Some("c-a-lgnnb"), ""));
+        assert!(!said.names(PoolKind::MachineDeployment, Some("c-a-other"), "c-a-"));
+        assert!(said.names(PoolKind::MachinePool, None, "c-p-"));
         let older = Observed { generation: Some(4), ..observed.clone() };
         assert!(Said::by(&older).parts.is_empty());
     }

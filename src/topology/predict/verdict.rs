@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::change::{Change, Effect, ObjectChange, Step};
+use super::change::{Change, Effect, ObjectChange};
+use super::field::Field;
 use super::provider::{Taken, takes};
-use super::report::part;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
 use super::running::is_autoscaled;
 use super::stuck;
@@ -16,6 +16,7 @@ use crate::topology::convert::is_own;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::fault::Opaque;
+use crate::topology::role::{Part, Role};
 use crate::topology::value::{get, group, leaves, text, version};
 
 /// What a change means.
@@ -43,7 +44,7 @@ pub enum Meaning {
         /// How many more there may be meanwhile, and how many less.
         surge: Option<(i64, i64)>,
         /// What rolls at the same time.
-        together_with: Vec<String>,
+        together_with: Vec<Part>,
         /// Only when they are deleted.
         on_delete: bool,
     },
@@ -75,13 +76,12 @@ pub enum Meaning {
 /// A verdict on one part of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Its role: `infrastructure-cluster`, `control-plane`, `md.<name>`, `mp.<name>`; `cluster`
-    /// for what concerns all of it.
-    pub subject: String,
+    /// The part; the Cluster for what concerns all of it.
+    pub subject: Part,
     /// What the change means for it.
     pub meaning: Meaning,
-    /// The fields that cause it, as `role: path`.
-    pub fields: Vec<String>,
+    /// The fields that cause it.
+    pub fields: Vec<Field>,
     /// Reasons in words: Cluster API's own, refusals, or what is not known.
     pub reasons: Vec<String>,
     /// Where the rule is written.
@@ -95,30 +95,31 @@ const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
 const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
 const PROVIDER: &str = "the infrastructure provider";
 
-/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it, and `counted` the roles whose
+/// The verdicts on a change; `before` is what runs, `unknown` what could not be known of it, and `counted` the parts whose
 /// number of machines was given.
 pub fn verdicts(
     before: &Desired,
-    counted: &BTreeSet<String>,
+    counted: &BTreeSet<Part>,
     unknown: &[Opaque],
     change: &Change,
 ) -> Vec<Verdict> {
     if !change.accepted {
-        return vec![refused(change, Meaning::Rejected, "cluster", ADMISSION)];
+        return vec![refused(change, Meaning::Rejected, ADMISSION)];
     }
     let mut all = Vec::new();
     if !change.faults.is_empty() {
-        all.push(refused(change, Meaning::Wedged, "cluster", RECONCILE));
+        all.push(refused(change, Meaning::Wedged, RECONCILE));
     }
-    let roles = change.objects.iter().map(|one| &one.role).chain(change.waits.pools.keys());
-    let subjects: BTreeSet<String> = roles.filter_map(|role| subject(role)).collect();
+    let parts = change.objects.iter().map(|one| one.role.part());
+    let waiting = change.waits.pools.keys().cloned().map(Part::Pool);
+    let subjects: BTreeSet<Part> = parts.chain(waiting).filter(|part| *part != Part::Cluster).collect();
     let converted = converted(before, change);
     for subject in subjects {
         let reasons: BTreeSet<&String> = unknown
             .iter()
             .chain(&change.opaque)
             .chain(&converted)
-            .filter(|one| one.role == "cluster" || belongs(&one.role, &subject))
+            .filter(|one| one.role == Role::Cluster || one.role.is_of(&subject))
             .map(|one| &one.reason)
             .collect();
         let is_counted = counted.contains(&subject);
@@ -165,13 +166,13 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
 }
 
 /// Upstream reports some refusals twice; here each is told once.
-fn refused(change: &Change, meaning: Meaning, subject: &str, source: &'static str) -> Verdict {
+fn refused(change: &Change, meaning: Meaning, source: &'static str) -> Verdict {
     let mut verdict =
-        Verdict { subject: subject.to_owned(), meaning, fields: Vec::new(), reasons: Vec::new(), source };
+        Verdict { subject: Part::Cluster, meaning, fields: Vec::new(), reasons: Vec::new(), source };
     for fault in &change.faults {
-        let (field, reason) = (&fault.error.field, fault.to_string());
-        if !field.is_empty() && !verdict.fields.contains(field) {
-            verdict.fields.push(field.clone());
+        let (field, reason) = (Field::Refused(fault.error.field.clone()), fault.to_string());
+        if !fault.error.field.is_empty() && !verdict.fields.contains(&field) {
+            verdict.fields.push(field);
         }
         if !verdict.reasons.contains(&reason) {
             verdict.reasons.push(reason);
@@ -180,28 +181,20 @@ fn refused(change: &Change, meaning: Meaning, subject: &str, source: &'static st
     verdict
 }
 
-/// The part of a cluster that a role belongs to; none for the Cluster itself.
-fn subject(role: &str) -> Option<String> {
-    let mut parts = role.split('.');
-    match (parts.next()?, parts.next()) {
-        ("cluster", _) => None,
-        (kind @ ("md" | "mp"), Some(name)) => Some(format!("{kind}.{name}")),
-        (own, _) => Some(own.to_owned()),
-    }
-}
-
-pub(super) fn belongs(role: &str, subject: &str) -> bool {
-    role.strip_prefix(subject).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
-fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opaque: Vec<String>) -> Verdict {
-    let objects: Vec<&ObjectChange> =
-        change.objects.iter().filter(|one| belongs(&one.role, subject)).collect();
-    let own = objects.iter().find(|one| one.role == subject);
-    let rollout = change.rollouts.iter().find(|one| one.role == subject);
+fn judge(
+    before: &Desired,
+    change: &Change,
+    subject: &Part,
+    is_counted: bool,
+    opaque: Vec<String>,
+) -> Verdict {
+    let objects: Vec<&ObjectChange> = change.objects.iter().filter(|one| one.role.is_of(subject)).collect();
+    let own_role = subject.own();
+    let own = objects.iter().find(|one| one.role == own_role);
+    let rollout = change.rollouts.iter().find(|one| one.part == *subject);
     let (fields, effect) = fields(&objects);
     let mut verdict = Verdict {
-        subject: subject.to_owned(),
+        subject: subject.clone(),
         meaning: Meaning::NoChange,
         fields,
         reasons: rollout.map(|one| one.reasons.clone()).unwrap_or_default(),
@@ -221,7 +214,7 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
             Some(Replaced::Yes) => machines(&mut verdict, before, change, rollout),
             Some(Replaced::Unknown) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
                 verdict.meaning = Meaning::Opaque;
-                verdict.source = if subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
+                verdict.source = if *subject == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
             }
             Some(Replaced::Unknown) => {
                 verdict.meaning = Meaning::ProviderDependent;
@@ -242,9 +235,8 @@ fn judge(before: &Desired, change: &Change, subject: &str, is_counted: bool, opa
 }
 
 /// Said of a part that gets another number of machines beside another version.
-fn scaled(change: &Change, subject: &str) -> Option<String> {
-    let end = change.running.as_ref()?.objects();
-    let now = get(end.get(subject)?, &["spec", "replicas"])?.as_i64()?;
+fn scaled(change: &Change, subject: &Part) -> Option<String> {
+    let now = get(change.running.as_ref()?.own(subject)?, &["spec", "replicas"])?.as_i64()?;
     let was = change.replicas_before.get(subject).copied()?;
     (was != now).then(|| format!("it scales from {was} to {now}, too"))
 }
@@ -254,11 +246,7 @@ fn scaled(change: &Change, subject: &str) -> Option<String> {
 ///
 /// Source: `core/webhooks/admission/machinedeployment.go`, `calculateMachineDeploymentReplicas`.
 fn uncounted(verdict: &mut Verdict, before: &Desired, change: &Change) {
-    let find = |state: &Desired| {
-        let (kind, name) = verdict.subject.split_once('.')?;
-        let workers = if kind == "md" { &state.deployments } else { &state.pools };
-        workers.iter().find(|one| one.name == name).cloned()
-    };
+    let find = |state: &Desired| state.worker(verdict.subject.as_pool()?).cloned();
     let (Some(old), Some(new)) = (find(before), change.running.as_ref().and_then(find)) else { return };
     let is_set = |worker: &Worker| get(&worker.applied, &["spec", "replicas"]).is_some();
     if is_set(&old) {
@@ -302,7 +290,7 @@ fn parts(verdict: &mut Verdict, objects: &[&ObjectChange]) {
             Effect::Deleted => format!("its {} is deleted", one.kind),
             _ => continue,
         };
-        verdict.fields.push(one.role.clone());
+        verdict.fields.push(Field::Changed { role: one.role.clone(), path: Vec::new() });
         verdict.reasons.push(reason);
     }
 }
@@ -312,11 +300,11 @@ fn waiting(verdict: &mut Verdict, change: &Change) {
     if matches!(verdict.meaning, Meaning::Opaque | Meaning::Delete) {
         return;
     }
-    if let Some(reason) = change.waits.pools.get(&verdict.subject) {
+    if let Some(reason) = verdict.subject.as_pool().and_then(|pool| change.waits.pools.get(pool)) {
         verdict.reasons.push(reason.clone());
         verdict.source = stuck::SOURCE;
     }
-    if let (Some(reason), "control-plane") = (&change.waits.control_plane, verdict.subject.as_str()) {
+    if let (Some(reason), Part::ControlPlane) = (&change.waits.control_plane, &verdict.subject) {
         verdict.meaning = Meaning::Wedged;
         verdict.reasons = vec![reason.clone()];
         verdict.source = stuck::SOURCE;
@@ -324,7 +312,7 @@ fn waiting(verdict: &mut Verdict, change: &Change) {
 }
 
 /// The fields that change, and the strongest effect.
-fn fields(objects: &[&ObjectChange]) -> (Vec<String>, Effect) {
+fn fields(objects: &[&ObjectChange]) -> (Vec<Field>, Effect) {
     let mut fields = Vec::new();
     let mut effect = Effect::Same;
     for one in objects {
@@ -337,17 +325,16 @@ fn fields(objects: &[&ObjectChange]) -> (Vec<String>, Effect) {
             leaves(patch, &mut Vec::new(), &mut paths);
         }
         paths.sort();
-        fields.extend(paths.iter().map(|path| format!("{}: {}", one.role, path.join("."))));
+        fields.extend(paths.into_iter().map(|path| Field::Changed { role: one.role.clone(), path }));
     }
     (fields, effect)
 }
 
 fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: Option<&Rollout>) {
     let version = |state: &Desired| {
-        let objects = state.objects();
-        let object = objects.get(&verdict.subject).copied().unwrap_or(&Value::Null);
-        match verdict.subject.as_str() {
-            "control-plane" => text(object, Contract::VERSION).to_owned(),
+        let object = state.own(&verdict.subject).unwrap_or(&Value::Null);
+        match &verdict.subject {
+            Part::ControlPlane => text(object, Contract::VERSION).to_owned(),
             _ => text(object, &["spec", "template", "spec", "version"]).to_owned(),
         }
     };
@@ -364,10 +351,10 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
     }
     let on_delete = rollout.is_some_and(|one| one.note == Some(ON_DELETE));
     let is_other = |one: &&Rollout| {
-        one.replaced == Replaced::Yes && one.role != verdict.subject && one.note != Some(ON_DELETE)
+        one.replaced == Replaced::Yes && one.part != verdict.subject && one.note != Some(ON_DELETE)
     };
     let others = change.rollouts.iter().filter(|_| !on_delete).filter(is_other);
-    verdict.source = if verdict.subject == "control-plane" { CONTROL_PLANE } else { DEPLOYMENT };
+    verdict.source = if verdict.subject == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
     let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
     let was = change.replicas_before.get(&verdict.subject).copied().unwrap_or(now);
     // What is scaled down goes, and what is scaled up is new: neither takes the place of another.
@@ -377,7 +364,7 @@ fn machines(verdict: &mut Verdict, before: &Desired, change: &Change, rollout: O
         machines,
         least,
         surge: rollout.and_then(|one| one.surge),
-        together_with: others.map(|one| one.role.clone()).collect(),
+        together_with: others.map(|one| one.part.clone()).collect(),
         on_delete,
     };
     if was != now {
@@ -394,10 +381,11 @@ fn in_place(verdict: &mut Verdict, change: &Change, objects: &[&ObjectChange], e
         Effect::Metadata => Meaning::MetadataOnly,
         _ => Meaning::InPlace,
     };
-    let replicas = format!("{}: spec.replicas", verdict.subject);
-    if verdict.meaning == Meaning::InPlace && verdict.fields.contains(&replicas) {
+    let own_role = verdict.subject.own();
+    let has = |verdict: &Verdict, path: &[&str]| verdict.fields.iter().any(|field| field.is(&own_role, path));
+    if verdict.meaning == Meaning::InPlace && has(verdict, &["spec", "replicas"]) {
         let count = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or(1);
-        let own = objects.iter().find(|one| one.role == verdict.subject);
+        let own = objects.iter().find(|one| one.role == own_role);
         let to = own.and_then(|one| get(one.patch.as_ref()?, &["spec", "replicas"]));
         let before = change.replicas_before.get(&verdict.subject).copied();
         verdict.meaning = Meaning::Scale { from: before.unwrap_or(1), to: count(to) };
@@ -406,12 +394,11 @@ fn in_place(verdict: &mut Verdict, change: &Change, objects: &[&ObjectChange], e
             verdict.reasons.push(detail.to_owned());
         }
     }
-    if verdict.subject == "infrastructure-cluster" && verdict.meaning == Meaning::InPlace {
+    if verdict.subject == Part::Infrastructure && verdict.meaning == Meaning::InPlace {
         infrastructure(verdict, change);
     }
-    let domains = format!("{}: spec.failureDomains", verdict.subject);
     let changed = matches!(verdict.meaning, Meaning::InPlace | Meaning::Scale { .. });
-    if changed && verdict.fields.contains(&domains) {
+    if changed && has(verdict, &["spec", "failureDomains"]) {
         // Of a machine pool, that is: machine deployments have one, and replace their machines for it.
         verdict.reasons = match verdict.meaning {
             Meaning::Scale { from, to } => vec![format!("it scales from {from} to {to}")],
@@ -431,11 +418,9 @@ fn infrastructure(verdict: &mut Verdict, change: &Change) {
     let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
     let mut worst = Taken::Yes;
     for field in &verdict.fields {
-        let path: Vec<String> = match field.split_once(": spec.") {
-            Some((_, path)) => path.split('.').map(str::to_owned).collect(),
-            None => continue,
-        };
-        let (taken, source) = takes(api_version, kind, &path);
+        let Field::Changed { path, .. } = field else { continue };
+        let Some(path) = path.strip_prefix(&["spec".to_owned()][..]) else { continue };
+        let (taken, source) = takes(api_version, kind, path);
         if let Some(source) = source {
             verdict.source = source;
         }
@@ -460,15 +445,14 @@ fn infrastructure(verdict: &mut Verdict, change: &Change) {
 
 /// Leaves out of what rolls at the same time what was found paused since, and what it is not known of: that is told as such.
 pub(super) fn settle_together(verdicts: &mut [Verdict], after: &Desired) {
-    let objects = after.objects();
-    let rolls = |role: &String| !objects.get(role).is_some_and(|object| is_paused(object));
-    let unknown: BTreeSet<String> =
+    let rolls = |part: &Part| !after.own(part).is_some_and(is_paused);
+    let unknown: BTreeSet<Part> =
         verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| one.subject.clone()).collect();
     for verdict in verdicts {
         let Meaning::Rollout { together_with, .. } = &mut verdict.meaning else { continue };
-        together_with.retain(|role| rolls(role) && rolls(&verdict.subject));
-        let perhaps: Vec<String> =
-            together_with.extract_if(.., |role| unknown.contains(role)).map(|role| part(&role)).collect();
+        together_with.retain(|part| rolls(part) && rolls(&verdict.subject));
+        let perhaps = together_with.extract_if(.., |part| unknown.contains(part));
+        let perhaps: Vec<String> = perhaps.map(|part| part.in_words()).collect();
         if !perhaps.is_empty() {
             verdict.reasons.push(format!(
                 "whether machines of {} are replaced at the same time is not known",
@@ -476,20 +460,4 @@ pub(super) fn settle_together(verdicts: &mut [Verdict], after: &Desired) {
             ));
         }
     }
-}
-
-/// The steps of an upgrade in one line each, for people.
-pub fn steps(change: &Change) -> Vec<String> {
-    let line = |step: &Step| {
-        let workers = step.deployments.iter().chain(&step.pools);
-        let mut words = format!("control plane {}", step.control_plane);
-        for (name, version) in workers {
-            words.push_str(", ");
-            words.push_str(name);
-            words.push(' ');
-            words.push_str(version);
-        }
-        words
-    };
-    change.steps.iter().map(line).collect()
 }

@@ -12,16 +12,8 @@ use super::version::{Order, Version};
 use crate::topology::desired::Input;
 use crate::topology::desired::contract::{Contract, DEFER, HOLD};
 use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::role::PoolKind;
 use crate::topology::value::{get, list, map, present, text};
-
-/// Machine deployments or machine pools.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Machine deployments.
-    MachineDeployment,
-    /// Machine pools.
-    MachinePool,
-}
 
 /// The state of an upgrade in one pass.
 #[derive(Debug, Clone, Default)]
@@ -110,6 +102,14 @@ impl Tracker {
         })
     }
 
+    /// The pools of a kind.
+    pub fn workers(&self, kind: PoolKind) -> &Workers {
+        match kind {
+            PoolKind::MachineDeployment => &self.deployments,
+            PoolKind::MachinePool => &self.pools,
+        }
+    }
+
     /// Whether an upgrade is planned or goes on.
     pub fn is_upgrading(&self) -> bool {
         !self.plan.control_plane.is_empty() || self.deployments.planned || self.pools.planned
@@ -149,7 +149,7 @@ impl Tracker {
     /// The version that a machine deployment or machine pool gets in this pass; they are asked for in the order of the topology.
     pub fn worker_version(
         &mut self,
-        kind: Kind,
+        kind: PoolKind,
         input: &Input<'_>,
         topology: &Value,
         current: Option<&Worker>,
@@ -160,8 +160,8 @@ impl Tracker {
         let ready = self.control_plane.is_stable_or_waits();
         let next = self.plan.workers.first().cloned();
         let workers = match kind {
-            Kind::MachineDeployment => &mut self.deployments,
-            Kind::MachinePool => &mut self.pools,
+            PoolKind::MachineDeployment => &mut self.deployments,
+            PoolKind::MachinePool => &mut self.pools,
         };
         let deferred = held_by(topology, workers.holder.as_deref());
         if workers.holder.is_none() && is_annotated(topology, HOLD) {
@@ -242,14 +242,10 @@ pub fn is_upgrading(control_plane: &Value) -> bool {
 }
 
 /// The annotation that holds a worker back, in words.
-pub fn deferred_by(kind: Kind, topology: &Value, worker: &Value) -> Option<String> {
-    let list_name = match kind {
-        Kind::MachineDeployment => "machineDeployments",
-        Kind::MachinePool => "machinePools",
-    };
+pub fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> Option<String> {
     let own = text(worker, &["name"]);
     let mut before =
-        list(topology, &["workers", list_name]).iter().take_while(|one| text(one, &["name"]) != own);
+        list(topology, &["workers", kind.list()]).iter().take_while(|one| text(one, &["name"]) != own);
     let holder = before.find(|one| is_annotated(one, HOLD));
     held_by(worker, holder.map(|one| text(one, &["name"])))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
@@ -58,17 +59,30 @@ func objects(state *scope.ClusterState) map[string]client.Object {
 		"control-plane.health-check":     state.ControlPlane.MachineHealthCheck,
 	}
 	for name, md := range state.MachineDeployments {
-		found["md."+name] = md.Object
-		found["md."+name+".bootstrap"] = md.BootstrapTemplate
-		found["md."+name+".infrastructure"] = md.InfrastructureMachineTemplate
-		found["md."+name+".health-check"] = md.MachineHealthCheck
+		role := pool("md", name)
+		found[role] = md.Object
+		found[role+".bootstrap"] = md.BootstrapTemplate
+		found[role+".infrastructure"] = md.InfrastructureMachineTemplate
+		found[role+".health-check"] = md.MachineHealthCheck
 	}
 	for name, mp := range state.MachinePools {
-		found["mp."+name] = mp.Object
-		found["mp."+name+".bootstrap"] = mp.BootstrapObject
-		found["mp."+name+".infrastructure"] = mp.InfrastructureMachinePoolObject
+		role := pool("mp", name)
+		found[role] = mp.Object
+		found[role+".bootstrap"] = mp.BootstrapObject
+		found[role+".infrastructure"] = mp.InfrastructureMachinePoolObject
 	}
 	return found
+}
+
+var plainName = regexp.MustCompile("^[A-Za-z0-9-]+$")
+
+// pool is the role of a pool. A name that holds more than letters, digits and dashes stands in brackets: `md.gpu.bootstrap` is
+// the bootstrap of gpu, and the pool gpu.bootstrap is `md[gpu.bootstrap]`.
+func pool(kind, name string) string {
+	if plainName.MatchString(name) {
+		return kind + "." + name
+	}
+	return kind + "[" + name + "]"
 }
 
 // plain is an object as JSON has it, without what an API server or a controller adds.

@@ -99,8 +99,8 @@ func (m *maker) cluster() object {
 			class, short = "pool", "mp"
 		}
 		list := []any{}
-		for n := range m.IntN(3) {
-			worker := object{"class": class, "name": fmt.Sprintf("%s-%d", short, n)}
+		for _, name := range m.poolNames(short) {
+			worker := object{"class": class, "name": name}
 			if m.chance(70) {
 				worker["replicas"] = m.IntN(4)
 			}
@@ -127,6 +127,28 @@ func (m *maker) cluster() object {
 		cluster["spec"].(object)["clusterNetwork"] = object{"serviceDomain": "cluster.local", "pods": object{"cidrBlocks": []any{"192.168.0.0/16"}}}
 	}
 	return cluster
+}
+
+// lookAlikes are names of pools that hold dots, or read like another pool, like an object of one, or like another part.
+var lookAlikes = []string{
+	"gpu", "gpu.a", "gpu-a", "gpu.bootstrap", "gpu.a.bootstrap", "gpu.infrastructure", "a.infrastructure", "x", "x.health-check",
+	"md.gpu", "mp.gpu.bootstrap", "md-0.bootstrap", "control-plane", "infrastructure-cluster", "cluster",
+}
+
+// poolNames are up to two plain names, or up to four of the others, which more than one pool is needed to confuse.
+func (m *maker) poolNames(short string) []string {
+	if m.chance(50) {
+		var names []string
+		for n := range m.IntN(3) {
+			names = append(names, fmt.Sprintf("%s-%d", short, n))
+		}
+		return names
+	}
+	var names []string
+	for _, n := range m.Perm(len(lookAlikes))[:m.IntN(5)] {
+		names = append(names, lookAlikes[n])
+	}
+	return names
 }
 
 // part gives the control plane or a pool what each of them may have.
