@@ -20,8 +20,9 @@ use crate::{
         predict::{
             Settings,
             field::Field,
-            forecast::{self, Side},
+            forecast,
             observed::Observed,
+            side::Side,
             verdict::{Meaning, Verdict},
         },
         role::Part,

@@ -25,11 +25,7 @@ use crate::{
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
-        predict::{
-            Settings, adoption, apart, create,
-            forecast::{self, Side},
-            observed::Observed,
-        },
+        predict::{Settings, adoption, apart, create, forecast, observed::Observed, side::Side},
         value::{get, text},
     },
 };

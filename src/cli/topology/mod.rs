@@ -25,9 +25,10 @@ use crate::{
         import::{Applied, Objects, Unread},
         predict::{
             Settings,
-            forecast::{self, Forecast, Side},
+            forecast::{self, Forecast},
             observed::Observed,
             report,
+            side::Side,
             verdict::Meaning,
         },
     },

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Settings;
-use super::forecast::{Forecast, Side, of_change};
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::forecast::{Forecast, of_change};
+use super::side::Side;
 use super::templates::is_edited;
 use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::{Fault, Stage};
@@ -111,17 +113,19 @@ fn between(forecast: &mut Forecast, alone: &Forecast) {
     let differs = |subject: &Part| patches(forecast, subject) != patches(alone, subject);
     let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
     let first: BTreeMap<&Part, &Verdict> = first.map(|one| (&one.subject, one)).collect();
-    for verdict in &mut forecast.verdicts {
+    let mut found = Vec::new();
+    for verdict in &forecast.verdicts {
         let Some(first) = first.get(&verdict.subject) else { continue };
-        verdict.reasons.push(format!(
+        let reason = format!(
             "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
              which waits for the class, it does), so that machines are replaced more than once",
             first.meaning.words()
-        ));
-        if matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace) {
-            verdict.meaning = Meaning::Opaque;
-        }
+        );
+        let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
+        let outcome = if rests { Outcome::Unsure } else { Outcome::Remark(On::ALL) };
+        found.push(Evidence::new(verdict.subject.clone(), Rule::ClassFirst, outcome).because(reason));
     }
+    forecast.weigh(found);
 }
 
 /// Values that the Cluster sets for new variables of its class: Cluster API, which fills in their defaults at the same time,
@@ -167,18 +171,18 @@ fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFile
     if new.is_empty() {
         return;
     }
-    for verdict in &mut forecast.verdicts {
-        if matches!(verdict.meaning, Meaning::NoChange | Meaning::Opaque) {
-            continue;
-        }
-        verdict.reasons.push(format!(
+    let acts = |one: &&Verdict| !matches!(one.meaning, Meaning::NoChange | Meaning::Opaque);
+    let unsure = |verdict: &Verdict| {
+        let reason = format!(
             "Flux writes the class first, waits until Cluster API has reconciled it, and so never comes to {}, which it names: \
              unless another Kustomization brings that before, Cluster API gets stuck and nothing happens; else: {}",
             new.join(" and "),
             verdict.meaning.words()
-        ));
-        verdict.meaning = Meaning::Opaque;
-    }
+        );
+        Evidence::new(verdict.subject.clone(), Rule::FluxOrder, Outcome::Unsure).because(reason)
+    };
+    let found: Vec<Evidence> = forecast.verdicts.iter().filter(acts).map(unsure).collect();
+    forecast.weigh(found);
 }
 
 fn touches_machines(verdict: &Verdict) -> bool {

@@ -2,8 +2,8 @@
 
 use super::Settings;
 use super::create;
-use super::forecast::Side;
 use super::live;
+use super::side::Side;
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{Fault, Opaque};

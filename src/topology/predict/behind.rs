@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::observed::{self, Observed};
 use super::rollout::{Replaced, Rollout, is_on_delete, surge};
-use super::verdict::is_paused;
+use super::running::is_paused;
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::role::{Part, Pool, PoolKind};

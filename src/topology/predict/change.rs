@@ -10,19 +10,20 @@ use super::Settings;
 use super::apply::{read_metadata, server_side_apply};
 use super::client_side::client_side_apply;
 use super::create::{apply_classes, blueprint, stored_classes};
-use super::reconcile::{Pass, Settled, created, reconcile};
+use super::reconcile::{Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
-use super::stuck::{Waits, held, waits};
+use super::steps::{Step, step};
+use super::waits::{Waits, held, waits};
 use crate::topology::admission;
 use crate::topology::class::{Blueprint, Catalog};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{CLUSTER_NAME, Contract, OWNED};
-use crate::topology::desired::state::{Desired, Worker};
+use crate::topology::desired::state::Desired;
 use crate::topology::desired::{Generated, Input, generate};
 use crate::topology::fault::{By, Fault, FieldError, Opaque, Stage};
 use crate::topology::names::Draw;
-use crate::topology::role::{Part, Pool, PoolKind, PoolObject, Role};
+use crate::topology::role::{Part, PoolObject, Role};
 use crate::topology::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::topology::upgrade::plan::Plan;
 use crate::topology::value::{get, list, merge_patch, remove, set, text};
@@ -119,25 +120,6 @@ pub struct ObjectChange {
     pub patch: Option<Value>,
     /// Where this is known from.
     pub basis: Basis,
-}
-
-/// One state that an upgrade goes through.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The control plane's version.
-    pub control_plane: String,
-    /// Versions of the pools.
-    pub pools: BTreeMap<Pool, String>,
-    /// Templates that are rotated in this step.
-    pub rotated: BTreeSet<Role>,
-}
-
-impl Step {
-    /// The versions of the pools of a kind, by name.
-    pub fn pools_of(&self, kind: PoolKind) -> impl Iterator<Item = (&String, &String)> {
-        let of_kind = self.pools.iter().filter(move |(pool, _)| pool.kind == kind);
-        of_kind.map(|(pool, version)| (&pool.name, version))
-    }
 }
 
 /// What becomes of a change.
@@ -349,9 +331,9 @@ fn converge(
         }
         let start = running.clone();
         let pass = reconcile(&mut running, generated, &mut settled, &mut others, Draw(2), settings.gates);
-        let versions = |state: &Desired| step(state, &Pass::default());
+        let versions = |state: &Desired| step(state, &BTreeSet::new());
         if versions(&start) != versions(&running) || !pass.rotated.is_empty() {
-            result.steps.push(step(&running, &pass));
+            result.steps.push(step(&running, &pass.rotated));
         }
         if versions_moved(&start, &running) {
             finish_rollouts(&mut running);
@@ -426,16 +408,6 @@ fn compute(
     .map_err(|fault| vec![Fault { stage: Stage::Apply, ..fault }])?;
     generated.opaque.extend(judged.opaque.into_iter().map(Opaque::of_all));
     Ok(generated)
-}
-
-/// The versions of a state, and what a pass rotated on the way to it.
-pub(super) fn step(state: &Desired, pass: &Pass) -> Step {
-    let version = |worker: &Worker| text(&worker.object, &["spec", "template", "spec", "version"]).to_owned();
-    Step {
-        control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
-        pools: state.all_workers().map(|(pool, worker)| (pool, version(worker))).collect(),
-        rotated: pass.rotated.clone(),
-    }
 }
 
 /// The change of every object that was there or is there.

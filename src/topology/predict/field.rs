@@ -5,7 +5,7 @@ use std::fmt;
 use crate::topology::role::Role;
 
 /// A field that causes a verdict.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Field {
     /// A field of an object; the object as a whole where the path is empty.
     Changed {

@@ -3,47 +3,35 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::apply::server_side_apply;
 use super::before::{Ground, ground, missing};
 use super::behind;
-use super::change::{self, After, Before, Change, Writing};
-use super::client_side::client_side_apply;
+use super::change::{self, After, Before, Change};
 use super::create;
+use super::evidence::{Evidence, Ledger, Outcome, Rule};
+use super::found::{self, Facts};
 use super::hands;
-use super::lacks::lacks;
 use super::live::{self, Adopted};
+use super::manner::{Manner, as_applied, manner, outcome, rests_on_applier};
 use super::objects;
 use super::observed::{self, Observed};
 use super::provider;
+use super::reconcile::RECONCILE;
 use super::rollout::{self, Instants};
+use super::running::is_paused;
+use super::side::Side;
 use super::templates;
 use super::upgrading;
-use super::verdict::{Meaning, Verdict, is_paused, settle_together, verdicts};
+use super::verdict::{Meaning, Verdict};
 use super::{Settings, adoption};
 use crate::topology::admission::{class_update, cluster_update};
 use crate::topology::class::Catalog;
 use crate::topology::desired::state::Desired;
 use crate::topology::fault::{By, Fault, Opaque, Stage};
-use crate::topology::import::{Applied, Applier, Claim, ClassFiles};
+use crate::topology::import::{Applied, Claim};
 use crate::topology::role::{Part, Role};
-use crate::topology::value::{get, list, present, remove, set, text};
-
-/// A Cluster with its class, before or after a change.
-#[derive(Debug, Clone)]
-pub struct Side {
-    /// The Cluster.
-    pub cluster: Value,
-    /// Its class, and the templates that the class names.
-    pub class: ClassFiles,
-    /// What is known of who wrote the Cluster.
-    pub applied: Applied,
-    /// Whether the Cluster is written; else only its class is, and it stays as it is.
-    pub written: bool,
-    /// What is known of what runs.
-    pub observed: Observed,
-}
+use crate::topology::value::{get, present, text};
 
 /// What is predicted.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +42,8 @@ pub struct Forecast {
     pub desired: Option<Desired>,
     /// One for each part of the cluster; none where nothing is compared.
     pub verdicts: Vec<Verdict>,
+    /// What the verdicts are made of.
+    evidence: Ledger,
     /// The change, where one was computed.
     pub change: Option<Change>,
     /// What cannot be known.
@@ -122,8 +112,11 @@ pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Foreca
     let reason = "no class manages the Cluster yet: the annotation lets it have one, and how what runs differs from what the class \
                   makes is not known here";
     opaque.push(Opaque::of_all(reason.to_owned()));
-    let verdicts = vec![whole(Meaning::Opaque, &opaque)];
-    Forecast { verdicts, opaque, notes: created.notes, ..Forecast::default() }
+    Forecast {
+        opaque: opaque.clone(),
+        notes: created.notes,
+        ..Forecast::of([whole(Meaning::Opaque, &opaque)])
+    }
 }
 
 /// Refused where what is written takes the Cluster from its class: what is stored then has no topology.
@@ -141,18 +134,14 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
 }
 
 fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
-    let change = Change { faults: faults.clone(), ..Change::default() };
-    let verdicts = verdicts(&Desired::default(), &BTreeSet::new(), &[], &change);
-    Forecast { faults, verdicts, notes, ..Forecast::default() }
+    let evidence = found::refused(&faults, Meaning::Rejected, found::ADMISSION);
+    Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
 /// Class and Cluster are written, and Cluster API never gets to the Cluster.
 fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
-    let mut forecast = rejected(faults, notes);
-    for verdict in &mut forecast.verdicts {
-        (verdict.meaning, verdict.source) = (Meaning::Wedged, adoption::SOURCE);
-    }
-    forecast
+    let evidence = found::refused(&faults, Meaning::Wedged, adoption::SOURCE);
+    Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
 /// What becomes of a Cluster that runs.
@@ -209,30 +198,56 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
     let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
-    let mut verdicts = verdicts(&state.running, &counted, &opaque, &change);
+    let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
+    let mut evidence = found::evidence(facts);
     if change.accepted {
-        rests_on_applier(&mut verdicts, before, after);
         notes.extend(unseen_clusters(&state.catalog, after));
-        observed::judge_held(&mut verdicts, &held, &cluster);
-        templates::tell(&mut verdicts, &edited);
-        hands::judge(&mut verdicts, &foreign);
+        let found = evidence.verdicts();
         let end = change.running.as_ref().unwrap_or(&state.running);
-        hands::judge_paused(&mut verdicts, end);
-        settle_together(&mut verdicts, end);
-        provider::settle(&mut verdicts, &mut change);
+        evidence.extend(rests_on_applier(&found, before, after));
+        evidence.extend(observed::evidence(&found, &held, &cluster));
+        evidence.extend(templates::evidence(&edited));
+        evidence.extend(hands::evidence(&found, &foreign));
+        evidence.extend(hands::of_paused(&found, end));
+        provider::stop(&mut change, &across(&mut evidence, settings));
     }
-    if settings.gates.in_place {
-        rollout::in_place_updates(&mut verdicts);
-    }
-    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, &verdicts));
+    let forecast = Forecast::of(evidence);
+    let verdicts = &forecast.verdicts;
+    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
     Ok(Forecast {
-        verdicts,
         faults: change.faults.clone(),
         desired: change.desired.clone(),
         opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
         notes,
         change: Some(change),
+        ..forecast
     })
+}
+
+/// Adds what becomes of one part because of another; gives the verdicts on which that rests.
+fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
+    let verdicts = evidence.verdicts();
+    evidence.extend(rollout::not_together(&verdicts));
+    evidence.extend(provider::evidence(&verdicts));
+    if settings.gates.in_place {
+        evidence.extend(rollout::in_place_updates(&verdicts));
+    }
+    verdicts
+}
+
+impl Forecast {
+    /// What evidence comes to.
+    fn of(all: impl IntoIterator<Item = Evidence>) -> Self {
+        let mut forecast = Self::default();
+        forecast.weigh(all);
+        forecast
+    }
+
+    /// Adds evidence, and makes the verdicts anew.
+    pub(super) fn weigh(&mut self, all: impl IntoIterator<Item = Evidence>) {
+        self.evidence.extend(all);
+        self.verdicts = self.evidence.verdicts();
+    }
 }
 
 /// What is told without following the controller from what runs.
@@ -249,8 +264,7 @@ fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<F
 fn of_deleted() -> Forecast {
     let reason =
         "the live Cluster is being deleted: all its machines go, and nothing of what is written changes that";
-    let verdict = Verdict { reasons: vec![reason.to_owned()], ..whole(Meaning::Delete, &[]) };
-    Forecast { verdicts: vec![verdict], ..Forecast::default() }
+    Forecast::of([whole(Meaning::Delete, &[]).because(reason)])
 }
 
 /// Where it is not known what runs: only the class and the Cluster are judged.
@@ -265,7 +279,7 @@ fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Sett
     let side = Side { cluster: cluster.unwrap_or_else(|| after.cluster.clone()), ..after.clone() };
     let mut forecast = of_new(&side, settings);
     if forecast.faults.is_empty() {
-        forecast.verdicts = vec![whole(Meaning::Opaque, &unknown)];
+        forecast.weigh([whole(Meaning::Opaque, &unknown)]);
     }
     forecast.opaque = unknown;
     forecast
@@ -305,17 +319,15 @@ fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
 pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
     let pools = desired.all_workers().map(|(pool, _)| Part::Pool(pool));
     let parts: BTreeSet<Part> = pools.chain([Part::ControlPlane, Part::Infrastructure]).collect();
-    let parts = parts.into_iter();
-    parts.map(|subject| Verdict { subject, ..whole(meaning.clone(), &[]) }).collect()
+    let evidence = |part| Evidence { part, ..whole(meaning.clone(), &[]) };
+    parts.into_iter().map(evidence).collect::<Ledger>().verdicts()
 }
 
-fn whole(meaning: Meaning, unknown: &[Opaque]) -> Verdict {
-    Verdict {
-        subject: Part::Cluster,
-        meaning,
-        fields: Vec::new(),
+fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
+    Evidence {
         reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
-        source: super::verdict::RECONCILE,
+        source: Some(RECONCILE),
+        ..Evidence::new(Part::Cluster, Rule::Change, Outcome::Means(meaning))
     }
 }
 
@@ -330,127 +342,6 @@ fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
             text(class, &["metadata", "name"])
         )
     })
-}
-
-/// How a Cluster is written over what is there.
-struct Manner {
-    /// What was applied before.
-    written: Value,
-    /// What others set of it.
-    others: Value,
-    writing: Writing,
-    /// What is not known of that.
-    doubts: Vec<Opaque>,
-    note: Option<String>,
-}
-
-fn manner(before: &Side, after: &Side) -> Manner {
-    let (written, others, writing) = (before.cluster.clone(), Value::Null, Writing::Apply);
-    let whole = Manner { written, others, writing, doubts: Vec::new(), note: None };
-    match (&before.applied, &after.applied) {
-        (Applied::File, _) => whole,
-        // Who edits an export writes it as a whole.
-        (_, Applied::Known(_) | Applied::Unknown) => Manner { writing: Writing::Replace, ..whole },
-        (Applied::Known(claims), Applied::File) => match claims.first() {
-            Some(claim) => Manner {
-                written: claim.part.clone(),
-                others: claim.others.clone(),
-                writing: writing_of(&claim.by),
-                note: after.written.then(|| taken(claim, before, after)).flatten(),
-                ..whole
-            },
-            None => whole,
-        },
-        (Applied::Unknown, Applied::File) => {
-            let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
-                          known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
-            let doubts = lacks(&before.cluster, &after.cluster);
-            let doubts = doubts
-                .into_iter()
-                .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })
-                .collect();
-            // References and hooks are the controller's, whoever wrote the rest.
-            let mut written = before.cluster.clone();
-            for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
-                remove(&mut written, &["spec", reference]);
-            }
-            remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
-            Manner { written, doubts, ..whole }
-        }
-    }
-}
-
-fn writing_of(by: &Applier) -> Writing {
-    match by {
-        Applier::ClientSide(_) => Writing::Merge,
-        Applier::ServerSide(_) => Writing::Apply,
-    }
-}
-
-/// The Cluster as one that applied it before leaves it.
-fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
-    let cluster = as_applied(&after.cluster, &before.cluster);
-    match claim.by {
-        Applier::ClientSide(_) => client_side_apply(&before.cluster, &claim.part, &cluster),
-        Applier::ServerSide(_) => server_side_apply(&before.cluster, &claim.part, &claim.others, &cluster),
-    }
-}
-
-/// Said of who is taken to apply the Cluster, where the user did not say it; and of what that means for what others set.
-fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
-    let by = &claim.by;
-    let mut words = format!("applied by {}, {}", by.name(), by.manner());
-    if !claim.said {
-        words.push_str(", as the live Cluster was (--applied-by names another)");
-    }
-    let mut effects = Vec::new();
-    if matches!(by, Applier::ClientSide(_)) {
-        effects.push("lists that differ are replaced as a whole, with what was filled into them".to_owned());
-    }
-    if !claim.takes_over.is_empty() {
-        effects.push(format!("what {} set counts as its own", claim.takes_over.join(" and ")));
-    }
-    if keeps_others(claim, before, after) {
-        let stays = "what others set (`metadata.managedFields` names them) stays, though the new Cluster does not have it";
-        effects.push(stays.to_owned());
-    }
-    let is_plain = effects.is_empty() && claim.said;
-    effects.insert(0, words);
-    (!is_plain).then(|| effects.join("; "))
-}
-
-/// Says of what is deleted because the new Cluster lacks it that only its applier takes it away.
-fn rests_on_applier(verdicts: &mut [Verdict], before: &Side, after: &Side) {
-    let (Applied::Known(claims), Applied::File, true) = (&before.applied, &after.applied, after.written)
-    else {
-        return;
-    };
-    let Some(claim) = claims.first().filter(|one| !one.said && writing_of(&one.by) == Writing::Apply) else {
-        return;
-    };
-    let applied = |part: &Part| {
-        let Some(pool) = part.as_pool() else { return false };
-        let pools = list(&claim.part, &["spec", "topology", "workers", pool.kind.list()]);
-        pools.iter().any(|one| text(one, &["name"]) == pool.name)
-    };
-    for verdict in verdicts.iter_mut().filter(|one| one.meaning == Meaning::Delete && applied(&one.subject)) {
-        verdict.reasons.push(format!(
-            "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; applied by another \
-             (--applied-by), it stays",
-            claim.by.name()
-        ));
-    }
-}
-
-/// Whether the topology keeps what others set and the new Cluster does not have.
-fn keeps_others(claim: &Claim, before: &Side, after: &Side) -> bool {
-    let mut alone = claim.clone();
-    alone.others = Value::Null;
-    let Some(topology) = get(&claim.others, &["spec", "topology"]) else { return false };
-    let theirs = json!({ "spec": { "topology": topology } });
-    let cluster = as_applied(&after.cluster, &before.cluster);
-    let gone = server_side_apply(&outcome(&alone, before, after), &theirs, &Value::Null, &cluster);
-    gone != outcome(claim, before, after)
 }
 
 /// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
@@ -484,16 +375,6 @@ fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result
         names.join(" and ")
     );
     let opaque = vec![Opaque::of_all(reason)];
-    let verdicts = vec![whole(Meaning::Opaque, &opaque)];
-    Some(Ok(Forecast { verdicts, opaque, ..Forecast::default() }))
-}
-
-/// A file in git may leave the namespace to who applies it.
-fn as_applied(cluster: &Value, live: &Value) -> Value {
-    let mut cluster = cluster.clone();
-    let namespace = text(live, &["metadata", "namespace"]);
-    if text(&cluster, &["metadata", "namespace"]).is_empty() && !namespace.is_empty() {
-        set(&mut cluster, &["metadata", "namespace"], Value::String(namespace.to_owned()));
-    }
-    cluster
+    let evidence = whole(Meaning::Opaque, &opaque);
+    Some(Ok(Forecast { opaque, ..Forecast::of([evidence]) }))
 }

@@ -6,12 +6,14 @@
 
 use serde_json::Value;
 
+use super::evidence::{Evidence, On, Outcome, Rule};
 use super::field::Field;
 use super::kubeadm;
 use super::observed::{self, Observed};
+use super::reconcile::RECONCILE;
 use super::rollout::is_on_delete;
-use super::running::with_defaults;
-use super::verdict::{Meaning, Verdict, is_paused};
+use super::running::{is_paused, with_defaults};
+use super::verdict::{Kind, Verdict};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::Desired;
 use crate::topology::role::{Part, PoolKind};
@@ -118,14 +120,16 @@ fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
     Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
 }
 
-/// Calls not known what a change does to such fields, and names them where the change does something else.
-pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
+/// The kinds of findings that depend on such fields.
+const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgrade];
+
+/// What a change does to such fields is not known; they are named where the change does something else. `found` is what the change
+/// alone means.
+pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
+    let mut all = Vec::new();
     for one in foreign {
-        let Some(verdict) = verdicts.iter_mut().find(|verdict| verdict.subject == one.part) else { continue };
-        if !matches!(
-            verdict.meaning,
-            Meaning::InPlace | Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. }
-        ) {
+        let Some(verdict) = found.iter().find(|verdict| verdict.subject == one.part) else { continue };
+        if !DEPENDS.contains(&verdict.meaning.kind()) {
             continue;
         }
         let role = one.part.own();
@@ -140,52 +144,40 @@ pub(super) fn judge(verdicts: &mut [Verdict], foreign: &[Foreign]) {
             told.join(", ")
         );
         if one.holds || one.fields.iter().any(touched) {
-            verdict.meaning = Meaning::Opaque;
-            verdict.reasons =
-                vec![format!("{reason}; what comes of the change there depends on who set them")];
-            verdict.source = super::verdict::RECONCILE;
+            let reason = format!("{reason}; what comes of the change there depends on who set them");
+            all.push(Evidence::unknown(one.part.clone(), Rule::ForeignValues, RECONCILE).because(reason));
             continue;
         }
-        if let Meaning::Rollout { surge, .. } = &mut verdict.meaning
-            && one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE)))
-        {
-            *surge = None;
+        if one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE))) {
+            all.push(Evidence::new(one.part.clone(), Rule::ForeignValues, Outcome::SurgeUnknown));
         }
-        verdict.reasons.push(reason);
+        all.push(Evidence::remark(one.part.clone(), Rule::ForeignValues, On::Only(DEPENDS)).because(reason));
     }
-}
-
-/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
-///
-/// Source: `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
-fn held_by_provider(verdict: &mut Verdict) {
-    if matches!(verdict.meaning, Meaning::InPlace | Meaning::Scale { .. } | Meaning::ProviderDependent) {
-        let reason = "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are \
-                      is the provider's";
-        verdict.reasons.push(reason.to_owned());
-    }
+    all
 }
 
 /// What is paused in the end, whoever paused it, keeps its machines as they are.
 ///
-/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else).
-pub(super) fn judge_paused(verdicts: &mut [Verdict], after: &Desired) {
-    for verdict in verdicts {
-        let Some(object) = after.own(&verdict.subject).filter(|one| is_paused(one)) else { continue };
-        if verdict.subject.is_of(PoolKind::MachinePool) {
-            held_by_provider(verdict);
-            continue;
+/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
+///
+/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
+/// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
+pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
+    let parts = found.iter().map(|verdict| &verdict.subject);
+    let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
+    let evidence = |(part, own): (&Part, &Value)| {
+        if part.is_of(PoolKind::MachinePool) {
+            let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
+            return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
+                "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are is \
+                 the provider's",
+            );
         }
-        match verdict.meaning {
-            Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => {
-                verdict.meaning = Meaning::InPlace;
-            }
-            Meaning::InPlace | Meaning::ProviderDependent => {}
-            _ => continue,
-        }
-        verdict.reasons.push(format!(
+        let reason = format!(
             "its {} is paused: of its machines, nothing changes before that ends",
-            text(object, &["kind"])
-        ));
-    }
+            text(own, &["kind"])
+        );
+        Evidence::new(part.clone(), Rule::PausedPart, Outcome::Held).because(reason)
+    };
+    paused.map(evidence).collect()
 }

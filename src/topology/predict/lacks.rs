@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::verdict::is_paused;
+use super::running::is_paused;
 use crate::topology::role::{Part, PoolKind};
 use crate::topology::value::{get, list, text};
 

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::observed::{self, Observed};
-use super::running::{with_defaults, with_filled};
-use super::verdict::is_paused;
+use super::running::{is_paused, with_defaults, with_filled};
 use crate::topology::desired::contract::{Contract, pool_label};
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::import::Made;

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::evidence::{Evidence, Rule};
+use super::field::Field;
 use super::verdict::{Meaning, Verdict};
 use crate::topology::desired::contract::{Contract, pool_label};
 use crate::topology::desired::state::Desired;
@@ -119,27 +121,26 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
     held
 }
 
-/// Calls not known what depends on the version of a pool that was held back; what stays held back does not, and neither
-/// does a health check.
-pub(super) fn judge_held(verdicts: &mut [Verdict], held: &[Held], after: &Value) {
+/// What depends on the version of a pool that was held back is not known; what stays held back does not depend on it, and neither
+/// does a health check. `found` is what the change alone means.
+pub(super) fn evidence(found: &[Verdict], held: &[Held], after: &Value) -> Vec<Evidence> {
     let still = self::held(after, &BTreeSet::new());
-    for verdict in verdicts {
-        let Some(one) = held.iter().find(|one| one.part == verdict.subject) else { continue };
+    let judge = |one: &Held| {
+        let verdict = found.iter().find(|verdict| verdict.subject == one.part)?;
         let stays = still.iter().any(|after| after.part == one.part);
-        match verdict.meaning {
-            Meaning::Create | Meaning::Delete => continue,
-            Meaning::NoChange | Meaning::InPlace if stays && only_health_check(verdict) => continue,
-            Meaning::Opaque => {}
-            _ => verdict.reasons.clear(),
-        }
-        verdict.meaning = Meaning::Opaque;
-        verdict.reasons.push(one.reason.clone());
-        verdict.source = super::stuck::SOURCE;
-    }
+        let is_known = match verdict.meaning {
+            Meaning::Create | Meaning::Delete => true,
+            Meaning::NoChange | Meaning::InPlace => stays && only_health_check(verdict),
+            _ => false,
+        };
+        let unknown = Evidence::unknown(one.part.clone(), Rule::HeldBack, super::stuck::SOURCE);
+        (!is_known).then(|| unknown.because(&one.reason))
+    };
+    held.iter().filter_map(judge).collect()
 }
 
 fn only_health_check(verdict: &Verdict) -> bool {
-    verdict.fields.iter().all(|field| field.role().is_some_and(Role::is_health_check))
+    verdict.fields.iter().filter_map(Field::role).all(Role::is_health_check)
 }
 
 /// Said where the version changes, and pools may lag.

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::change::{Change, Effect, ObjectChange};
-use super::verdict::{Meaning, Verdict};
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::reconcile::RECONCILE;
+use super::verdict::{Kind, Meaning, Verdict};
 use crate::topology::role::{Part, Role};
 use crate::topology::value::{group, list, path_matches, text};
 
@@ -71,33 +73,45 @@ pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&
 /// What a refusal of the infrastructure means for all else: Cluster API goes no further. Where the provider may refuse it, that is said.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
-pub(super) fn settle(verdicts: &mut [Verdict], change: &mut Change) {
-    let is_own = |verdict: &Verdict| verdict.subject == Part::Infrastructure;
-    let meaning = verdicts.iter().find(|one| is_own(one)).map(|one| one.meaning.clone());
-    let others = verdicts.iter_mut().filter(|one| !is_own(one));
-    let others = others.filter(|one| !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange));
-    match meaning {
-        Some(Meaning::Wedged) => {
-            for verdict in others {
-                verdict.meaning = Meaning::NoChange;
-                verdict.fields.clear();
-                verdict.reasons = vec![STOPS.to_owned()];
-                verdict.source = super::verdict::RECONCILE;
-            }
-            change.steps.clear();
-            change.plan = None;
-            let comes_later =
-                |one: &&mut ObjectChange| !matches!(one.role, Role::Infrastructure | Role::Cluster);
-            for object in change.objects.iter_mut().filter(comes_later) {
-                object.effect = Effect::Same;
-                object.patch = None;
-            }
+pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
+    let evidence = |part: &Part| {
+        if refuses(verdicts) {
+            let stops = Evidence::new(part.clone(), Rule::Infrastructure, Outcome::NotReached);
+            Evidence { source: Some(RECONCILE), ..stops.because(STOPS) }
+        } else {
+            let on = On::AllBut(&[Kind::NoChange, Kind::Opaque]);
+            Evidence::remark(part.clone(), Rule::Infrastructure, on).because(PERHAPS_STOPS)
         }
-        Some(Meaning::ProviderDependent) => {
-            others.for_each(|verdict| verdict.reasons.push(PERHAPS_STOPS.to_owned()));
-        }
-        _ => {}
+    };
+    let may_refuse = meaning(verdicts) == Some(&Meaning::ProviderDependent);
+    let others = verdicts.iter().filter(|one| {
+        let changes = !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange);
+        changes && one.subject != Part::Infrastructure && (may_refuse || refuses(verdicts))
+    });
+    others.map(|one| evidence(&one.subject)).collect()
+}
+
+/// Takes out of a change what Cluster API never comes to, because the provider refuses the infrastructure.
+pub(super) fn stop(change: &mut Change, verdicts: &[Verdict]) {
+    if !refuses(verdicts) {
+        return;
     }
+    change.steps.clear();
+    change.plan = None;
+    let comes_later = |one: &&mut ObjectChange| !matches!(one.role, Role::Infrastructure | Role::Cluster);
+    for object in change.objects.iter_mut().filter(comes_later) {
+        object.effect = Effect::Same;
+        object.patch = None;
+    }
+}
+
+fn refuses(verdicts: &[Verdict]) -> bool {
+    meaning(verdicts) == Some(&Meaning::Wedged)
+}
+
+/// What becomes of the infrastructure.
+fn meaning(verdicts: &[Verdict]) -> Option<&Meaning> {
+    verdicts.iter().find(|one| one.subject == Part::Infrastructure).map(|one| &one.meaning)
 }
 
 const STOPS: &str = "Cluster API stops at the infrastructure, which it writes first: nothing of this happens";

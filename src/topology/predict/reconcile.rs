@@ -25,6 +25,9 @@ use crate::topology::schemas::is_known;
 use crate::topology::upgrade::tracker::Workers;
 use crate::topology::value::{get, group, same, set, text};
 
+/// Where the controller brings what runs to what is desired.
+pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
+
 /// What a pass did.
 #[derive(Debug, Default)]
 pub struct Pass {

@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::change::{Change, Step};
+use super::change::Change;
 use super::forecast::Forecast;
 use super::rollout::Basis;
+use super::steps::Step;
 use super::verdict::{Meaning, Verdict};
 use crate::topology::fault::Fault;
 use crate::topology::role::{Part, Pool, PoolKind};

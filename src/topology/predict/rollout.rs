@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::evidence::{Evidence, On, Outcome, Rule};
 use super::kubeadm::{self, Outdated};
-use super::verdict::{Meaning, Verdict};
+use super::verdict::{Kind, Meaning, Verdict};
 use crate::topology::desired::contract::Contract;
 use crate::topology::desired::state::{Desired, Worker};
 use crate::topology::role::{Part, Pool, PoolKind};
@@ -343,12 +344,33 @@ fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
 ///
 /// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
 /// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
-pub(super) fn in_place_updates(verdicts: &mut [Verdict]) {
+pub(super) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
+    const REPLACED: &[Kind] = &[Kind::Rollout, Kind::Upgrade];
+    let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one does is not known \
+                  offline";
+    let replaced = verdicts.iter().filter(|one| REPLACED.contains(&one.meaning.kind()));
+    let remark = |part| Evidence::remark(part, Rule::InPlaceUpdates, On::Only(REPLACED)).because(reason);
+    replaced.map(|one| remark(one.subject.clone())).collect()
+}
+
+/// Of what rolls at the same time, that of which it is not known whether it does.
+pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
+    let unknown: BTreeSet<&Part> =
+        verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| &one.subject).collect();
+    let mut all = Vec::new();
     for verdict in verdicts {
-        if matches!(verdict.meaning, Meaning::Rollout { .. } | Meaning::Upgrade { .. }) {
-            let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one \
-                          does is not known offline";
-            verdict.reasons.push(reason.to_owned());
+        let Meaning::Rollout { together_with, .. } = &verdict.meaning else { continue };
+        let perhaps: Vec<Part> =
+            together_with.iter().filter(|part| unknown.contains(part)).cloned().collect();
+        if !perhaps.is_empty() {
+            let names: Vec<String> = perhaps.iter().map(Part::in_words).collect();
+            let reason = format!(
+                "whether machines of {} are replaced at the same time is not known",
+                names.join(", ")
+            );
+            let apart = Outcome::NotTogether(perhaps);
+            all.push(Evidence::new(verdict.subject.clone(), Rule::Together, apart).because(reason));
         }
     }
+    all
 }

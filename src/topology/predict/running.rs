@@ -88,6 +88,14 @@ fn deployment(object: &mut Value, running: Option<&Value>) {
     }
 }
 
+/// Whether controllers leave a Cluster, or an object of it, alone.
+///
+/// Source: `util/annotations/helpers.go`, `IsPaused`.
+pub fn is_paused(object: &Value) -> bool {
+    get(object, &["spec", "paused"]) == Some(&Value::Bool(true))
+        || get(object, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
+}
+
 /// Whether a pool has a range that an autoscaler works in.
 pub(super) fn is_autoscaled(object: &Value) -> bool {
     bound(object, "min").is_some() && bound(object, "max").is_some()

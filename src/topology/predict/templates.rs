@@ -10,11 +10,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::change::{Change, Effect};
+use super::evidence::{Evidence, On, Rule};
 use super::kubeadm::comparable_spec;
 use super::live::{self, Adopted};
 use super::observed::{self, Observed};
 use super::reconcile::applied;
-use super::verdict::{Meaning, Verdict};
+use super::verdict::{Kind, Meaning, Verdict};
 use crate::topology::convert::is_own;
 use crate::topology::desired::contract::{Contract, DEPLOYMENT_NAME};
 use crate::topology::desired::state::Desired;
@@ -149,15 +150,16 @@ pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
     unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
 }
 
-/// Says what the class and its templates changed earlier.
-pub(super) fn tell(verdicts: &mut [Verdict], edited: &[Edited]) {
-    for verdict in verdicts {
-        if matches!(verdict.meaning, Meaning::Opaque | Meaning::Create | Meaning::Delete) {
-            continue;
-        }
-        let own = edited.iter().filter(|one| one.sure && one.role.is_of(&verdict.subject));
-        verdict.reasons.extend(own.map(|one| one.reason.clone()));
+/// What the class and its templates changed earlier.
+pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
+    let on = On::AllBut(&[Kind::Opaque, Kind::Create, Kind::Delete]);
+    let mut parts: BTreeMap<Part, Evidence> = BTreeMap::new();
+    for one in edited.iter().filter(|one| one.sure) {
+        let part = one.role.part();
+        let new = || Evidence::remark(part.clone(), Rule::EditedTemplates, on);
+        parts.entry(part.clone()).or_insert_with(new).reasons.push(one.reason.clone());
     }
+    parts.into_values().collect()
 }
 
 /// What is to know of templates that the change edits in place.
