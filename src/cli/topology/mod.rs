@@ -189,15 +189,7 @@ impl Answer {
             |one: &Opaque| format!("# not known: {}: {}\n", one.role, one.reason.replace('\n', " "));
         let mut text: String = self.forecast.opaque.iter().map(unknown).collect();
         for (role, object) in self.forecast.desired.iter().flat_map(|desired| desired.objects()) {
-            text.extend([
-                "---
-# ",
-                &role.to_string(),
-                " of ",
-                &self.cluster.to_string(),
-                "
-",
-            ]);
+            text.extend(["---\n# ", &role.to_string(), " of ", &self.cluster.to_string(), "\n"]);
             yaml::emit(&from_json(object, Origin::NOWHERE), &mut text);
         }
         text
@@ -222,7 +214,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn side(&self) -> Side {
-        rebase::side(&self.plan.release, &self.node, &self.plan.cluster.management)
+        rebase::side(&self.plan.release, &self.node)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.

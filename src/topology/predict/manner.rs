@@ -15,6 +15,8 @@ use crate::topology::import::{Applied, Applier, Claim};
 use crate::topology::role::Part;
 use crate::topology::value::{get, list, remove, set, text};
 
+const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
+
 /// How a Cluster is written over what is there.
 pub(super) struct Manner {
     /// What was applied before.
@@ -58,6 +60,10 @@ pub(super) fn manner(before: &Side, after: &Side) -> Manner {
                 remove(&mut written, &["spec", reference]);
             }
             remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
+            // An empty map would count as one that was applied, and take away the controller's annotations.
+            if get(&written, &ANNOTATIONS).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+                remove(&mut written, &ANNOTATIONS);
+            }
             Manner { written, doubts, ..whole }
         }
     }
