@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::{
-    release::{STACK, commit, edit, ends, fleet, fleet_of, versions},
+    release::{STACK, commit, edit, ends, fleet, versions},
     sandbox::Sandbox,
 };
 

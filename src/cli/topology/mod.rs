@@ -214,7 +214,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn side(&self) -> Side {
-        rebase::side(&self.plan.release, &self.node)
+        rebase::side(&self.plan.release, &self.node, &self.plan.cluster.management)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.
