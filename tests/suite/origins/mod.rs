@@ -29,10 +29,9 @@ type Lines = BTreeMap<String, Vec<Explained>>;
 
 fn read(world: &dyn World) -> Fleet {
     let mut notes = Notes::new();
-    match Fleet::read(world, &mut notes) {
-        Ok((fleet, _)) => fleet,
-        Err(_) => panic!("{}", sandbox::messages(&notes)),
-    }
+    let read = Fleet::read(world, &mut notes);
+    let (fleet, _) = read.unwrap_or_else(|failure| panic!("{failure:?}: {}", sandbox::messages(&notes)));
+    fleet
 }
 
 fn explained(fleet: &Fleet) -> Lines {
