@@ -36,7 +36,29 @@ func Check(t *tree.Tree, r *report.Report) {
 		r.Count("ClusterClasses", 1)
 		checkClass(t, f, r)
 	}
-	r.Require("generated objects", "management clusters", "Kustomizations", "Clusters", "ClusterClasses")
+	r.Require("generated objects", "management clusters", "Kustomizations", "Kustomizations of releases", "Clusters", "ClusterClasses")
+}
+
+// Annotations that keep Flux from deleting an object and from replacing text in it.
+const (
+	prune      = "kustomize.toolkit.fluxcd.io/prune"
+	substitute = "kustomize.toolkit.fluxcd.io/substitute"
+)
+
+// checkRelease requires that the Kustomization of a release protects all that it applies.
+func checkRelease(file string, spec kustomizev1.KustomizationSpec, r *report.Report) {
+	if !strings.HasSuffix(spec.Path, "/cluster-class") {
+		return
+	}
+	r.Count("Kustomizations of releases", 1)
+	for _, annotation := range []string{prune, substitute} {
+		if spec.CommonMetadata == nil || spec.CommonMetadata.Annotations[annotation] != "disabled" {
+			r.Fail(file, "cross", "does not set the annotation %s: disabled on the class", annotation)
+		}
+	}
+	if spec.PostBuild != nil {
+		r.Fail(file, "cross", "substitutes variables in a class")
+	}
 }
 
 // checkSubstitution requires that Flux leaves an object alone that holds what its variable substitution would replace.
@@ -46,7 +68,11 @@ func checkSubstitution(f tree.File, r *report.Report) {
 		r.Fail(f.Path, "cross", "%v", err)
 		return
 	}
-	const annotation = "kustomize.toolkit.fluxcd.io/substitute"
+	const annotation = substitute
+	// The Kustomization of a release adds the annotation: the release itself is the same for every engine.
+	if strings.HasPrefix(f.Path, "releases/") {
+		return
+	}
 	if strings.Contains(string(text), "${") && f.Object.GetAnnotations()[annotation] != "disabled" {
 		r.Fail(f.Path, "cross", "holds ${ without the annotation %s: disabled", annotation)
 	}
@@ -75,6 +101,7 @@ func (e *engine) checkKustomizations(r *report.Report) {
 	files := map[string]string{}
 	for _, k := range e.kustomizations {
 		r.Count("Kustomizations", 1)
+		checkRelease(k.file, k.spec.Spec, r)
 		id := k.spec.Namespace + "/" + k.spec.Name
 		files[id] = k.file
 		for _, d := range k.spec.Spec.DependsOn {
