@@ -9,7 +9,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::{
     definition::Model,
@@ -52,6 +52,19 @@ fn class_files(release: &Release, management: &ManagementCluster) -> Vec<Json> {
     let (classes, templates): (Vec<_>, Vec<_>) =
         objects.iter().map(to_json).partition(|object| object["kind"] == "ClusterClass");
     classes.into_iter().chain(templates).collect()
+}
+
+/// Gives the objects of a class from a release's files what the engine of a management cluster adds when it applies them.
+pub fn applied(objects: &mut [Json], management: &ManagementCluster) {
+    for object in objects {
+        let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) else { continue };
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            for (name, value) in render::class_annotations(management) {
+                annotations.entry(name).or_insert_with(|| json!(value));
+            }
+        }
+    }
 }
 
 fn of_json(class: &[Json], cluster: Json) -> Side {

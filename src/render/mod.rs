@@ -226,8 +226,13 @@ pub fn is_protected(text: &str) -> bool {
 
 /// The objects of a release as the engine of a management cluster applies them.
 pub fn applied_class(release: &Release, management: &ManagementCluster) -> Vec<Node> {
-    let annotations = engine_of(management).release_annotations();
+    let annotations = class_annotations(management);
     release.objects.iter().map(|object| engine::annotated(object.clone(), &annotations)).collect()
+}
+
+/// The annotations that every object of a class has once the engine of a management cluster applied it.
+pub fn class_annotations(management: &ManagementCluster) -> Vec<(&'static str, &'static str)> {
+    engine_of(management).release_annotations()
 }
 
 /// The annotations with which engines are told what to do with the objects of a release. Templates must not have them.

@@ -397,12 +397,13 @@ fn published(
         before.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str).unwrap_or_default();
     let folder = format!("generated/releases/{class}/cluster-class");
     read(&mut objects, &repository.files_at(revision, &folder)?, notes)?;
-    let Some(class) = objects.class_of(&before.object) else {
+    let Some(mut class) = objects.class_of(&before.object) else {
         notes
             .error("no-class", None, format!("`{revision}` has the cluster, but not its class `{class}`"))
             .hint("give a revision whose `generated/` is whole");
         return Err(Failure::from(notes.halted()));
     };
+    rebase::applied(&mut class.objects, &cluster.management);
     Ok(Some(Side {
         cluster: before.object,
         class,
