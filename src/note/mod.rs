@@ -366,6 +366,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_raised_counts_as_an_error_once() {
+        let (mut errors, mut notes) = (Notes::new(), Notes::new());
+        errors.error("release-changed", Place::file("a"), "is another").hint("put it back");
+        errors.warning("release-tag", Place::file("a"), "has two lines").hint("look");
+        notes.append_as_warnings(errors.clone());
+        notes.warning("other", Place::file("b"), "stays").hint("look");
+        notes.raise(&errors);
+        let told: Vec<_> = notes.iter().map(|note| (note.severity, note.code)).collect();
+        let warning = |code| (Severity::Warning, code);
+        assert_eq!(told, [warning("release-tag"), warning("other"), (Severity::Error, "release-changed")]);
+        assert_eq!(notes.errors(), 1);
+    }
+
+    #[test]
     fn messages_that_are_alike_are_counted_when_there_are_enough() {
         assert_eq!(found(MOST_ALIKE, "a").iter().count(), MOST_ALIKE);
         let notes = found(MOST_ALIKE + 25, "a");
