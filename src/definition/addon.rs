@@ -82,8 +82,8 @@ pub struct Chart {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct AddonVersion {
-    /// The exact version of the chart or of the manifests, as it was published: the tag of a chart in a registry may begin
-    /// with a `v`, and then the version does, too.
+    /// The exact version of the chart or of the manifests, as published. If the tag of a chart in a registry starts with a
+    /// `v`, the version does, too.
     pub version: String,
     /// The Kubernetes versions, such as `>=1.32 <1.37`.
     pub kubernetes: String,

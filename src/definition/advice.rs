@@ -16,20 +16,22 @@ pub(super) fn advice(node: &Node, written: &str, expected: &str, options: &[Stri
     let number = node.as_str().is_some_and(|text| text.parse::<f64>().is_ok());
     match expected {
         _ if expected.contains("a string") && single && node.as_str().is_none() => {
-            format!("write \"{written}\": without quotes, YAML takes it for {}", node.kind())
+            format!("write \"{written}\": without quotes, YAML reads it as {}", node.kind())
         }
         _ if expected.contains("number") && number => "write it without quotes".to_owned(),
         _ if expected.contains("a list") && single => {
-            format!("write `[{written}]`, or `- {written}` on a line of its own")
+            format!("write `[{written}]`, or `- {written}` on its own line")
         }
-        _ if expected.contains("a list") => "begin each entry with `- ` on a line of its own".to_owned(),
-        _ if expected.contains("a map") => "write `key: value`, one line each, indented below it".to_owned(),
+        _ if expected.contains("a list") => "start each entry with `- ` on its own line".to_owned(),
+        _ if expected.contains("a map") => {
+            "write `key: value` pairs, one per line, indented below it".to_owned()
+        }
         _ if expected.contains("true or false") => "write `true` or `false`, without quotes".to_owned(),
-        _ if expected.contains("must match") => "compare it with the example in the schema".to_owned(),
+        _ if expected.contains("must match") => "see the example in the schema".to_owned(),
         _ if expected.contains("at most") && expected.contains("entries") => {
-            "remove what is not needed; docs/checks.md lists the limits".to_owned()
+            "remove entries that are not needed; docs/checks.md lists the limits".to_owned()
         }
-        _ if expected.contains("entr") => "add one, or remove the key where it may be left out".to_owned(),
+        _ if expected.contains("entr") => "add an entry, or remove the key if it is optional".to_owned(),
         _ if expected.contains("a whole number") => "write a whole number, such as 3".to_owned(),
         _ => {
             let is = expected.replacen("must be", "is", 1).replacen("must have", "has", 1);

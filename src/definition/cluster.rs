@@ -136,23 +136,24 @@ pub struct ClusterSpec {
     pub suspend: Option<String>,
     /// How the cluster leaves; in its own definition only.
     pub removal: Option<Removal>,
-    /// What looks like a secret in this file or in the `.d` folder beside it, and is none, each with the reason.
+    /// False alarms to allow: values in this file or its `.d` folder that only look like secrets, and kinds in the `.d`
+    /// folder, each with a reason.
     pub allow: Option<Vec<SecretAllowance>>,
     /// Anything else that a Cluster's `spec` can say, merged over what the program makes.
     pub raw: Option<AnyMap>,
 }
 
-/// Something that looks like a secret and is none.
+/// A finding to allow: a value that only looks like a secret, or a kind of object.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct SecretAllowance {
-    /// The name that the message shows: what found it.
+    /// The name of the finding, as the message shows it.
     pub rule: String,
-    /// The file in the `.d` folder, as seen from the folder of the definition, such as `prod-1.d/demo.env`; the definition
-    /// itself where nothing is said.
+    /// The file in the `.d` folder, relative to the definition's folder, such as `prod-1.d/demo.env`. Without it, the entry
+    /// applies to the definition itself.
     #[serde(rename = "in")]
     pub file: Option<String>,
-    /// Why it is no secret, in words for the next person.
+    /// Why this is allowed.
     #[schemars(length(min = 1))]
     pub reason: String,
 }

@@ -24,7 +24,7 @@ pub fn merged(definitions: &Definitions, definition: &Layer) -> Node {
     })
 }
 
-/// What a folder's defaults say together, with those of the folders that it lies in.
+/// The defaults of a folder, merged with those of its parent folders.
 pub fn inherited(definitions: &Definitions, folder: &str) -> Node {
     let inside = format!("{folder}/");
     let layers = folders(&inside).into_iter().filter_map(|folder| definitions.defaults.get(folder));

@@ -90,7 +90,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
                 .error(
                     "no-fleet",
                     Place::file("stackloom.yaml"),
-                    "there is no `stackloom.yaml` here, nor in a folder above",
+                    "found no `stackloom.yaml` here or in a folder above",
                 )
                 .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
             None
@@ -161,7 +161,7 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
                 .error(
                     "empty-file",
                     Place::file(&*source.path),
-                    format!("this file is empty, and a {} belongs here", kind.name()),
+                    format!("this file is empty, but must contain a {}", kind.name()),
                 )
                 .hint("write the definition, or remove the file");
         }
@@ -183,10 +183,10 @@ fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
         );
         match (found.as_str(), source.path.rsplit_once('/')) {
             (Some("ClusterDefaults"), Some((folder, _))) => note.hint(format!(
-                "what a folder's clusters share is called `{folder}/_defaults.yaml`: rename it"
+                "the file with a folder's defaults must be called `{folder}/_defaults.yaml`: rename it"
             )),
             _ => note
-                .hint(format!("write `kind: {}`, or move the file to where its kind belongs", kind.name())),
+                .hint(format!("write `kind: {}`, or move the file to the folder for its kind", kind.name())),
         };
         return None;
     }

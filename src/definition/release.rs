@@ -79,7 +79,7 @@ pub struct ReleaseSpec {
     pub image_digests: Option<Vec<LockedImage>>,
     /// What a management cluster must serve.
     pub requires: Requires,
-    /// Reserved: how definitions are changed when a cluster moves to this release.
+    /// Reserved: changes to definitions when a cluster moves to this release.
     pub migrations: Option<Reserved>,
     /// Reserved: the releases from which a cluster may move to this one.
     pub upgrades: Option<Reserved>,
@@ -169,8 +169,8 @@ pub struct Requires {
     pub feature_gates: Option<Reserved>,
 }
 
-/// A field that a later version of the program gives a meaning. This version refuses a release that has it: a
-/// requirement that nobody looks at is worse than none.
+/// A field that a later version of stackloom will support. This version refuses a release that has it, because a
+/// requirement that is ignored is worse than none.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[schemars(transparent)]
 #[serde(transparent)]

@@ -54,18 +54,18 @@ pub struct StackSpec {
     /// Combinations that do not work, beside the addons' own ranges.
     #[schemars(length(max = 500))]
     pub compatibility: Option<Vec<CompatibilityRule>>,
-    /// Lints that the class may trip, and what looks like a secret and is none, each with the reason.
+    /// Lints that the class may trip, values that only look like secrets, and kinds of objects to allow, each with a reason.
     #[schemars(length(max = 200))]
     pub allow: Option<Vec<Allowance>>,
 }
 
-/// A lint that a stack's class may trip, or what looks like a secret and is none.
+/// A finding to allow: a lint of the stack's class, a value that only looks like a secret, or a kind of object.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Allowance {
-    /// The name that the message shows: a lint, or what found the secret.
+    /// The name of the finding, as the message shows it.
     pub rule: String,
-    /// For a secret: the file that it stands in, as seen from the stack's folder, such as `addons/net/values.yaml`.
+    /// For a secret or a kind: the file that contains it, relative to the stack's folder, such as `addons/net/values.yaml`.
     #[serde(rename = "in")]
     pub file: Option<String>,
     /// Why it is right here, in words for the next person.

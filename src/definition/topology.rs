@@ -12,7 +12,7 @@ use super::{
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ControlPlane {
-    /// How many machines: odd, with stacked etcd.
+    /// The number of machines: odd, with stacked etcd.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub replicas: Option<Count>,
@@ -44,7 +44,7 @@ pub struct NodePool {
     pub class: String,
     /// Machines one by one, or a pool of the provider's own; `machineDeployment` where nothing is said.
     pub kind: Option<PoolKind>,
-    /// How many machines. Either this or `autoscale`.
+    /// The number of machines. Either this or `autoscale`.
     #[schemars(schema_with = "count")]
     #[serde(default)]
     pub replicas: Option<Count>,

@@ -136,8 +136,8 @@ fn check_chart_name(chart: &written::Chart, place: Place, notes: &mut Notes) {
         !chart.repository.starts_with("oci://") || !chart.name.contains(|c: char| c.is_ascii_uppercase());
     if !chart.name.split('/').all(part) || chart.name.contains("..") || !lower {
         notes
-            .error("wrong-address", place, format!("`{}` is no name of a chart in its repository", chart.name))
-            .hint("write the name as `helm search repo` or the registry shows it; a registry has lower-case names only");
+            .error("wrong-address", place, format!("`{}` is not a valid chart name", chart.name))
+            .hint("write the name as `helm search repo` or the registry shows it; names in a registry are lower-case");
     }
 }
 

@@ -108,7 +108,7 @@ fn check_folders(context: &Lowering<'_>, input: &Input, notes: &mut Notes) {
         let beside = [".yaml", ".yml"].map(|ending| format!("{stem}{ending}"));
         if !beside.iter().any(|path| context.sources.at(path).is_some()) {
             notes
-                .error("stray-folder", Place::file(folder.as_str()), format!("no cluster is defined in `{stem}.yaml`, so nobody applies this folder"))
+                .error("stray-folder", Place::file(folder.as_str()), format!("`{stem}.yaml` defines no cluster, so no engine applies this folder"))
                 .hint("name the folder after the file of a cluster definition, with `.d` in the place of `.yaml`");
         }
     }
@@ -187,8 +187,8 @@ impl One<'_> {
         self.layer.source.word(node.origin.offset as usize)
     }
 
-    /// A fault in what several layers say of the cluster. It stands in the definition where that says one of them, or where
-    /// something is missing; else at the last of them, in a folder's defaults. The others are told beside it.
+    /// Reports an error in values that come from several layers. The message points to the definition if one of the values
+    /// is there or if something is missing, otherwise to the last of the folder's defaults. It lists the other places.
     fn fault_of<'n>(
         &self,
         said: &[(&Node, &str)],
@@ -297,11 +297,7 @@ impl One<'_> {
             Ok(found) => Some((ReleaseRef::Named(found), node.origin)),
             Err(fault) => {
                 notes
-                    .error(
-                        "wrong-name",
-                        self.place(node),
-                        format!("`{name}` is no name of a release: {fault}"),
-                    )
+                    .error("wrong-name", self.place(node), format!("`{name}` is not a release name: {fault}"))
                     .hint("releases are called like `openstack-scs-1-35-v7`");
                 None
             }
@@ -319,7 +315,11 @@ impl One<'_> {
         let id = StackId::parse(stack.as_str()?);
         if id.is_none() {
             notes
-                .error("wrong-name", self.place(stack), format!("`{}` names no stack", stack.as_str()?))
+                .error(
+                    "wrong-name",
+                    self.place(stack),
+                    format!("`{}` is not a valid stack name", stack.as_str()?),
+                )
                 .hint("write it as `<provider>/<stack>`, such as `openstack/scs`");
         }
         let minor = Minor::parse(kubernetes.as_str()?);
@@ -348,7 +348,7 @@ impl One<'_> {
                     notes.error("unknown-stack", self.place(stack), format!("there is no stack `{id}`"));
                 match similar {
                     Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                    None => note.hint(format!("`stackloom new stack {id}` begins one in `stacks/{id}`")),
+                    None => note.hint(format!("`stackloom new stack {id}` creates it in `stacks/{id}`")),
                 };
                 None
             }
@@ -367,7 +367,7 @@ impl One<'_> {
                         self.place(kubernetes),
                         format!("the stack `{id}` does not serve Kubernetes {minor}"),
                     )
-                    .hint(format!("it serves {}", served.join(", ")));
+                    .hint(format!("it supports {}", served.join(", ")));
                 None
             }
             Some(_) => Some(ReleaseRef::Head(id, minor)),

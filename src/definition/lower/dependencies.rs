@@ -1,4 +1,4 @@
-//! What the addons of a stack say of one another.
+//! Relations between the addons of a stack.
 
 use std::collections::BTreeMap;
 
@@ -35,9 +35,9 @@ pub(super) fn check(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, n
                 .error(
                     "dependency-cycle",
                     place(addon),
-                    format!("addons wait for one another in a circle: {circle}"),
+                    format!("these addons wait for each other: {circle}"),
                 )
-                .hint("remove one of these `dependsOn`");
+                .hint("remove one of these `dependsOn` entries");
         }
     }
     check_releases(addons, place, notes);
@@ -51,11 +51,11 @@ fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Pla
                 "depends-on-kind",
                 place(addon),
                 format!(
-                    "`{}` cannot wait for `{}`: one is a chart, the other manifests",
+                    "`{}` cannot wait for `{}`: one is a chart, the other is made of manifests",
                     addon.name, other.name
                 ),
             )
-            .hint("addons wait for addons of their own kind only: make both charts, or both manifests");
+            .hint("an addon can wait only for addons of its own kind: make both charts, or both manifests");
     }
     if addon.stage == Stage::Bootstrap && other.stage == Stage::Default {
         notes
@@ -63,12 +63,12 @@ fn check_pair(addon: &Addon, other: &Addon, place: &dyn Fn(&Addon) -> Option<Pla
                 "dependency-cycle",
                 place(addon),
                 format!(
-                    "`{}` is of the stage bootstrap and waits for `{}`, which waits for that stage",
+                    "`{}` is in the stage `bootstrap` and waits for `{}`, which waits for that stage",
                     addon.name, other.name
                 ),
             )
             .hint(
-                "addons of the stage default come when those of bootstrap are ready: make both of one stage",
+                "addons of the stage `default` start when those of `bootstrap` are ready: put both into one stage",
             );
     }
 }
@@ -86,18 +86,18 @@ fn check_releases(addons: &[Addon], place: &dyn Fn(&Addon) -> Option<Place>, not
                     "duplicate",
                     place(addon),
                     format!(
-                        "`{}` and `{}` would be one Helm release, `{}` in `{}`",
+                        "`{}` and `{}` would share one Helm release, `{}` in `{}`",
                         other.name, addon.name, addon.release_name, addon.release_namespace
                     ),
                 )
-                .hint("give one of them another `release.name`");
+                .hint("give one of them a different `release.name`");
         } else {
             releases.insert(release, addon);
         }
     }
 }
 
-/// The circle that leads back to an addon, told from its first member by name alone, so that it is told once.
+/// The cycle through an addon. Only the member whose name sorts first returns it, so that it is reported once.
 fn circle_from(start: &Addon, by_name: &ByName<'_>) -> Option<String> {
     let mut stack = vec![start];
     let mut before: BTreeMap<&Label, &Addon> = BTreeMap::new();

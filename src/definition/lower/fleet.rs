@@ -180,7 +180,7 @@ impl One<'_> {
                         .error(
                             "mirror",
                             place.clone(),
-                            format!("`{}` is no address of charts", side.escape_debug()),
+                            format!("`{}` is not the address of a chart repository", side.escape_debug()),
                         )
                         .hint("write `https://…` or `oci://…` on both sides");
                 } else if !holds_credential(side) {
@@ -249,7 +249,7 @@ impl One<'_> {
                 .error(
                     "source",
                     self.place(&["source", "path"]),
-                    format!("`{path}` is no folder inside the repository"),
+                    format!("`{path}` is not a folder inside the repository"),
                 )
                 .hint("write it like `fleets/demo`, without `..`");
             return None;
@@ -295,7 +295,7 @@ impl One<'_> {
                     "source",
                     place,
                     format!(
-                        "`{}` is no address that Flux reads: it takes http, https and ssh",
+                        "`{}` is not an address that Flux can read: use http, https or ssh",
                         url.escape_debug()
                     ),
                 )

@@ -27,7 +27,7 @@ pub(super) fn check(
             && !ARCHITECTURES.contains(&architecture.as_str())
         {
             let message =
-                format!("`{}` is no processor that Kubernetes runs on", architecture.escape_debug());
+                format!("`{}` is not an architecture that Kubernetes supports", architecture.escape_debug());
             let note = notes.error("image", place("architecture"), message);
             match (architecture.as_str(), closest(architecture, ARCHITECTURES.into_iter())) {
                 ("x86_64", _) => note.hint("did you mean `amd64`?"),
@@ -42,17 +42,21 @@ pub(super) fn check(
         if let Some(Err(wrong)) = image.artifact.as_deref().map(address::check_image_name) {
             let artifact = image.artifact.as_deref().unwrap_or_default().escape_debug();
             notes
-                .error("wrong-address", place("artifact"), format!("`{artifact}` names no artifact: {wrong}"))
-                .hint("write it as container tools do, such as `registry.example.org/node:v1.35.1`");
+                .error(
+                    "wrong-address",
+                    place("artifact"),
+                    format!("`{artifact}` is not a valid artifact name: {wrong}"),
+                )
+                .hint("write it as for container tools, such as `registry.example.org/node:v1.35.1`");
         }
         if image.build.as_deref().is_some_and(|build| build.trim().is_empty()) {
             notes
                 .error(
                     "image-source",
                     place("build"),
-                    format!("the image `{}` says nothing of how to build it", image.name),
+                    format!("the image `{}` has an empty `build`", image.name),
                 )
-                .hint("write down the steps, or give `url` and `checksum`, or `artifact`");
+                .hint("describe the steps, or set `url` and `checksum`, or `artifact`");
         }
     }
 }
@@ -70,8 +74,12 @@ fn check_name(name: &str, key: &str, place: Place, notes: &mut Notes) {
     if !sound {
         let name: String = name.escape_debug().take(LONGEST).collect();
         notes
-            .error("image", place, format!("`{key}: {name}` is no name of an image or of its system"))
-            .hint("write letters, digits, `.`, `-` and `_`; a path does not go up, and no name has more than 255 bytes");
+            .error(
+                "image",
+                place,
+                format!("`{key}: {name}` is not a valid name for an image or its operating system"),
+            )
+            .hint("use letters, digits, `.`, `-` and `_`, without `..`, and at most 255 bytes");
     }
 }
 
@@ -126,8 +134,8 @@ fn image_source(
         (Some(url), Some(checksum), None, None) => {
             if !digest(checksum) {
                 notes
-                    .error("checksum", place("checksum"), format!("`{checksum}` is no SHA-256 checksum"))
-                    .hint("write `sha256:` and 64 hexadecimal digits in lower case");
+                    .error("checksum", place("checksum"), format!("`{checksum}` is not a SHA-256 checksum"))
+                    .hint("write `sha256:` followed by 64 lower-case hexadecimal digits");
                 return None;
             }
             Some(ImageSource::Url { url: url.clone(), checksum: checksum.clone() })
@@ -139,9 +147,9 @@ fn image_source(
                 .error(
                     "image-source",
                     place("name"),
-                    format!("the image `{}` must say in one way how it can be had", image.name),
+                    format!("the image `{}` must have exactly one origin", image.name),
                 )
-                .hint("give `url` and `checksum`, or `artifact`, or `build`");
+                .hint("set `url` and `checksum`, or `artifact`, or `build`");
             None
         }
     }

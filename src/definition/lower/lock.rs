@@ -143,7 +143,7 @@ impl LockLowering<'_> {
                 .error(
                     "wrong-key",
                     self.place(&["spec", "releases", at, "key"]),
-                    format!("`{key}` is no path of a file in this fleet"),
+                    format!("`{key}` is not the path of a file in this fleet"),
                 )
                 .hint(
                     "put the public key into the repository, and write its path from the root of the fleet",

@@ -141,7 +141,7 @@ fn label(text: &str, what: &str, place: Option<Place>, notes: &mut Notes) -> Opt
 
 fn name_error(text: &str, what: &str, place: Option<Place>, fault: &NameFault, notes: &mut Notes) {
     notes
-        .error("wrong-name", place, format!("{what} `{text}` is no name that Kubernetes takes: {fault}"))
+        .error("wrong-name", place, format!("{what} `{text}` is not a name that Kubernetes accepts: {fault}"))
         .hint("use lower-case letters, digits and dashes, at most 63, beginning and ending with a letter or digit");
 }
 
@@ -162,8 +162,8 @@ fn check_address(
 ) -> bool {
     let Err(wrong) = form.check(text) else { return true };
     notes
-        .error(code, place, format!("`{}` is no address: {wrong}", text.escape_debug()))
-        .hint("write it as its owner gives it, such as `https://host.example.org/path`");
+        .error(code, place, format!("`{}` is not a valid address: {wrong}", text.escape_debug()))
+        .hint("write the full address, such as `https://host.example.org/path`");
     false
 }
 
@@ -172,7 +172,7 @@ fn range(text: &str, place: Place, notes: &mut Notes) -> Option<VersionRange> {
     found
         .map_err(|fault| {
             notes
-                .error("wrong-range", place, format!("`{text}` is no version range: {fault}"))
+                .error("wrong-range", place, format!("`{text}` is not a version range: {fault}"))
                 .hint("write it like `>=1.32 <1.37`; alternatives are joined by `||`");
         })
         .ok()
@@ -182,7 +182,7 @@ fn addon_version(text: &str, place: Place, notes: &mut Notes) -> Option<AddonVer
     AddonVersion::parse(text)
         .map_err(|fault| {
             notes
-                .error("wrong-version", place, format!("`{text}` is no semantic version: {fault}"))
+                .error("wrong-version", place, format!("`{text}` is not a semantic version: {fault}"))
                 .hint("write it as <major>.<minor>.<patch>, such as 1.18.9");
         })
         .ok()

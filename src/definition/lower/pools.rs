@@ -200,14 +200,14 @@ pub(super) fn metadata(
         if !is_qualified(&entry.key.name) {
             sound = false;
             notes
-                .error("wrong-label", context.place(entry.key.origin), format!("`{}` is no key of a label or annotation", entry.key.name))
+                .error("wrong-label", context.place(entry.key.origin), format!("`{}` is not a valid key for a label or annotation", entry.key.name))
                 .hint("write it as `name` or `prefix.example.org/name`; the name has at most 63 letters, digits, `-`, `_` and `.`");
         }
         let value = entry.value.as_str().unwrap_or_default();
         if labels && !(value.is_empty() || is_label_name(value)) {
             sound = false;
             notes
-                .error("wrong-label", context.place(entry.value.origin), format!("`{value}` is no value of a label"))
+                .error("wrong-label", context.place(entry.value.origin), format!("`{value}` is not a valid label value"))
                 .hint("it has at most 63 letters, digits, `-`, `_` and `.`, and begins and ends with a letter or digit; annotations take any text");
         }
     }

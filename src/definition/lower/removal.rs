@@ -29,7 +29,7 @@ pub(super) fn check_defaults(context: &Lowering<'_>, notes: &mut Notes) {
                 .error(
                     "removal",
                     context.place(removal.origin),
-                    "a removal stands in a cluster's own definition, not in what a folder's clusters share",
+                    "a removal belongs in a cluster's own definition, not in the defaults of a folder",
                 )
                 .hint("run `stackloom remove <cluster>` for each of them");
         }

@@ -62,7 +62,7 @@ fn one(
     if let Some(key) = source.key.as_deref() {
         if is_outside(key) {
             notes
-                .error("wrong-key", place("key"), format!("`{key}` is no path of a file in this fleet"))
+                .error("wrong-key", place("key"), format!("`{key}` is not the path of a file in this fleet"))
                 .hint(
                     "put the public key into the repository, and write its path from the root of the fleet",
                 );
@@ -91,7 +91,7 @@ fn one(
             Some(stack) => drop(stacks.insert(stack)),
             None => {
                 notes
-                    .error("wrong-name", place("stacks"), format!("`{stack}` is no stack"))
+                    .error("wrong-name", place("stacks"), format!("`{stack}` is not a stack"))
                     .hint("a stack is written <provider>/<stack>, such as openstack/scs");
             }
         }

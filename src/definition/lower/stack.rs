@@ -82,7 +82,7 @@ impl OneStack<'_> {
                     .error(
                         "wrong-name",
                         Place::file(&*written.source.path),
-                        format!("`{folder_name}` is no name of a stack: {fault}"),
+                        format!("`{folder_name}` is not a valid stack name: {fault}"),
                     )
                     .hint("provider and stack are lower-case letters and digits, without a dash");
                 return Vec::new();
@@ -196,7 +196,7 @@ impl OneStack<'_> {
                         "unknown-addon",
                         place,
                         format!(
-                            "the rule `{}` speaks of `{}`, which the stack does not have",
+                            "the rule `{}` refers to `{}`, which the stack does not have",
                             rule.name, rule.addon
                         ),
                     )
@@ -231,8 +231,15 @@ impl OneStack<'_> {
         if files.addons.len() > MOST_ADDONS {
             let place = Place::file(format!("{}/addons", self.root()));
             notes
-                .error("too-many", place, format!("a stack has at most {MOST_ADDONS} addons, and this one {}", files.addons.len()))
-                .hint("a release holds every addon, and a cluster may wait for each: join charts, or make two stacks");
+                .error(
+                    "too-many",
+                    place,
+                    format!(
+                        "a stack can have at most {MOST_ADDONS} addons; this one has {}",
+                        files.addons.len()
+                    ),
+                )
+                .hint("combine charts, or split the stack in two");
             return lowered;
         }
         for (name, written) in &files.addons {
@@ -355,7 +362,7 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     };
     if !sound {
         notes
-            .error("wrong-date", place.clone(), format!("`{date}` is no day"))
+            .error("wrong-date", place.clone(), format!("`{date}` is not a date"))
             .hint("write it as YYYY-MM-DD");
     }
 }
@@ -365,13 +372,13 @@ pub(super) fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) ->
     found
         .map_err(|fault| {
             notes
-                .error("wrong-version", place, format!("`{text}` is no exact Kubernetes version"))
+                .error("wrong-version", place, format!("`{text}` is not an exact Kubernetes version"))
                 .hint(fault.hint(text));
         })
         .ok()
 }
 
-/// What is no fault of a single value: two rules of one name, a rule that says nothing, an advice against itself.
+/// Errors across values: two rules with one name, an empty rule, a rule that recommends what it forbids.
 fn check_rules(rules: &[written::CompatibilityRule], written: &Written<written::Stack>, notes: &mut Notes) {
     let mut names = BTreeMap::new();
     for (at, rule) in rules.iter().enumerate() {
@@ -379,16 +386,16 @@ fn check_rules(rules: &[written::CompatibilityRule], written: &Written<written::
         let place = |key: &str| place_at(written, &["spec", "compatibility", &index, key]);
         for (key, text) in [("name", &rule.name), ("deny", &rule.deny)] {
             if text.trim().is_empty() {
-                notes
-                    .error("no-reason", place(key), format!("a rule with nothing in its `{key}`"))
-                    .hint("`name` stands in messages, and `deny` says what is wrong, in words for those whose run it stops");
+                notes.error("no-reason", place(key), format!("a rule with an empty `{key}`")).hint(
+                    "messages show the `name`; `deny` explains the problem to the people whose run it stops",
+                );
             }
         }
         if let Some(first) = names.insert(rule.name.as_str(), place("name")) {
             let message = format!("there are two rules `{}`", rule.name);
             notes
                 .error("duplicate", place("name"), message)
-                .hint("give each its own name: it is how messages and release notes speak of it")
+                .hint("give each rule its own name: messages and release notes refer to it")
                 .related("the other one", first);
         }
         let range = rule.when.version.as_deref().and_then(|text| VersionRange::parse(text).ok());
@@ -403,9 +410,9 @@ fn check_rules(rules: &[written::CompatibilityRule], written: &Written<written::
                 .error(
                     "rule",
                     place("upgradeTo"),
-                    format!("the rule `{}` advises {advice}, which it forbids", rule.name),
+                    format!("the rule `{}` recommends {advice}, which it forbids itself", rule.name),
                 )
-                .hint("name a version outside of `when.version`");
+                .hint("name a version outside `when.version`");
         }
     }
 }
@@ -469,7 +476,7 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
                 .error(
                     "wrong-name",
                     place_at(written, &["spec", "stack"]),
-                    format!("this is no name of a stack: {fault}"),
+                    format!("this is not a valid stack name: {fault}"),
                 )
                 .hint("put the release back as it was cut");
         })
