@@ -15,8 +15,8 @@ use crate::{
 ///
 /// A source is a file of `clusters/`, `stacks/` or a numbered release, or `stackloom.yaml`; with a line, only what that
 /// line has a say in. A line that every cluster overrides reaches nothing. Files that a change would add are not
-/// listed, as there is nothing yet that they could be told from. Definitions with faults are left out and named; a source
-/// that is at fault itself ends with 1.
+/// listed, because there is nothing yet to compare them with. Skips and lists definitions with errors; the exit code is 1
+/// if the source itself has errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom affects clusters/prod/_defaults.yaml
@@ -24,7 +24,7 @@ use crate::{
   stackloom affects stacks/docker/scs/stack.yaml --verbose     # with the lines of each file
   stackloom affects stackloom.yaml:9 --format json | jq '.clusters[]'")]
 pub(super) struct Args {
-    /// The source, as a path from the folder that you stand in
+    /// The source, as a path relative to the current folder
     #[arg(value_name = "FILE[:LINE]")]
     source: String,
 }
@@ -88,15 +88,17 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
                 .error(
                     "no-source",
                     Place::file(file),
-                    format!("what lies in `{folder}` is applied as it is, and nothing is made from it"),
+                    format!(
+                        "the files in `{folder}` are applied as they are; nothing is generated from them"
+                    ),
                 )
                 .hint("the Kustomization `objects` of the cluster applies it"),
-            None => notes.error("no-source", Place::file(file), "this is no source of the fleet"),
+            None => notes.error("no-source", Place::file(file), "this is not a source of the fleet"),
         };
         if file.starts_with("generated/") {
             note.hint("for where a generated file comes from: `stackloom explain`");
         } else if companion.is_none() {
-            note.hint("paths are relative to the folder that you stand in, such as clusters/_defaults.yaml at the root");
+            note.hint("paths are relative to the current folder; from the fleet's root, write for example clusters/_defaults.yaml");
         }
         return false;
     };

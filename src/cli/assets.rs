@@ -37,7 +37,7 @@ pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Pr
             let recorded = release.addon(&addon).and_then(|one| one.locked.get(&key.version));
             let archive = net::chart_archive(&key, recorded.map(|locked| &locked.digest))?;
             let files = release::unpack_chart(&archive).map_err(|why| {
-                Fault::new(format!("the archive of {key} is no chart: {why}"))
+                Fault::new(format!("the archive of {key} is not a chart: {why}"))
                     .hint("look at what is published there")
             })?;
             charts.insert(addon, files);

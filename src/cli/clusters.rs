@@ -14,28 +14,28 @@ use crate::{
 
 /// List the clusters of the fleet
 ///
-/// One line for each, with the stack, release and Kubernetes version that it is made from. Options narrow the list; a
-/// cluster is listed if it fits all of them.
+/// Prints one line per cluster, with its stack, release and Kubernetes version. Options narrow the list; a cluster must
+/// match all of them.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom clusters\n  stackloom clusters --namespace team-a\n  stackloom clusters --stack openstack/scs --format json | jq -r '.clusters[].cluster.name'"
 )]
 pub(super) struct Args {
-    /// Only those of this namespace
+    /// Only clusters in this namespace
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Only those of this management cluster
+    /// Only clusters of this management cluster
     #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
-    /// Only those of this stack
+    /// Only clusters of this stack
     #[arg(long, value_name = "PROVIDER/STACK")]
     stack: Option<String>,
-    /// Only those that are made from this release; `head` for those that follow a stack
+    /// Only clusters that use this release; `head` for those that follow a stack
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
 }
 
-/// A cluster, and what it is made from; none where that is at fault.
+/// A cluster and its release; no release if that has errors.
 struct Row<'a> {
     cluster: &'a Cluster,
     release: Option<Arc<Release>>,
@@ -60,7 +60,7 @@ const COLUMNS: [Column; 4] = [
     Column { title: "state", key: "state", value: |row| Some(row.state().to_owned()) },
 ];
 
-/// What stands where nothing is known.
+/// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
 impl Row<'_> {
@@ -116,7 +116,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         let none = if model.clusters.is_empty() {
             "no cluster yet: `stackloom new cluster` adds one"
         } else {
-            "no cluster fits"
+            "no cluster matches"
         };
         printer.result(none);
     }

@@ -18,7 +18,7 @@ use crate::{
 /// generated file is shown with the line of the template that it was made from, the statements that let it through,
 /// and the values that were read there; what the program writes of its own accord says why, and for what.
 ///
-/// Definitions with faults are left out and named; a cluster that is at fault itself ends with 1.
+/// Skips and lists definitions with errors; the exit code is 1 if the cluster's own definition has errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom explain dev-1                                   # all values of a cluster, one per line
@@ -113,17 +113,15 @@ fn lines(
 fn no_file(fleet: &Fleet, path: &str, notes: &mut Notes) {
     let is_source = fleet.input().sources.at(path).is_some();
     let message = match (is_source, path.starts_with("generated/")) {
-        (true, true) => "this is a source itself: a numbered release is frozen",
-        (true, false) => "this is a source: nothing generates it",
-        (false, _) => "the definitions make no such file",
+        (true, true) => "this is a source: the files of a numbered release never change",
+        (true, false) => "this is a source file, not a generated one",
+        (false, _) => "no definition produces this file",
     };
     let note = notes.error("no-file", Place::file(path), message);
     if is_source {
         note.hint(format!("`stackloom affects {path}` says what it reaches"));
     } else {
-        note.hint(
-            "paths are relative to the folder that you stand in; `stackloom generate` writes what there is",
-        );
+        note.hint("paths are relative to the current folder; run `stackloom generate` to write the files");
     }
 }
 

@@ -25,7 +25,7 @@ use crate::{
 /// Every file below `generated/` is written by the program, and what is no longer meant is removed; a file that is not
 /// the program's own is never touched. A fault anywhere means that nothing is written. Generating again changes nothing.
 ///
-/// With `--keep-going`, what is at fault is left as it is and everything else is written; the exit code is 1 all the same.
+/// With `--keep-going`, definitions with errors are skipped and everything else is written; the exit code is still 1.
 /// With `--only`, the clusters that it names are written, with the releases and namespaces that they need, and everything
 /// else is left. Both remove nothing but in the folders of clusters that they write.
 #[derive(Debug, clap::Args)]
@@ -33,13 +33,13 @@ use crate::{
     after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
 )]
 pub(super) struct Args {
-    /// Write nothing; exit with 3 if generated/ is not what the definitions say, and with 1 if a numbered release was edited
+    /// Write nothing; exit with 3 if generated/ is out of date, and with 1 if a numbered release was edited
     #[arg(long, conflicts_with = "commit")]
     check: bool,
     /// Commit generated/, and only it, in one commit; no change, no commit
     #[arg(long)]
     commit: bool,
-    /// Leave what is at fault as it is, and write everything else
+    /// Skip definitions with errors, and write everything else
     #[arg(long)]
     keep_going: bool,
     /// Write this cluster, or the clusters of this folder, and leave everything else as it is; may be given several times
@@ -120,7 +120,7 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     };
     printer.result(&outcome);
     if args.keep_going && args.only.is_empty() && !changes.left.is_empty() {
-        printer.talk("left as they were, though nothing that is sound makes them; a whole run removes what no definition speaks of:");
+        printer.talk("kept, although no definition without errors produces them; a full run removes files that no definition produces:");
         for part in changes.left.iter().filter_map(named) {
             printer.talk(&format!("  {part}"));
         }

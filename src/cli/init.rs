@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let name = args.name.clone().unwrap_or(folder_name);
     if let Err(fault) = Label::new(&name) {
         notes
-            .error("wrong-name", None, format!("`{name}` is no name for a fleet: {fault}"))
+            .error("wrong-name", None, format!("`{name}` is not a valid fleet name: {fault}"))
             .hint("give another one with `--name`: lower-case letters, digits and dashes");
     }
     let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
                 .error(
                     "exists",
                     Place::file(path.as_str()),
-                    "this file is there already, and `init` overwrites nothing",
+                    "this file already exists, and `init` never overwrites a file",
                 )
                 .hint("take an empty folder; for more clusters and stacks there is `stackloom new`");
         }
@@ -100,7 +100,7 @@ fn next_steps(folder: &std::path::Path, source: &str) -> String {
         format!("  cd {}\n", folder.display())
     };
     let address = if source == EXAMPLE_SOURCE {
-        "set `source.url` in stackloom.yaml to the address from which your engine reads this repository"
+        "set `source.url` in stackloom.yaml to the address that your engine reads this repository from"
             .to_owned()
     } else {
         format!("your engine reads this repository from {source}: `git remote add origin {source}`, and push")

@@ -1,38 +1,35 @@
-//! Commands of other programs, and what does their work here.
+//! Commands of other programs, and the commands that do the same here.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// What people type, and what they want then.
+/// Words that people type, and the advice for them.
 const MEANT: [(&[&str], &str); 9] = [
     (
         &["plan", "diff", "preview"],
-        "`stackloom generate --check` lists the files that would change; `stackloom topology CLUSTER --against REV` says which machines are replaced",
+        "`stackloom generate --check` lists the files that would change; `stackloom topology CLUSTER --against REV` shows which machines are replaced",
     ),
     (
         &["upgrade", "rebase", "rollback", "rollout"],
-        "a cluster moves when `release` in its definition changes: `stackloom releases` lists releases, and `stackloom topology CLUSTER --release RELEASE` says what the move does",
+        "to move a cluster, change `release` in its definition: `stackloom releases` lists releases, and `stackloom topology CLUSTER --release RELEASE` shows the effect",
     ),
     (
         &["rename", "mv", "move"],
-        "a cluster with another name is another cluster: `stackloom new cluster NEW`, then `stackloom remove OLD --reason WHY`",
+        "clusters cannot be renamed: run `stackloom new cluster NEW`, then `stackloom remove OLD --reason WHY`",
     ),
     (
         &["list", "ls", "get"],
-        "`stackloom releases` lists releases with their clusters; `stackloom explain CLUSTER` lists the values of a cluster",
+        "`stackloom clusters` lists clusters, `stackloom releases` lists releases; `stackloom explain CLUSTER` lists the values of a cluster",
     ),
     (
         &["status"],
-        "`stackloom generate --check` says whether generated/ is up to date; what runs is asked of the engine: `flux get kustomizations`",
+        "`stackloom generate --check` shows whether generated/ is up to date; for the live state, ask the engine: `flux get kustomizations`",
     ),
     (
         &["apply", "deploy", "sync", "install"],
-        "`stackloom generate --commit`, then `git push`: the engine applies what the branch has",
+        "`stackloom generate --commit`, then `git push`: the engine applies the branch",
     ),
-    (
-        &["delete", "rm", "destroy"],
-        "`stackloom remove CLUSTER --reason WHY` takes a cluster away step by step",
-    ),
-    (&["lint", "validate", "test", "verify"], "`stackloom check` looks for faults and writes nothing"),
+    (&["delete", "rm", "destroy"], "`stackloom remove CLUSTER --reason WHY` deletes a cluster step by step"),
+    (&["lint", "validate", "test", "verify"], "`stackloom check` looks for errors and writes nothing"),
     (&["build", "render", "template"], "`stackloom generate` writes generated/"),
 ];
 

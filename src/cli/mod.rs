@@ -84,12 +84,12 @@ Examples:
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
 
-Exit codes: 0 done, 1 the input is at fault, 2 usage, 3 changes found, 4 the world is at fault (disk, git), 70 a bug";
+Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 3 changes found, 4 an operation failed (disk, git, network), 70 a bug in stackloom";
 
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 pub struct Global {
-    /// Work as if started in this folder: that of the fleet, or any folder below it
+    /// Run as if started in this folder, the fleet's root or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
     /// How to print: for people, or one JSON or YAML document on standard output
@@ -107,7 +107,7 @@ pub struct Global {
 }
 
 impl Global {
-    /// A file that was named where the user stands; `-` is standard input.
+    /// A path relative to the current folder; `-` is standard input.
     fn path(&self, given: &std::path::Path) -> PathBuf {
         let is_here = self.directory == std::path::Path::new(".") || given == std::path::Path::new("-");
         if is_here { given.to_owned() } else { self.directory.join(given) }
@@ -245,14 +245,12 @@ fn run(args: &Args) -> Exit {
     }
 }
 
-/// The fleet of the folder that the user stands in. Messages name files from its root, wherever that is.
+/// The fleet that the current folder belongs to. Messages show paths relative to its root.
 fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
     let world = Workspace::find(&global.directory)?;
     if !world.here().is_empty() && !printer.is_json() {
-        printer.talk(&format!(
-            "paths in messages are relative to the fleet's folder, {}",
-            world.root().display()
-        ));
+        printer
+            .talk(&format!("paths in messages are relative to the fleet's root, {}", world.root().display()));
     }
     Ok(world)
 }

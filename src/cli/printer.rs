@@ -155,7 +155,7 @@ impl Printer {
         self.put(&visible_json(&record.to_string()));
     }
 
-    /// Writes a line to standard output. Who reads may have gone (`| head`): that is no fault. Anything else is.
+    /// Writes a line to standard output. A closed pipe (`| head`) is not an error; anything else is.
     fn put(&self, line: &str) {
         let mut out = io::stdout();
         if let Err(error) = writeln!(out, "{line}").and_then(|()| out.flush())
@@ -169,8 +169,8 @@ impl Printer {
     pub fn lost(&self) -> Option<Fault> {
         let error = self.lost.get()?;
         let cause = io::Error::new(error.kind(), error.to_string());
-        let fault = Fault::because("cannot write to standard output, so the answer is incomplete", cause);
-        Some(fault.hint("the disk of the file that it goes to may be full"))
+        let fault = Fault::because("cannot write to standard output, so the output is incomplete", cause);
+        Some(fault.hint("the disk that it is redirected to may be full"))
     }
 
     /// A fault of the world: what failed, why, and what to do.
@@ -213,7 +213,7 @@ pub(super) fn whole(fault: &Fault) -> String {
     text
 }
 
-/// Writes a line to standard error. Where that fails, nobody is left to tell.
+/// Writes a line to standard error. If that fails, there is no way left to report it.
 fn say(line: std::fmt::Arguments<'_>) {
     drop(writeln!(io::stderr(), "{line}"));
 }

@@ -184,7 +184,7 @@ fn fetch(
                     .error(
                         "wrong-key",
                         None,
-                        format!("`{key}` is for artifacts of a registry, and `{source}` is none"),
+                        format!("`{key}` is for artifacts in a registry, but `{source}` is not one"),
                     )
                     .hint("take the release from a registry, or leave the key out");
                 return Ok(None);
@@ -214,7 +214,7 @@ fn fetch(
                 }
                 Err(told) => {
                     notes
-                        .error("no-release", None, format!("`{pinned}` is no release: {told}"))
+                        .error("no-release", None, format!("`{pinned}` is not a release: {told}"))
                         .hint("`stackloom release push` publishes one; look whether the digest is the one that was told");
                     Ok(None)
                 }
@@ -368,7 +368,7 @@ fn commit(all: &[Pull<'_>], mut lock: Lock, run: Option<ReleaseRun>) -> Result<O
 /// What the lock says of a release from now on. A key that it asked for stays.
 fn entry(one: &Fetched, digest: &str, before: Option<&LockedRelease>) -> Result<LockedRelease, Fault> {
     let digest = Digest::new(digest).ok_or_else(|| {
-        Fault::new(format!("`{digest}` is no digest")).hint("this is a bug of stackloom; please report it")
+        Fault::new(format!("`{digest}` is not a digest")).hint("this is a bug of stackloom; please report it")
     })?;
     let key = before.and_then(|locked| locked.key.clone());
     let key = key.or_else(|| one.signature.keys.first().cloned());

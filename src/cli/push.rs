@@ -103,7 +103,7 @@ fn address(args: &Args, name: &str, digest: &str) -> ReleaseAddress {
 fn tell(args: &Args, exit: Exit, done: &[(String, String, Outcome)], printer: &Printer) {
     match done {
         [] if exit == Exit::Done => {
-            printer.result("there is no release to push: `stackloom release` makes the first ones");
+            printer.result("there is no release to push: `stackloom release` creates the first ones");
         }
         [] => printer.talk("nothing was pushed"),
         _ if args.dry_run => printer.talk("this was a dry run: nothing was pushed"),

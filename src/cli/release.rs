@@ -225,7 +225,7 @@ fn check_arguments(args: &CutArgs, notes: &mut Notes) {
                     .error(
                         "wrong-version",
                         None,
-                        format!("`{version}` is no version of the channel `custom`"),
+                        format!("`{version}` is not a version for the channel `custom`"),
                     )
                     .hint(format!("write it as {form}"));
             }

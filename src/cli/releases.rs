@@ -17,12 +17,12 @@ use crate::{
     release::{Catalogue, Listed},
 };
 
-/// List releases: what stands in them, who uses them, and since when nobody does
+/// List releases: their contents, the clusters that use them, and since when they are unused
 ///
 /// All numbered releases of generated/releases/, and the head releases that clusters use. With --check: what the sources in
 /// stackloom.yaml (`spec.releases.sources`) have that is newer, for which clusters, and the command that takes it. Nothing
-/// changes by that; the exit code is 3 if there is something, and 4 if a source did not answer. Definitions with faults are
-/// left out and named: which release they use is not known.
+/// changes; the exit code is 3 if there is something newer, and 4 if a source did not answer. Skips and lists definitions
+/// with errors, because the release that they use is unknown.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom releases\n  stackloom releases --format json | jq -r '.releases[] | select(.clusters == []) | .name'\n  stackloom releases --check                    what other repositories publish that is newer"
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(&line);
     }
     if catalogue.listed.is_empty() {
-        printer.result("no release yet: `stackloom release` makes the first ones");
+        printer.result("no release yet: `stackloom release` creates the first ones");
     }
     for name in &catalogue.refused {
         printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));

@@ -15,11 +15,11 @@ use crate::{
     yaml::Origin,
 };
 
-/// Print JSON Schemas for editors, or write them into a folder
+/// Print JSON Schemas for editors, or write them to a folder
 ///
-/// Editors that know the `yaml-language-server` line at the top of a definition complete keys and show what they mean. The
-/// schema of a stack or release completes its variables, classes of workers and addons, too: name it in that line of a
-/// definition, or in the settings of the editor for a whole folder.
+/// Editors that read the `yaml-language-server` line at the top of a definition complete keys and show their meaning. The
+/// schema of a stack or release also completes its variables, worker classes and addons: name it in that line, or in the
+/// editor's settings for a whole folder.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom schema cluster-definition\n  stackloom schema --write schemas\n  stackloom schema --stack docker/scs --kubernetes 1.35\n  stackloom schema --stacks --write schemas/stacks            # of all stacks and releases\n  stackloom schema --stacks --write schemas/stacks --check    # in CI"
@@ -28,22 +28,22 @@ pub(super) struct Args {
     /// The kind
     #[arg(value_enum, required_unless_present_any = ["write", "stack", "release"], conflicts_with_all = ["write", "stack", "release"])]
     kind: Option<KindName>,
-    /// Definitions of clusters of this stack
+    /// The schema for clusters of this stack
     #[arg(long, value_name = "PROVIDER/STACK", conflicts_with = "release")]
     stack: Option<String>,
-    /// Its Kubernetes minor; the newest where nothing is said
+    /// The Kubernetes minor of the stack; by default the newest
     #[arg(long, value_name = "MINOR", requires = "stack")]
     kubernetes: Option<String>,
-    /// Definitions of clusters of this release
+    /// The schema for clusters of this release
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
-    /// Write into this folder: the schemas of all kinds, or what the other options name
+    /// Write to this folder the schemas of all kinds, or those that the other options name
     #[arg(long, value_name = "DIR")]
     write: Option<PathBuf>,
-    /// Definitions of clusters of every stack and minor and of every numbered release, a file each
+    /// One schema for each stack and minor, and for each numbered release
     #[arg(long, requires = "write", conflicts_with_all = ["stack", "release"])]
     stacks: bool,
-    /// Write nothing; exit with 3 if a file in the folder is another one
+    /// Write nothing; exit with 3 if a file in the folder is out of date
     #[arg(long, requires = "write")]
     check: bool,
 }
@@ -121,9 +121,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let exit = if args.check && !changed.is_empty() { Exit::Changes } else { Exit::Done };
     let count = counted(files.len(), "schema");
     printer.result(&match (args.check, changed.len()) {
-        (true, 0) => format!("{count} in {} are current", folder.display()),
+        (true, 0) => format!("{count} in {} are up to date", folder.display()),
         (true, _) => {
-            format!("not current in {}: {}; run this without --check", folder.display(), changed.join(", "))
+            format!("out of date in {}: {}; run this without --check", folder.display(), changed.join(", "))
         }
         (false, _) => format!("{count} written to {}", folder.display()),
     });
@@ -160,7 +160,7 @@ fn of_releases(
     } else if let Some(name) = &args.release {
         named(name, notes).into_iter().collect()
     } else {
-        // What is wrong with a numbered release is told by `check`; it has no schema.
+        // `check` reports errors in a numbered release; such a release has no schema.
         let numbered = numbered_releases(&input.sources);
         let numbered = numbered.iter().filter_map(|name| named(name, &mut Notes::new()));
         heads.into_iter().chain(numbered).collect::<Vec<_>>()

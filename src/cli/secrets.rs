@@ -20,16 +20,16 @@ use crate::{
 
 /// List the Secrets that clusters need, who refers to them, and which files provide them
 ///
-/// A Secret is needed where an object that is written for the cluster, or that Cluster API makes of it, refers to it: the
-/// values of an addon, the identity of the infrastructure, files of machines. It is provided where a file in the `.d`
-/// folder of a cluster of the same namespace makes it: a Secret, a `SealedSecret`, an `ExternalSecret`, a generator of
-/// kustomize. Secrets that only the management cluster knows are listed as not provided here.
+/// A cluster needs a Secret if one of its objects, or an object that Cluster API creates for it, refers to it: for the
+/// values of an addon, the identity of the infrastructure, files of machines. A file provides it if it is in the `.d`
+/// folder of a cluster in the same namespace and creates it: a Secret, a `SealedSecret`, an `ExternalSecret` or a
+/// kustomize generator. Secrets that exist only in the management cluster are listed as not provided here.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom secrets\n  stackloom secrets prod-eu-1\n  stackloom secrets --format json | jq '.clusters[].secrets[] | select(.providedBy == [])'"
 )]
 pub(super) struct Args {
-    /// Only those of this cluster, as `name` or `namespace/name`
+    /// Only the Secrets of this cluster, given as `name` or `namespace/name`
     #[arg(value_name = "CLUSTER")]
     cluster: Option<String>,
 }
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
         match crate::definition::closest(name, names) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("`stackloom clusters` lists those that there are"),
+            None => note.hint("run `stackloom clusters` for a list"),
         };
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
@@ -125,7 +125,7 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input
             refer(object, namespace, &mut secrets);
         }
         if made.desired.is_none() {
-            unknown.push("what Cluster API makes of it".to_owned());
+            unknown.push("the objects that Cluster API creates for it".to_owned());
         }
         unknown.extend(made.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
     }
@@ -247,7 +247,7 @@ fn report(needed: &[Needed], provided: &BTreeMap<(Place, String), BTreeSet<Strin
         }
     }
     for one in needed {
-        one.unknown.iter().for_each(|what| printer.talk(&format!("{}: not known: {what}", one.id)));
+        one.unknown.iter().for_each(|what| printer.talk(&format!("{}: unknown: {what}", one.id)));
     }
 }
 

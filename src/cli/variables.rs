@@ -18,8 +18,8 @@ use crate::{
 
 /// Show the variables of a stack or a release, or those of a cluster with their values
 ///
-/// One line for each variable and each field in it: its type, whether it is required, its default and what it is for. For
-/// a cluster also its value, and the file and line that it comes from.
+/// Prints one line per variable and field: its type, whether it is required, its default and its description. For a
+/// cluster, also its value and the file and line that set it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom variables docker/scs\n  stackloom variables openstack/scs --kubernetes 1.35\n  stackloom variables openstack-scs-1-35-v7\n  stackloom variables dev-1                  # with values, and where they come from"
@@ -28,7 +28,7 @@ pub(super) struct Args {
     /// A stack, as <provider>/<stack>; a release; or a cluster, as `name` or `namespace/name`
     #[arg(value_name = "STACK|CLUSTER|RELEASE")]
     of: String,
-    /// Of a stack, the Kubernetes minor; the newest where nothing is said
+    /// The Kubernetes minor of a stack; by default the newest
     #[arg(long, value_name = "MINOR")]
     kubernetes: Option<String>,
 }
@@ -40,7 +40,7 @@ struct Row {
     required: bool,
     default: Option<Json>,
     description: String,
-    /// Whether the path goes through lists or keys that a cluster chooses, so that it is no single value.
+    /// Whether the path goes through lists or maps, so that it can have several values.
     many: bool,
 }
 
@@ -112,7 +112,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
         let note = notes.error("unknown", None, message);
         match closest(of, all.iter().map(String::as_str)) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("`stackloom clusters` and `stackloom releases` list what there is"),
+            None => note.hint("run `stackloom clusters` or `stackloom releases` for a list"),
         };
         return Err(generate::Failure::Input);
     }
@@ -122,7 +122,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
     let [plan] = called.as_slice() else {
         let all: Vec<_> = called.iter().map(|plan| plan.cluster.id().whole()).collect();
         let note = notes.error("several-clusters", None, format!("there are several clusters `{of}`"));
-        note.hint(format!("give one of {}", all.join(", ")));
+        note.hint(format!("use one of {}", all.join(", ")));
         return Err(generate::Failure::Input);
     };
     let values = fleet.values(plan, &mut Notes::new());
@@ -145,11 +145,11 @@ fn of_stack(
     let Some(head) = heads.iter().find(fits) else {
         let all: Vec<_> = heads.iter().map(|head| head.kubernetes.minor().to_string()).collect();
         notes
-            .error("unknown-minor", None, format!("the stack `{of}` does not serve this Kubernetes minor"))
-            .hint(format!("it serves {}", all.join(", ")));
+            .error("unknown-minor", None, format!("the stack `{of}` does not support this Kubernetes minor"))
+            .hint(format!("it supports {}", all.join(", ")));
         return Some(Err(generate::Failure::Input));
     };
-    let title = format!("{of} for Kubernetes {}, as it stands here", head.kubernetes);
+    let title = format!("the head of {of} for Kubernetes {}", head.kubernetes);
     Some(Ok(Found { title, release: Arc::clone(head), cluster: None, values: None }))
 }
 

@@ -1,13 +1,13 @@
-//! Characters that a terminal obeys or hides, written so that people see them.
+//! Makes control characters and invisible characters visible.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// A text for people: such characters as `\u{…}`. Line ends and tabs stay.
+/// A text for people, with such characters as `\u{…}`. Line breaks and tabs stay.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |c, into| write!(into, "{}", c.escape_unicode()))
 }
 
-/// A JSON document of the same meaning, in which such characters stand as `\u…`: they occur in its strings alone.
+/// The same JSON document with such characters as `\u…`. They occur only in strings.
 pub(super) fn visible_json(text: &str) -> Cow<'_, str> {
     escaped(text, |c, into| {
         c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(into, "\\u{unit:04x}"))
@@ -29,7 +29,7 @@ fn escaped(text: &str, escape: impl Fn(char, &mut String) -> std::fmt::Result) -
     Cow::Owned(shown)
 }
 
-/// Whether a terminal obeys a character, turns the direction of what follows, or shows nothing.
+/// Whether a character is a control character, changes the text direction, or is invisible.
 pub(super) fn is_hidden(c: char) -> bool {
     // Soft hyphen, grapheme joiner, Arabic letter mark, Hangul and Khmer fillers.
     const ALONE: [char; 9] = [

@@ -22,9 +22,9 @@ use crate::{
 
 /// Add a cluster
 ///
-/// The definition says what the defaults of its folder do not say, and nothing else. Where neither they nor options say
-/// it, a cluster is made from the newest numbered release of the stack and minor; a fleet without releases takes the
-/// stack as it stands. What the cluster inherits, and from which file, is shown. A folder that is new gets its defaults.
+/// The definition holds only what the defaults of its folder do not set. Unless they or the options name a release, the
+/// cluster uses the newest numbered release of the stack and minor, or, in a fleet without releases, the head of the
+/// stack. The output shows what the cluster inherits, and from which file. A new folder gets a `_defaults.yaml`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new cluster dev-2\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new cluster prod-eu-1 --namespace team-b --release openstack-scs-1-35-v7\n  stackloom new cluster try-1 --stack openstack/scs --kubernetes 1.35 --release head"
@@ -32,16 +32,16 @@ use crate::{
 pub(super) struct ClusterArgs {
     /// The cluster's name
     name: String,
-    /// The folder of its definition; where nothing is said, the one that you stand in, the one whose defaults have the
-    /// namespace, or the only one
+    /// The folder of its definition; by default the current folder, the one whose defaults have the namespace, or the
+    /// only one
     #[arg(long, value_name = "FOLDER")]
     folder: Option<String>,
-    /// Its namespace; of a folder that has another one in its defaults, this cluster alone is in it
+    /// Its namespace; overrides the defaults of the folder for this cluster alone
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
     #[command(flatten)]
     origin: OriginArgs,
-    /// The management cluster; the first of stackloom.yaml where nothing is said
+    /// The management cluster; by default the first one in stackloom.yaml
     #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
 }
@@ -85,7 +85,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     Ok(Made { files, talk, more, edited: None })
 }
 
-/// What the definition says: what its folder does not.
+/// The values that the definition needs, because its folder does not set them.
 fn write(
     args: &ClusterArgs,
     inherited: &Inherited,
@@ -168,18 +168,18 @@ impl Folders {
             ([], None) => return Some("clusters".to_owned()),
             ([], Some(namespace)) => {
                 let all: Vec<_> = self.namespaces.iter().collect();
-                let message = format!("no folder has clusters of the namespace `{namespace}`");
+                let message = format!("no folder has clusters in the namespace `{namespace}`");
                 let note = notes.error("missing-value", None, message);
-                note.hint(format!("`--folder clusters/{namespace}` begins one"));
+                note.hint(format!("use `--folder clusters/{namespace}` to start one"));
                 if !all.is_empty() {
-                    note.hint(format!("there are {}", listed(&all)));
+                    note.hint(format!("available: {}", listed(&all)));
                 }
             }
             (several, _) => {
                 notes
-                    .error("missing-value", None, "nothing says which folder the cluster belongs to")
+                    .error("missing-value", None, "cannot tell which folder the cluster belongs in")
                     .hint(format!("name one: {}", listed(several)))
-                    .hint("or run this in the folder");
+                    .hint("or run this command in that folder");
             }
         }
         None
@@ -218,13 +218,13 @@ pub(super) fn called<'a>(
             let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
             match definitions::closest(name, known.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("`stackloom clusters` lists those that there are"),
+                None => note.hint("run `stackloom clusters` for a list"),
             };
         }
         _ => {
             let note = notes.error("several-clusters", None, format!("there are several clusters `{name}`"));
             let all: Vec<_> = meant.iter().filter_map(|(_, merged)| whole(merged)).collect();
-            note.hint(format!("give one of {}", all.join(", ")));
+            note.hint(format!("use one of {}", all.join(", ")));
             for (layer, _) in &meant {
                 if let Some(place) = input.sources.place(layer.node.origin) {
                     note.related("one of them", place);

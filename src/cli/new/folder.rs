@@ -13,14 +13,14 @@ use crate::{
 /// The file of a folder's defaults.
 pub(super) const DEFAULTS: &str = "_defaults.yaml";
 
-/// Networks that nobody routes: what clusters get where nothing else is said.
+/// Private networks, the defaults for new clusters.
 const PODS: &str = "192.168.0.0/16";
 const SERVICES: &str = "10.128.0.0/12";
 
 /// Add a folder for clusters, with the defaults that they share
 ///
-/// Writes `_defaults.yaml` with what the folders around it do not say: a namespace, the management cluster and the networks
-/// of pods and services; with --stack, --kubernetes or --release also what clusters are made from.
+/// Writes a `_defaults.yaml` with what the parent folders do not set: a namespace, the management cluster and the networks
+/// of pods and services. With --stack, --kubernetes or --release, it also sets what the clusters are made from.
 #[derive(Debug, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new folder clusters/team-b\n  stackloom new folder clusters/prod/eu-1 --namespace team-a --pods 10.64.0.0/12\n  stackloom new folder clusters/prod --release docker-scs-1-35-v2"
@@ -29,16 +29,16 @@ pub(super) struct FolderArgs {
     /// The folder, below `clusters`
     #[arg(value_name = "FOLDER")]
     path: String,
-    /// The namespace of its clusters; the name of the folder where nothing is said
+    /// The namespace of its clusters; by default the name of the folder
     #[arg(long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// The management cluster; the first of stackloom.yaml where nothing is said
+    /// The management cluster; by default the first one in stackloom.yaml
     #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
-    /// The network of pods, as CIDR
+    /// The pod network, in CIDR notation
     #[arg(long, value_name = "CIDR")]
     pods: Option<String>,
-    /// The network of services, as CIDR
+    /// The service network, in CIDR notation
     #[arg(long, value_name = "CIDR")]
     services: Option<String>,
     #[command(flatten)]
@@ -139,7 +139,7 @@ pub(super) fn below_clusters(given: &str, world: &Workspace, notes: &mut Notes) 
     note.hint("clusters are defined in `clusters/**`");
     match world.here() {
         "" => note.hint(format!("did you mean `clusters/{}`?", given.trim_matches('/'))),
-        here => note.hint(format!("paths are relative to the folder that you stand in, `{here}`")),
+        here => note.hint(format!("paths are relative to the current folder, `{here}`")),
     };
     None
 }

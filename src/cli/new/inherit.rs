@@ -1,4 +1,4 @@
-//! What a cluster inherits from the defaults of its folders, and where each value stands.
+//! The values that a cluster inherits from the defaults of its folders, and where each one is set.
 
 use std::collections::BTreeMap;
 

@@ -26,7 +26,7 @@ use crate::{
     yaml::{Mapping, Node, Sources, emit},
 };
 
-/// Add a stack, an addon, a folder of clusters, a cluster or a node pool
+/// Add a stack, an addon, a cluster folder, a cluster or a node pool
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new folder clusters/prod --namespace team-b\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new pool prod-eu-1 gpu --replicas 2\n  stackloom new stack openstack/scs\n  stackloom new addon openstack/scs priority-classes"
@@ -81,9 +81,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
                 .error(
                     "exists",
                     Place::file(path.as_str()),
-                    "this file is there already, and `new` overwrites nothing",
+                    "this file already exists, and `new` never overwrites a file",
                 )
-                .hint("take another name, or edit the file");
+                .hint("choose another name, or edit the file");
         }
     }
     if notes.errors() > 0 {
@@ -152,8 +152,8 @@ impl World for Added<'_> {
     }
 }
 
-/// What the fleet says with what is new: warnings, and what was at fault before and is left out. `Err` holds what stops
-/// it: faults that it brings, or those of the whole fleet, behind which its own may hide.
+/// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
+/// holds errors in the new files, or errors of the whole fleet that may hide those.
 fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
     let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),

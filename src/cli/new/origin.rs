@@ -20,14 +20,14 @@ const USUAL_CLASS: &str = "default-worker";
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct OriginArgs {
-    /// The release: a numbered one, or `head` for the stack as it stands in this repository; the newest numbered release of
-    /// the stack and minor where nothing is said
+    /// A numbered release, or `head` to follow the stack in this repository; by default the newest numbered release of the
+    /// stack and minor
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
-    /// The stack, as <provider>/<stack>; the only one of the fleet where nothing is said
+    /// The stack, as <provider>/<stack>; by default the only one of the fleet
     #[arg(long, value_name = "PROVIDER/STACK")]
     pub(super) stack: Option<String>,
-    /// The Kubernetes minor, such as 1.35; the newest supported one where nothing is said
+    /// The Kubernetes minor, such as 1.35; by default the newest supported one
     #[arg(long, value_name = "MINOR")]
     pub(super) kubernetes: Option<String>,
 }
@@ -69,7 +69,7 @@ impl Origin {
         match self {
             Self::Numbered(name) => format!("made from the release {name}"),
             Self::Head(stack, minor) => {
-                format!("made from {stack} for Kubernetes {minor} as it stands here (`release: head`)")
+                format!("made from the head of {stack} for Kubernetes {minor} (`release: head`)")
             }
         }
     }
@@ -148,9 +148,9 @@ impl Origins<'_> {
             match closest(asked, names.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
                 None if names.is_empty() => {
-                    note.hint("the fleet has none yet: `stackloom release` makes the first ones")
+                    note.hint("the fleet has none yet: `stackloom release` creates the first ones")
                 }
-                None => note.hint(format!("there are {}", names.join(", "))),
+                None => note.hint(format!("available: {}", names.join(", "))),
             };
             return None;
         }
@@ -163,10 +163,10 @@ impl Origins<'_> {
             .filter_map(|(option, one)| Some((option, one?)))
         {
             if own.as_deref() != Some(asked_for) {
-                let message = format!("`{option} {asked_for}` is not what the release `{asked}` is of");
+                let message = format!("`{option} {asked_for}` does not match the release `{asked}`");
                 notes
                     .error("wrong-value", None, message)
-                    .hint(format!("leave `{option}` out, or name another release"));
+                    .hint(format!("omit `{option}`, or name another release"));
                 return None;
             }
         }
@@ -184,10 +184,10 @@ impl Origins<'_> {
         let message = format!("there is no numbered release of `{stack}` for Kubernetes {minor}");
         let note = notes.error("unknown-release", None, message);
         if !others.is_empty() {
-            note.hint(format!("there are {}: choose one with `--release`", others.join(", ")));
+            note.hint(format!("available: {}; choose one with `--release`", others.join(", ")));
         }
-        note.hint("`stackloom release` makes one");
-        note.hint("for development, `--release head` takes the stack as it stands in this repository");
+        note.hint("`stackloom release` creates one");
+        note.hint("for development, `--release head` follows the stack in this repository");
         None
     }
 
@@ -210,14 +210,14 @@ impl Origins<'_> {
             (None, None, 1) => (known.first()?.clone(), false),
             (None, None, 0) => {
                 notes
-                    .error("missing-value", None, "the fleet has no stack, and nothing says which")
+                    .error("missing-value", None, "the fleet has no stack")
                     .hint("`stackloom new stack docker/scs` adds one");
                 return None;
             }
             (None, None, _) => {
                 notes
-                    .error("missing-value", None, "nothing says which stack")
-                    .hint(format!("name one with `--stack`: {}", list()));
+                    .error("missing-value", None, "no stack given")
+                    .hint(format!("choose one with `--stack`: {}", list()));
                 return None;
             }
         };
@@ -252,7 +252,7 @@ impl Origins<'_> {
             if minor.is_none() {
                 notes
                     .error("wrong-version", None, format!("`{text}` is not a Kubernetes minor"))
-                    .hint("write it as 1.35; the stack says which patch version that is");
+                    .hint("write it as 1.35; the stack defines the patch version");
             }
             return minor;
         }
@@ -265,8 +265,8 @@ impl Origins<'_> {
         let found = found.or_else(|| of_stack().map(|(_, minor)| minor).max());
         if found.is_none() {
             notes
-                .error("missing-value", None, format!("nothing says which Kubernetes minor of `{stack}`"))
-                .hint("name one with `--kubernetes`");
+                .error("missing-value", None, format!("no Kubernetes minor given for `{stack}`"))
+                .hint("choose one with `--kubernetes`");
         }
         found
     }

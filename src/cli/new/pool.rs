@@ -18,8 +18,8 @@ use crate::{
 
 /// Add a node pool to a cluster
 ///
-/// The pool is added to the end of `nodePools` in the definition of the cluster; everything else in the file stays as it
-/// is. `stackloom remove CLUSTER --pool NAME` takes a pool away.
+/// Adds the pool to the end of `nodePools` in the definition of the cluster and leaves the rest of the file unchanged.
+/// `stackloom remove CLUSTER --pool NAME` removes a pool.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new pool dev-1 md-1\n  stackloom new pool team-a/prod-eu-1 gpu --class gpu-worker --replicas 3 --failure-domain az1\n  stackloom new pool dev-1 burst --autoscale 0-10"
@@ -28,16 +28,16 @@ pub(super) struct PoolArgs {
     /// The cluster, as `name`, `namespace/name` or `management-cluster/namespace/name`
     #[arg(value_name = "CLUSTER")]
     cluster: String,
-    /// The name of the pool; another name later means other machines
+    /// The name of the pool; renaming it later replaces its machines
     #[arg(value_name = "NAME")]
     name: String,
-    /// The class of workers; that of the release where it has one only, or `default-worker`
+    /// The worker class; by default the only one of the release, or `default-worker`
     #[arg(long, value_name = "CLASS")]
     class: Option<String>,
-    /// How many machines
+    /// The number of machines
     #[arg(long, value_name = "COUNT", conflicts_with = "autoscale")]
     replicas: Option<u32>,
-    /// As many machines as the cluster autoscaler wants, within these bounds
+    /// Let the cluster autoscaler choose the number of machines within these bounds
     #[arg(long, value_name = "MIN-MAX")]
     autoscale: Option<String>,
     /// The failure domain of its machines
@@ -80,8 +80,8 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
         (_, Some(all)) if all.iter().any(is_called) => {
             let place = all.iter().find(|one| is_called(one)).and_then(|one| input.sources.place(one.origin));
             notes
-                .error("exists", place, format!("`{}` has a pool `{}` already", args.cluster, args.name))
-                .hint("take another name, or edit its definition");
+                .error("exists", place, format!("`{}` already has a pool `{}`", args.cluster, args.name))
+                .hint("choose another name, or edit its definition");
             None
         }
         (Some(own), _) if !own.is_empty() => edit::append(&layer.source, &steps, &pool, notes),
@@ -92,11 +92,11 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
                     "inherited",
                     place,
                     format!(
-                        "the pools of `{}` are those of its folder, and a list replaces a list",
+                        "`{}` inherits its pools from its folder, and a list in its definition would replace them",
                         args.cluster
                     ),
                 )
-                .hint("add the pool here, for all clusters of the folder")
+                .hint("add the pool here for all clusters of the folder")
                 .hint(format!("for this cluster alone, copy the list to {} first", layer.source.path));
             None
         }
@@ -117,7 +117,7 @@ fn pool(args: &PoolArgs, class: &str, notes: &mut Notes) -> Option<Node> {
             });
             let Some((min, max)) = read else {
                 notes
-                    .error("wrong-value", None, format!("`{bounds}` is not a range of machines"))
+                    .error("wrong-value", None, format!("`{bounds}` is not a valid range"))
                     .hint("write it as <min>-<max>, such as 1-5");
                 return None;
             };

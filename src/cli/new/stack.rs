@@ -10,7 +10,7 @@ use crate::{
     yaml::{Mapping, Node, emit},
 };
 
-/// Add a stack to begin with: for docker and openstack a copy of those that come with the program, else a bare one
+/// Add a stack: a copy of the built-in one for docker and openstack, a minimal one for other providers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  stackloom new stack openstack/scs\n  stackloom new stack hetzner/base")]
 pub(super) struct StackArgs {
@@ -19,7 +19,7 @@ pub(super) struct StackArgs {
     stack: String,
 }
 
-/// Add an addon to a stack: a chart, or manifests
+/// Add an addon to a stack, from a chart or from manifests
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new addon docker/scs cert-manager --chart oci://quay.io/jetstack/charts/cert-manager --chart-version v1.19.1\n  stackloom new addon docker/scs priority-classes"
@@ -33,7 +33,7 @@ pub(super) struct AddonArgs {
     /// The chart, as <repository>/<chart>; without one, the addon is made of manifests
     #[arg(long, requires = "chart_version")]
     chart: Option<String>,
-    /// The chart's version, as it was published: of a chart in a registry, the whole tag, with its `v` if it has one
+    /// The chart's version as published; for a chart in a registry the exact tag, including a leading `v`
     #[arg(long, requires = "chart", value_name = "VERSION")]
     chart_version: Option<String>,
 }
@@ -42,8 +42,8 @@ pub(super) fn stack_id(text: &str, notes: &mut Notes) -> Option<StackId> {
     let id = StackId::parse(text);
     if id.is_none() {
         notes
-            .error("wrong-name", None, format!("`{text}` names no stack"))
-            .hint("write it as <provider>/<stack>, both of lower-case letters and digits");
+            .error("wrong-name", None, format!("`{text}` is not a valid stack name"))
+            .hint("write it as <provider>/<stack>, both with lower-case letters and digits only");
     }
     id
 }
@@ -53,8 +53,8 @@ fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> R
     let taken = disk::exists(&world.root().join(folder))?;
     if taken {
         notes
-            .error("exists", Place::file(folder), format!("there is {what} of this name already"))
-            .hint("take another name, or edit what is there");
+            .error("exists", Place::file(folder), format!("there is already {what} with this name"))
+            .hint("choose another name, or edit what exists");
     }
     Ok(taken)
 }
@@ -78,11 +78,11 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
     if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
         notes
             .error("unknown-stack", Place::file(folder.as_str()), format!("there is no stack `{id}`"))
-            .hint(format!("`stackloom new stack {id}` begins one"));
+            .hint(format!("`stackloom new stack {id}` creates it"));
     }
     if let Err(fault) = Label::new(&args.name) {
         notes
-            .error("wrong-name", None, format!("`{}` is no name of an addon: {fault}", args.name))
+            .error("wrong-name", None, format!("`{}` is not a valid addon name: {fault}", args.name))
             .hint("use lower-case letters, digits and dashes");
     }
     let base = format!("{folder}/addons/{}", args.name);
@@ -122,7 +122,7 @@ const VALUES: &str = "\
 fn chart_spec(name: &str, chart: &str, version: &str, notes: &mut Notes) -> Option<Mapping> {
     let Some((repository, chart)) = chart.trim_end_matches('/').rsplit_once('/') else {
         notes
-            .error("wrong-value", None, format!("`{chart}` names no chart"))
+            .error("wrong-value", None, format!("`{chart}` is not a valid chart"))
             .hint("write it as <repository>/<chart>");
         return None;
     };

@@ -124,7 +124,7 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
         Err(part) => {
             let name = part.split('=').next().unwrap_or_default();
             let note =
-                notes.error("feature-gates", None, format!("`{part}` is no feature gate of Cluster API"));
+                notes.error("feature-gates", None, format!("`{part}` is not a feature gate of Cluster API"));
             match closest(name, gates::NAMES.into_iter()).filter(|one| *one != name) {
                 Some(similar) => note.hint(format!("did you mean `{similar}=true`?")),
                 None => note.hint(
@@ -141,7 +141,7 @@ fn applier(args: &Args, notes: &mut Notes) -> Result<Option<Applier>, Failure> {
     let Some(word) = args.applied_by.as_deref() else { return Ok(None) };
     let named = Applier::named(word);
     if named.is_none() {
-        notes.error("applied-by", None, format!("`{word}` is no name of a field manager")).hint(format!(
+        notes.error("applied-by", None, format!("`{word}` is not a valid field manager name")).hint(format!(
             "write {}, or a manager's name as `managedFields` has it",
             applier::WORDS.join(", ")
         ));
@@ -265,7 +265,7 @@ fn unseen(running: &Side, cluster: &Imported) -> Option<&'static str> {
         ),
         Applied::Known(_) => None,
         Applied::Unknown if !cluster.managers.is_empty() => Some(
-            "nobody whom managed fields name applied class or version of the live Cluster: --applied-by says who writes it",
+            "no manager in managedFields applied the class or version of the live Cluster: name the manager with --applied-by",
         ),
         Applied::Unknown => Some(
             "nothing says who wrote the live Cluster's values: export it with `kubectl get -o yaml --show-managed-fields`",
@@ -390,7 +390,7 @@ fn no_class(cluster: &Imported, objects: &Objects, notes: &mut Notes) {
     } else {
         let all: Vec<_> = elsewhere.into_iter().map(|one| format!("`{one}`")).collect();
         note.hint(format!(
-            "a class of this name lies in {}: name the namespace in `spec.topology.classRef.namespace`, if that is meant",
+            "a class with this name is in {}: to use it, set `spec.topology.classRef.namespace`",
             all.join(" and in ")
         ));
     }

@@ -100,7 +100,7 @@ The third has all of it and what runs, too, for a Cluster that is still being br
     \"$(kubectl api-resources -o name | grep 'templates\\..*cluster\\.x-k8s\\.io$' | paste -sd, -)\"
   kubectl get cluster-api -A -o yaml --show-managed-fields > all.yaml
 
-Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input is at fault";
+Exit codes: 0 done, 1 the API server, a webhook or the controller would refuse it, or the input has errors";
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut notes = Notes::new();
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
             let what = verdict.subject.in_words();
             let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
-            notes.error("topology", None, message).hint(format!("the rule stands in {}", verdict.source));
+            notes.error("topology", None, message).hint(format!("the rule is in {}", verdict.source));
         }
     }
     let exit = if notes.errors() > 0 { Exit::Input } else { Exit::Done };
@@ -259,7 +259,7 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
 /// The state before is at fault.
 fn nothing_runs(faults: &[Fault], place: impl Fn(&Fault) -> Option<Place>, notes: &mut Notes) {
     for fault in faults {
-        let message = format!("the state before the change is at fault: {fault}");
+        let message = format!("the state before the change has an error: {fault}");
         notes.error("topology", place(fault), message).hint(
             "nothing runs then that the change could be compared with: compare with a state that works",
         );
@@ -318,7 +318,7 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
             let names: Vec<_> = several.iter().map(|one| format!("`{}`", full(one))).collect();
             notes
                 .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
-                .hint(format!("give one of {}", names.join(", ")));
+                .hint(format!("use one of {}", names.join(", ")));
         }
     }
     Err(())
@@ -358,7 +358,7 @@ fn rebased<'a>(
 ) -> Result<Now<'a>, Failure> {
     let Some(release) = releases.find(release) else {
         let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
-        note.hint(format!("there are {}", releases.names().join(", ")));
+        note.hint(format!("available: {}", releases.names().join(", ")));
         note.hint("heads are those of the stacks and minors that a cluster uses");
         return Err(Failure::from(notes.halted()));
     };
