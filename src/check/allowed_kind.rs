@@ -15,15 +15,15 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "allowed-kind",
-    docs: "A folder of a stack brings an object that does more than its folder is for: what runs, grants rights or applies \
-           other objects would come into the management cluster with a stack, without a word. Kinds beyond the table of \
-           docs/checks.md are allowed by name, in `stack.yaml` or in the definition.",
+    docs: "A folder brings an object of a kind that is not allowed there. Otherwise a stack could silently bring objects \
+           into the management cluster that run code, grant rights or apply other objects. `stack.yaml` or the definition \
+           can allow kinds beyond the table in docs/checks.md by name.",
     check: Check::Objects(check),
 };
 
-/// The same of templates that no cluster makes objects of.
+/// The same rule for templates, whether or not a cluster renders them.
 pub(super) static OF_STACK: Rule = Rule { check: Check::Release(check_stack), ..RULE };
-/// The same of a `.d` folder.
+/// The same rule for a `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 /// Kinds of the core and of Kubernetes' own groups that only configure, and only in their namespace.
@@ -41,7 +41,7 @@ const NAMESPACED: [(&str, &str); 10] = [
 ];
 /// Groups all of whose kinds configure clusters and their machines.
 const GROUPS: [&str; 3] = ["cluster.x-k8s.io", "openstack.k-orc.cloud", "metal3.io"];
-/// Kinds that lie in no namespace: they concern the whole management cluster.
+/// Cluster-wide kinds: they affect the whole management cluster.
 const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("", "Namespace"),
     ("", "Node"),
@@ -81,7 +81,7 @@ const CLUSTER_WIDE: [(&str, &str); 36] = [
     ("storage.k8s.io", "VolumeAttachment"),
 ];
 
-/// Whether objects of a kind lie in no namespace.
+/// Whether a kind is cluster-wide.
 pub(super) fn is_cluster_wide(group: &str, kind: &str) -> bool {
     CLUSTER_WIDE.contains(&(group, kind))
 }
@@ -129,7 +129,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         let Some(place) = place else { continue };
         let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
         let (group, kind) = (group_of(text("apiVersion")), text("kind"));
-        // What is no object at all is told by another rule.
+        // Another rule reports values that are not objects.
         if is_kind(kind) && metadata::is_no_object(object).is_none() && !is_allowed(place, group, kind) {
             let node = object.get("kind").unwrap_or(object);
             let place_of_kind = finder.place(node, &format!("generated ({})", words(place)));
@@ -138,7 +138,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
-/// Looks at templates that may give nothing today, and something tomorrow.
+/// Checks templates as well, because one that renders nothing today may render an object tomorrow.
 fn check_stack(release: &Release, finder: &mut Finder<'_>) {
     for one in
         brought(release).into_iter().filter(|one| matches!(one.place, Where::Namespace | Where::Cluster))
@@ -163,8 +163,8 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
         if computed {
             finder
                 .notes
-                .error(RULE.name, source.word(at), format!("the kind of an object of {} is computed", words(one.place)))
-                .hint("write it out: what a stack brings into the management cluster is known before a cluster uses it");
+                .error(RULE.name, source.word(at), format!("the kind of an object of {} is an expression", words(one.place)))
+                .hint("write it out: the kinds that a stack brings into the management cluster must be known before a cluster uses it");
         } else {
             tell(words(one.place), &one.full_kind(), source.word(at), finder);
         }
@@ -177,21 +177,20 @@ fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
     if allowed {
         return;
     }
-    let message =
-        format!("{kind} is not among the kinds that {folder} may bring into the management cluster");
+    let message = format!("{folder} may not bring {kind} into the management cluster");
     // A numbered release cannot be changed, and was cut as it is.
     let note = if place.file.starts_with("generated/releases/") {
         finder.notes.warning(RULE.name, place, message)
     } else {
         finder.notes.error(RULE.name, place, message)
     };
-    note.hint("docs/checks.md has the kinds of each folder; what workload clusters need belongs into an addon's `manifests/`");
+    note.hint("docs/checks.md lists the kinds for each folder; objects for workload clusters belong in an addon's `manifests/`");
     if let Some(hint) = hint {
         note.hint(hint);
     }
 }
 
-/// What lies in a `.d` folder belongs to one cluster and lies in one namespace.
+/// The objects of a `.d` folder belong to one cluster and to one namespace.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let input = finder.input;
     for source in input.beside.below(&beside::folder(&plan.cluster.file)) {

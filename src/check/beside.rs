@@ -1,4 +1,4 @@
-//! What lies in a cluster's `.d` folder, as kustomize reads it.
+//! The files of a cluster's `.d` folder, as kustomize reads them.
 
 use super::secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file};
 use crate::{
@@ -16,13 +16,13 @@ pub(super) fn folder(definition: &str) -> String {
     format!("{}.d", stem.unwrap_or(definition))
 }
 
-/// Whether kustomize takes a file for its own.
+/// Whether kustomize treats a file as its own configuration.
 pub(super) fn is_kustomization(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
 }
 
-/// What kustomize would make Secrets of: literals, and files that are not encrypted. And files outside of the folder, at
-/// which nobody looks.
+/// The unencrypted literals and files that kustomize would turn into Secrets, and files outside the folder, which the
+/// checks do not read.
 pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
     let mut spots = Vec::new();
     for source in input.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
@@ -91,7 +91,9 @@ fn of_generator(
     if secret {
         let word = |node: &RawNode| source.word(node.start);
         spots.extend(
-            literals.iter().map(|one| spot(word(one), OBJECT, "a value of a Secret that kustomize makes")),
+            literals
+                .iter()
+                .map(|one| spot(word(one), OBJECT, "a value of a Secret that kustomize generates")),
         );
     }
     let lists = ["files", "envs"]
@@ -105,13 +107,13 @@ fn of_generator(
             spots.push(spot(
                 source.word(named.start),
                 "outside-file",
-                "a file outside of this folder, at which nobody looks",
+                "a file outside this folder, which the check does not read",
             ));
             continue;
         };
         let beside = input.beside.at(&path);
         if let Some(read) = beside.filter(|read| secret && !is_encrypted_file(&read.text)) {
-            spots.push(spot(Place::file(&*read.path), OBJECT, "a file that kustomize makes a Secret of"));
+            spots.push(spot(Place::file(&*read.path), OBJECT, "a file that kustomize turns into a Secret"));
         }
     }
 }

@@ -9,9 +9,9 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "class-annotation",
-    docs: "An object of a class has an annotation that tells an engine whether to delete the object, or to replace text in it. \
-           A release is the same for every engine, and git never takes a class away from a running cluster: the engine's own \
-           objects see to both.",
+    docs: "An object of a class has an annotation that tells an engine whether to delete the object or to substitute \
+           variables in it. A release is the same for every engine, so its objects carry no such annotations. The engine's \
+           own objects protect the class instead.",
     check: Check::Release(check),
 };
 
@@ -25,8 +25,8 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
                 let place = finder.input.sources.place(entry.key.origin);
                 finder
                     .notes
-                    .error("class-annotation", place, format!("`{name}` does not belong on an object of a class"))
-                    .hint("remove it: git never takes a class away from a running cluster, and no engine replaces variables in it");
+                    .error("class-annotation", place, format!("objects of a class must not have the annotation `{name}`"))
+                    .hint("remove it: stackloom already makes sure that the engine never deletes a class and never substitutes variables in it");
             }
         }
     }

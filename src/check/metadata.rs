@@ -1,4 +1,4 @@
-//! What the API server wants of any object: its version, its labels and annotations, its owners.
+//! What the API server requires of every object: its version, labels, annotations and owners.
 //!
 //! The rules are those of apimachinery's `ValidateObjectMeta`, and of the types of `ObjectMeta` and `TypeMeta`.
 
@@ -9,15 +9,15 @@ use crate::{
     yaml::{Entry, Mapping, Node, Origin},
 };
 
-/// What all annotations of an object may have together, keys and values.
+/// The most bytes that the annotations of an object may have in total, keys and values.
 const ANNOTATIONS: usize = 256 * 1024;
-/// What the value of a label, and the name in a key, may have.
+/// The most characters in a label's value and in the name part of a key.
 const WORD: usize = 63;
 /// Kinds that make other objects from a template with metadata of its own.
 const WITH_TEMPLATE: [&str; 7] =
     ["DaemonSet", "Deployment", "Job", "PodTemplate", "ReplicaSet", "ReplicationController", "StatefulSet"];
 
-/// The group of what is meant for kustomize.
+/// The API group of kustomize's own objects.
 pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 /// Something that the API server refuses.
@@ -28,14 +28,14 @@ pub(super) struct Fault {
     pub(super) hint: &'static str,
 }
 
-/// What the API server refuses of an object, or what would escape the checks.
+/// Reports everything in an object that the API server refuses or that would escape the checks.
 pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     let version = object.get("apiVersion").unwrap_or(object);
     if let Some(text) = version.as_str().filter(|text| !is_version(text)) {
         faults.push(Fault {
             origin: version.origin,
-            message: format!("`{text}` is no apiVersion"),
+            message: format!("`{text}` is not an apiVersion"),
             hint: "write `<group>/<version>`, or `v1` for the core: apps/v1, cluster.x-k8s.io/v1beta2",
         });
     }
@@ -48,8 +48,8 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
     if let Some(namespace) = namespace.filter(|_| is_cluster_wide(group, kind)) {
         faults.push(Fault {
             origin: namespace.origin,
-            message: format!("{what} has a namespace, and objects of its kind lie in none"),
-            hint: "remove `namespace`: such an object concerns the whole cluster",
+            message: format!("{what} has a namespace, but its kind is cluster-wide"),
+            hint: "remove `namespace`: objects of this kind belong to the whole cluster",
         });
     }
     let makes_others = WITH_TEMPLATE.contains(&kind) || kind.ends_with("Template");
@@ -59,24 +59,24 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
     faults
 }
 
-/// What stands for several objects, or is meant for kustomize and not for an API server.
+/// Recognizes lists of objects, and objects that are meant for kustomize instead of an API server.
 pub(super) fn is_no_object(object: &Node) -> Option<(&'static str, &'static str)> {
     let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
     let (kind, group) = (text("kind"), group_of(text("apiVersion")));
     let of_kubernetes = !group.contains('.') || group.ends_with(".k8s.io");
     if kind == "List" || kind.ends_with("List") && (of_kubernetes || object.get("items").is_some()) {
         return Some((
-            "a list of objects, which no check could look into",
+            "a list of objects, which the checks cannot inspect",
             "write each object as a document of its own, with `---` between them",
         ));
     }
     (group == KUSTOMIZE).then_some((
-        "for kustomize, and changes what Flux makes of all files beside it",
-        "remove it, or write what it would make",
+        "an object for kustomize, which changes how Flux builds the whole folder",
+        "remove it, or write out the objects that it would build",
     ))
 }
 
-/// One word in letters and digits that begins with a capital.
+/// Whether a kind is one word of letters and digits that starts with a capital letter.
 pub(super) fn is_kind(kind: &str) -> bool {
     kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.chars().all(|c| c.is_ascii_alphanumeric())
 }
@@ -93,7 +93,7 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
     let mut wrong =
         |node: &Node, message: String, hint| faults.push(Fault { origin: node.origin, message, hint });
     let Some(mapping) = metadata.as_mapping() else {
-        return wrong(metadata, format!("the metadata of {what} is {}", metadata.kind()), "it is a map");
+        return wrong(metadata, format!("the metadata of {what} is {}", metadata.kind()), "write a map");
     };
     if let Some(namespace) =
         mapping.get("namespace").filter(|node| node.as_str().is_none_or(|text| Label::new(text).is_err()))
@@ -101,14 +101,14 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
         wrong(
             namespace,
             format!("the namespace of {what} is not a name"),
-            "write a DNS label, in quotes if it looks like a number",
+            "write a DNS label; quote it if it looks like a number",
         );
     }
     if let Some(fields) = mapping.get("managedFields").filter(|node| !node.is_null()) {
         wrong(
             fields,
-            format!("{what} says who manages its fields"),
-            "remove `managedFields`: only the API server writes it",
+            format!("{what} sets `managedFields`"),
+            "remove `managedFields`: only the API server writes this field",
         );
     }
     if let Some(owners) = mapping.get("ownerReferences").filter(|node| !node.is_null()) {
@@ -121,7 +121,7 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
         if !owners.as_sequence().is_some_and(|list| list.iter().all(is_owner)) {
             wrong(
                 owners,
-                format!("the `ownerReferences` of {what} are no list of owners"),
+                format!("the `ownerReferences` of {what} are not a list of owners"),
                 "remove them: only a controller knows the `uid` of an owner",
             );
         }
@@ -131,7 +131,7 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
         if !finalizers.as_sequence().is_some_and(|list| list.iter().all(is_key)) {
             wrong(
                 finalizers,
-                format!("the `finalizers` of {what} are no list of names"),
+                format!("the `finalizers` of {what} are not a list of names"),
                 "write a list of names such as `example.org/cleanup`",
             );
         }
@@ -146,7 +146,7 @@ fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
             faults.push(Fault {
                 origin: node.origin,
                 message: format!("the {key} of {what} are {}", node.kind()),
-                hint: "they are a map of text",
+                hint: "write a map of strings",
             });
             continue;
         };
@@ -156,7 +156,7 @@ fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
             faults.push(Fault {
                 origin: node.origin,
                 message: format!(
-                    "the annotations of {what} have {size} bytes together, and {ANNOTATIONS} are allowed"
+                    "the annotations of {what} have {size} bytes in total; at most {ANNOTATIONS} are allowed"
                 ),
                 hint: "put the text into a ConfigMap",
             });
@@ -170,8 +170,8 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Fault>) {
     if !is_qualified(name) {
         faults.push(Fault {
             origin: entry.key.origin,
-            message: format!("the {one} `{}` of {what} has a key that no API server takes", shortened(name)),
-            hint: "write `<name>` or `<domain>/<name>`; the name has letters, digits, `-`, `_` and `.`, at most 63",
+            message: format!("the {one} `{}` of {what} has a key that no API server accepts", shortened(name)),
+            hint: "write `<name>` or `<domain>/<name>`; the name has at most 63 letters, digits, `-`, `_` and `.`",
         });
     }
     let Some(text) = entry.value.as_str() else {
@@ -185,8 +185,8 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Fault>) {
     if key == "labels" && !text.is_empty() && !is_word(text) {
         faults.push(Fault {
             origin: entry.value.origin,
-            message: format!("the label `{}` of {what} has a value that no API server takes", shortened(name)),
-            hint: "letters, digits, `-`, `_` and `.`, at most 63, beginning and ending with a letter or a digit; an annotation takes any text",
+            message: format!("the label `{}` of {what} has a value that no API server accepts", shortened(name)),
+            hint: "use at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit; an annotation can hold any text",
         });
     }
 }
@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(faults(&metadata(ANNOTATIONS - 2), "ConfigMap", "a").len(), 0);
         let found = faults(&metadata(ANNOTATIONS), "ConfigMap", "a");
         assert_eq!(found.len(), 1);
-        assert!(found[0].message.contains("262146 bytes together"), "{}", found[0].message);
+        assert!(found[0].message.contains("262146 bytes in total"), "{}", found[0].message);
     }
 
     #[test]

@@ -18,13 +18,13 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "object",
-    docs: "An object that no API server takes (its version, name, labels, annotations, owners), a list of objects, something \
-           for kustomize, or an object in another namespace than that of its part: an engine would refuse the whole folder, \
-           or touch what is not this cluster's.",
+    docs: "An object that no API server accepts (its version, name, labels, annotations or owners), a list of objects, an \
+           object for kustomize, or an object in the wrong namespace. The engine would refuse the whole folder, or change \
+           objects that belong to other clusters.",
     check: Check::Objects(check),
 };
 
-/// The same of what lies beside a cluster.
+/// The same rule for a cluster's `.d` folder.
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
@@ -40,7 +40,7 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     }
 }
 
-/// Looks at an object by itself; its kind and name, if it has them.
+/// Checks an object on its own, and returns its kind and name if it has them.
 fn check_object<'a>(
     node: &'a Node,
     (path, source): (&str, &str),
@@ -49,7 +49,7 @@ fn check_object<'a>(
     let place = finder.place(node, path);
     if let Some((what, hint)) = metadata::is_no_object(node) {
         let place = node.get("kind").map_or(place, |kind| finder.place(kind, path));
-        finder.notes.error("object", place, format!("{source} gives something that is {what}")).hint(hint);
+        finder.notes.error("object", place, format!("{source} produces {what}")).hint(hint);
         return None;
     }
     let text = |path: &[&str]| node.at(path).and_then(Node::as_str);
@@ -58,24 +58,23 @@ fn check_object<'a>(
     else {
         finder
             .notes
-            .error("object", place, format!("{source} gives something that is no Kubernetes object"))
-            .hint("it needs apiVersion, kind and metadata.name, all of them text");
+            .error("object", place, format!("{source} produces something that is not a Kubernetes object"))
+            .hint("an object needs apiVersion, kind and metadata.name, all of them strings");
         return None;
     };
     if !is_kind(kind) {
         let place = node.get("kind").map_or_else(|| place.clone(), |node| finder.place(node, path));
-        finder
-            .notes
-            .error("object", place, format!("`{kind}` is no kind that an API can have"))
-            .hint("a kind is one word in letters and digits and begins with a capital, such as ConfigMap");
+        finder.notes.error("object", place, format!("`{kind}` is not a valid kind")).hint(
+            "a kind is one word of letters and digits that starts with a capital letter, such as ConfigMap",
+        );
         return None;
     }
     if !is_name(kind, name) {
         let at = node.at(&["metadata", "name"]).map_or(place, |name| finder.place(name, path));
         finder
             .notes
-            .error("object", at, format!("{kind} `{name}` has a name that no API server takes"))
-            .hint("use lower-case letters, digits, dashes and dots, at most 253, beginning and ending with a letter or digit");
+            .error("object", at, format!("{kind} `{name}` has a name that no API server accepts"))
+            .hint("use at most 253 lower-case letters, digits, dashes and dots, starting and ending with a letter or digit");
     }
     for fault in metadata::faults(node, kind, name) {
         let place = finder.input.sources.place(fault.origin).unwrap_or_else(|| finder.place(node, path));
@@ -87,7 +86,7 @@ fn check_object<'a>(
 fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finder: &mut Finder<'_>) {
     let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
     let group = text(&["apiVersion"]).map(group_of).unwrap_or_default();
-    // What lies in no namespace is refused or allowed by its kind, and gets none.
+    // Another rule allows or refuses cluster-wide kinds; they need no namespace.
     if is_cluster_wide(group, kind) {
         return;
     }
@@ -101,11 +100,11 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
     let place = finder.place(at.unwrap_or(&object.node), object.path.as_str());
     finder
         .notes
-        .error("object", place, format!("{kind} `{name}` has {found}, and its part is that of `{expected}`"))
-        .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; a kind that lies in no namespace does not belong here");
+        .error("object", place, format!("{kind} `{name}` has {found}; it must have the namespace `{expected}`"))
+        .hint("write `namespace: ${{ namespace.name }}` into the template's metadata; cluster-wide kinds do not belong here");
 }
 
-/// What lies in a `.d` folder is applied as it is: what no API server takes stops all of it.
+/// A `.d` folder is applied as it is: one object that the API server refuses blocks the whole folder.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let input = finder.input;
     let folder = beside::folder(&plan.cluster.file);
@@ -116,8 +115,8 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
                 if !beside::is_kustomization(&source.path) || object.kind == "Component" {
                     finder
                         .notes
-                        .error("object", hidden(object.place), format!("a {} of kustomize among what is applied", object.kind))
-                        .hint("it changes what Flux makes of the whole folder: only a `kustomization.yaml` of the kind Kustomization may do so");
+                        .error("object", hidden(object.place), format!("a kustomize {} among the objects to apply", object.kind))
+                        .hint("it changes how Flux builds the whole folder: only a `kustomization.yaml` of kind Kustomization may do that");
                 }
                 continue;
             }
@@ -136,9 +135,9 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             .error(
                 "object",
                 Place { source: String::new(), ..spot },
-                "this leads out of the folder, and Flux would apply what is there",
+                "this points outside the folder, and Flux would apply what it finds there",
             )
-            .hint("put the objects into this folder: nobody reviews what comes from elsewhere");
+            .hint("copy the objects into this folder, where they are reviewed");
     }
 }
 

@@ -5,26 +5,26 @@ use crate::{plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "own-annotation",
-    docs: "A definition has an annotation with which the program tells an engine, or a reader, what becomes of the Cluster: \
-           whether git alone may delete it, why it is suspended, why it leaves. The program writes these itself, so that a \
-           cluster leaves in its steps.",
+    docs: "A definition sets an annotation that only stackloom may write: whether git alone may delete the Cluster, why it \
+           is suspended, or why it is being removed. With such an annotation, a cluster could be deleted without the steps \
+           of its removal.",
     check: Check::Cluster(check),
 };
 
 fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
     let engines = render::release_annotations().into_iter().map(|name| {
-        (name, "remove it: git alone never deletes a cluster; to take one away, run `stackloom remove`")
+        (name, "remove it: git alone never deletes a cluster; to delete one, run `stackloom remove`")
     });
     let ours = [
         (render::SUSPENDED, "write the reason as `suspend: <reason>` into the cluster's spec"),
-        (render::REMOVAL, "remove it: `stackloom remove` takes a cluster away, step by step"),
+        (render::REMOVAL, "remove it: `stackloom remove` deletes a cluster step by step"),
     ];
     for (name, hint) in engines.chain(ours) {
         let Some(entry) = plan.cluster.annotations.entry(name) else { continue };
         let place = finder.input.sources.place(entry.key.origin);
         finder
             .notes
-            .error("own-annotation", place, format!("the program writes `{name}` of a Cluster itself"))
+            .error("own-annotation", place, format!("only stackloom may set `{name}` on a Cluster"))
             .hint(hint);
     }
 }

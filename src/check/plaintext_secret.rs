@@ -1,5 +1,4 @@
-//! Secrets in plain sight: in what the tree holds, and in the sources that it is made from. `unencrypted-secret` looks at
-//! what lies beside a cluster.
+//! Plaintext secrets in generated files and in their sources. `unencrypted-secret` checks the `.d` folders.
 
 use super::{Check, Finder, Rule, secrets};
 use crate::{
@@ -13,11 +12,10 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "plaintext-secret",
-    docs: "The tree would hold a credential that anyone who reads the repository could use: a Secret with data, a private \
-           key, a token of a known form, an address with a password in it, or a value under a key such as `password`, \
-           encoded or not. Credentials are references: a Secret that SOPS, External Secrets or the like puts there, named \
-           with `valuesFrom` or an identity reference. What only looks like one is allowed by name, in `stack.yaml` or in \
-           the definition.",
+    docs: "A file contains a credential that anyone who can read the repository could use: a Secret with data, a private \
+           key, a known kind of token, an address with a password, or a value under a key such as `password`, encoded or \
+           not. Refer to a Secret instead, one that SOPS, External Secrets or a similar tool creates, with `valuesFrom` or \
+           an identity reference. `stack.yaml` or the definition can allow a false alarm by name.",
     check: Check::Objects(check),
 };
 
@@ -74,7 +72,7 @@ pub(super) fn check_shared(finder: &mut Finder<'_>) {
 }
 
 fn look_at(source: &Source, finder: &mut Finder<'_>) {
-    // What no reader takes was told when it was read.
+    // The reader has already reported files that it could not parse.
     for spot in secrets::in_file(source, &mut Notes::new()) {
         secrets::tell(RULE.name, spot.place, &spot.found, finder);
     }

@@ -9,8 +9,8 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "pod-network",
-    docs: "Nothing gives the cluster a network of pods: neither its definition, nor the defaults of its folders, nor its \
-           class. Kubernetes then hands out no addresses, most CNIs wait for them for ever, and no node becomes ready.",
+    docs: "The cluster has no pod network: neither its definition, nor the defaults of its folders, nor its class set one. \
+           Kubernetes then assigns no pod CIDRs, most CNIs wait for them forever, and no node becomes ready.",
     check: Check::Cluster(check),
 };
 
@@ -26,10 +26,10 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
         .warning(
             "pod-network",
             finder.input.sources.place(cluster.origin),
-            format!("nothing gives `{}` a network of pods: its nodes may never become ready", cluster.id()),
+            format!("`{}` has no pod network: its nodes may never become ready", cluster.id()),
         )
         .hint("add `network: { pods: [192.168.0.0/16], services: [10.128.0.0/12] }` to its spec or to the `_defaults.yaml` of its folder")
-        .hint("a cluster that exists keeps the network that it was made with");
+        .hint("an existing cluster keeps the network it was created with");
 }
 
 /// Whether the class has a say in it: in a template, or in a patch that may set it.

@@ -9,11 +9,10 @@ use crate::{
 
 pub(super) static RULE: Rule = Rule {
     name: "unencrypted-secret",
-    docs: "A `<cluster>.d/` folder is applied as it is, so git holds what it holds: a Secret with data that nothing \
-           encrypts, a private key, a token of a known form, an address with a password in it, or a value under a key \
-           such as `password`, in objects, comments and any other file. What SOPS encrypted, a SealedSecret or an \
-           ExternalSecret passes. What only looks like a secret is allowed by the object's own annotation \
-           `stackloom.dev/allow-plaintext-secret: <reason>`, or by name in the cluster's definition.",
+    docs: "A file in a `<cluster>.d/` folder contains a credential: a Secret with unencrypted data, a private key, a known \
+           kind of token, an address with a password, or a value under a key such as `password`. The check reads objects, \
+           comments and all other files. Values that SOPS encrypted, SealedSecrets and ExternalSecrets pass. The object's \
+           annotation `stackloom.dev/allow-plaintext-secret: <reason>` or the cluster's definition can allow a false alarm.",
     check: Check::Cluster(check),
 };
 

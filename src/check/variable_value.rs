@@ -138,7 +138,7 @@ fn report(error: &FieldError, given: &Given<'_>, origin: Origin, release: &Relea
     }
 }
 
-/// Tells each key of a value that its schema does not have, where it stands; whether there are any.
+/// Reports each key of a value that its schema does not have, at its own place. Returns whether there were any.
 fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Finder<'_>) -> bool {
     let class = finder.classes.by_release.get(&release.name);
     let definition = class.and_then(|class| class.variables.iter().find(|one| one.name == name));
@@ -163,8 +163,8 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
             properties.into_iter().flat_map(Mapping::iter).map(|entry| &*entry.key.name).collect();
         match closest(key, known.iter().copied()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None if known.is_empty() => note.hint("the class takes no keys here: remove it"),
-            None => note.hint(format!("the class of `{}` takes {} here", release.name, known.join(", "))),
+            None if known.is_empty() => note.hint("the class accepts no keys here: remove it"),
+            None => note.hint(format!("the class of `{}` accepts {} here", release.name, known.join(", "))),
         };
     }
     !unknown.is_empty()

@@ -144,7 +144,7 @@ fn find(release: &Release) -> Vec<Found> {
 }
 
 fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong> {
-    // What finds secrets is no lint: where those are looked for, their allowances are, too.
+    // Allowances for secrets are not lints; `secrets::allow` checks those.
     if secrets::is_name(&allowance.rule) {
         return None;
     }
@@ -153,7 +153,7 @@ fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong>
     if !names().any(|name| name == rule) {
         let hint = match closest(rule, names()) {
             Some(similar) => format!("did you mean `{similar}`?"),
-            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+            None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
         };
         let message = format!("there is no lint `{rule}` that could be allowed");
         return Some(Wrong { origin, message, hint, error: true });
@@ -161,7 +161,7 @@ fn wrong(allowance: &Allowance, fired: &BTreeSet<&'static str>) -> Option<Wrong>
     (!fired.contains(rule)).then(|| Wrong {
         origin,
         message: format!("`{rule}` is allowed, and nothing of the stack needs it"),
-        hint: "remove it, so that the next one is told".to_owned(),
+        hint: "remove it, so that the lint reports the next case".to_owned(),
         error: false,
     })
 }

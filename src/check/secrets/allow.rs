@@ -1,7 +1,6 @@
-//! What a stack or a definition allows, by the name of what found it, with a reason.
+//! Findings that a stack or a definition allows, by name and with a reason.
 //!
-//! A stack says so in `stack.yaml` for a file of the stack; a cluster in its definition, for the definition itself or for a
-//! file of its `.d` folder.
+//! `stack.yaml` allows a finding in a file of the stack. A definition allows one in itself or in a file of its `.d` folder.
 
 use super::{OWN, rules};
 use crate::{
@@ -22,7 +21,7 @@ pub(in crate::check) fn is_name(name: &str) -> bool {
         || rules::names().any(|one| one == name)
 }
 
-/// Whether a file may hold something of this name, and how that is said.
+/// Whether a finding is allowed in a file, and how to allow it.
 pub(in crate::check) fn allowed(input: &Input, file: &str, name: &str) -> (bool, Option<String>) {
     let list = of_file(input, file);
     let allowed = list.as_ref().is_some_and(|list| list.allows(file, name));
@@ -32,7 +31,7 @@ pub(in crate::check) fn allowed(input: &Input, file: &str, name: &str) -> (bool,
 /// The allowances that hold for a file.
 pub(super) struct List<'a> {
     owner: &'a Source,
-    /// What paths in `in` begin after.
+    /// The folder that paths in `in` are relative to.
     folder: String,
     entries: Vec<Entry>,
 }
@@ -44,13 +43,13 @@ struct Entry {
     node: Node,
 }
 
-/// The allowances that hold for a file; none where nothing could say so.
+/// The allowances for a file; `None` if no file can hold allowances for it.
 pub(super) fn of_file<'a>(input: &'a Input, file: &str) -> Option<List<'a>> {
     let (owner, folder) = owner(input, file)?;
     Some(List { owner, folder, entries: entries(owner) })
 }
 
-/// The file that says what is allowed in a file, and the folder that paths in it are seen from.
+/// The file that holds the allowances for a file, and the folder that its paths are relative to.
 fn owner<'a>(input: &'a Input, file: &str) -> Option<(&'a Source, String)> {
     let sources = &input.sources;
     if let Some(rest) = file.strip_prefix("stacks/") {
@@ -87,13 +86,13 @@ fn entries(owner: &Source) -> Vec<Entry> {
 }
 
 impl List<'_> {
-    /// Whether something of this name may stand in a file.
+    /// Whether a finding with this name is allowed in a file.
     pub(super) fn allows(&self, file: &str, name: &str) -> bool {
         let inside = self.inside(file);
         self.entries.iter().any(|one| one.reasoned && one.rule == name && one.file.as_deref() == inside)
     }
 
-    /// The path of a file as `in` has it; none of the owner itself.
+    /// The path of a file as written in `in`; `None` for the owner itself.
     fn inside<'f>(&self, file: &'f str) -> Option<&'f str> {
         let own = *self.owner.path == *file && file.starts_with("clusters/");
         (!own).then(|| file.strip_prefix(&*self.folder).unwrap_or(file))
@@ -120,18 +119,21 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
             let names = OWN.into_iter().chain(rules::names());
             let hint = closest(&entry.rule, names).map(|name| format!("did you mean `{name}`?"));
-            let message = format!("nothing called `{}` finds anything, so it cannot be allowed", entry.rule);
+            let message = format!("no check is called `{}`, so it cannot be allowed", entry.rule);
             let note = finder.notes.error("unknown-lint", place("rule"), message);
-            note.hint(hint.unwrap_or_else(|| "use the name that the hint of the message shows".to_owned()));
+            note.hint(hint.unwrap_or_else(|| "use the name that the message's hint shows".to_owned()));
         }
         let of_stack = list.owner.path.starts_with("stacks/");
         if of_stack && is_name(&entry.rule) != entry.file.is_some() {
             let (message, hint) = if entry.file.is_some() {
-                (format!("`{}` is a lint of the whole class, and not of a file", entry.rule), "remove `in`")
+                (
+                    format!("the lint `{}` is about the whole class, not about a file", entry.rule),
+                    "remove `in`",
+                )
             } else {
                 (
                     format!("`{}` is allowed without a file", entry.rule),
-                    "name the file with `in`, as seen from the stack's folder",
+                    "name the file with `in`, relative to the stack's folder",
                 )
             };
             finder.notes.error("wrong-value", place("rule"), message).hint(hint);
@@ -139,7 +141,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if !entry.reasoned {
             let message = format!("`{}` is allowed without a reason", entry.rule);
             let note = finder.notes.error("wrong-value", place("reason"), message);
-            note.hint("say in words why it may stand there");
+            note.hint("explain why it may be there");
         }
         let missing = entry.file.as_deref().filter(|path| {
             let path = format!("{}{path}", list.folder);
@@ -148,7 +150,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         if let Some(path) = missing {
             let message = format!("`{}{path}` does not exist", list.folder);
             let note = finder.notes.error("wrong-value", place("in"), message);
-            note.hint(format!("write the path as seen from `{}`", list.folder));
+            note.hint(format!("write the path relative to `{}`", list.folder));
         }
     }
 }

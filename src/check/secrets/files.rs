@@ -1,4 +1,4 @@
-//! Secrets in a file as it stands: its values, its comments, its lines where it is no YAML, and its name.
+//! Secrets in a file: in its values and comments, in its lines if it is not YAML, and in its name.
 
 use super::{At, Found, Tree, in_comment, in_object, in_text, report, rules};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     yaml::{Document, RawNode, Source, read_raw},
 };
 
-/// Endings of files that hold keys in a form that is no text.
+/// Extensions of binary key files.
 const KEY_FILES: [&str; 6] = [".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
 
 /// Something in a file.
@@ -18,12 +18,12 @@ pub(in crate::check) struct Spot {
     pub(in crate::check) found: Found,
 }
 
-/// What in a file looks like a secret; what the reader says of it as YAML goes to `notes`.
+/// Finds what looks like a secret in a file. Messages of the YAML reader go to `notes`.
 pub(in crate::check) fn in_file(source: &Source, notes: &mut Notes) -> Vec<Spot> {
     let mut spots = Vec::new();
     let lower = source.path.to_ascii_lowercase();
     if rules::by_path(&lower).is_some() || KEY_FILES.iter().any(|end| lower.ends_with(end)) {
-        let found = Found { name: "key-file", what: "a file of keys".to_owned(), line: 0 };
+        let found = Found { name: "key-file", what: "a key file".to_owned(), line: 0 };
         spots.push(Spot { place: Place::file(&*source.path), found });
         return spots;
     }
@@ -53,7 +53,7 @@ fn in_document(source: &Source, document: &Document, spots: &mut Vec<Spot>) {
     }
 }
 
-/// What no reader of ours understands is looked through line by line.
+/// Files in other formats are searched line by line.
 fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
     let says = |line: &str, key: &str| {
         let rest = line.trim().trim_start_matches(['{', '"']).strip_prefix(key);
@@ -69,7 +69,7 @@ fn in_lines(source: &Source, spots: &mut Vec<Spot>) {
         let data = |line: &&str| ["data", "stringData"].iter().any(|key| says(line, key));
         found.extend(lines().enumerate().filter(|(_, line)| data(line)).map(|(line, _)| Found {
             name: super::OBJECT,
-            what: "a Secret with its content".to_owned(),
+            what: "a Secret with plain content".to_owned(),
             line,
         }));
     }

@@ -44,15 +44,15 @@ pub(super) fn names_credential(key: &str) -> bool {
         || ENDS.iter().any(|end| plain.ends_with(end))
 }
 
-/// A literal value under a key that says it is a credential, on one line, pass phrases with blanks included; references,
-/// placeholders and switches are none.
+/// Whether a value under such a key is a literal on one line, which includes passphrases with spaces and excludes
+/// references, placeholders and switches.
 pub(super) fn is_credential(key: &str, text: &str) -> bool {
     let whole = text.trim();
     // Most texts end here, before anything is made of their keys.
     whole.len() >= SHORTEST && !whole.contains('\n') && is_literal(text) && names_credential(key)
 }
 
-/// What names something elsewhere, or is encrypted, is no credential in plain sight.
+/// References and encrypted values are not plaintext credentials.
 fn is_literal(text: &str) -> bool {
     !text.contains("{{") && !text.contains("${") && !text.starts_with('$') && !is_encrypted(text)
 }
@@ -169,7 +169,7 @@ fn hands_over(line: &str) -> bool {
     by_flag || line.contains("chpasswd") && piped()
 }
 
-/// What reads or is computed is no literal.
+/// Calls, placeholders and addresses are not literals.
 fn literal_value(value: &str) -> bool {
     !value.contains(['(', '<', '>', '%', '`']) && !value.contains("://")
 }

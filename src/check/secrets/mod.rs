@@ -24,16 +24,16 @@ pub(super) use tree::{OBJECT, Tree, in_object};
 /// How often something may be encoded in something else.
 const DEPTH: usize = 3;
 /// What `auth` of a docker configuration holds.
-const PAIR: &str = "a user and a password, encoded in base64";
-/// What stands in the first line of a private key, and in no other text.
+const PAIR: &str = "a user name and password in base64";
+/// Markers of the first line of a private key.
 const KEYS: [&str; 3] = ["PRIVATE KEY-----", "PRIVATE KEY BLOCK-----", "PuTTY-User-Key-File"];
 /// The shortest word that is decoded.
 const ENCODED: usize = 24;
 
-/// What of a text looks like a secret.
+/// Something in a text that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The name of what found it, by which it is allowed.
+    /// The name by which it can be allowed.
     pub(super) name: &'static str,
     /// What it looks like.
     pub(super) what: String,
@@ -52,7 +52,7 @@ pub(super) struct At<'a> {
     pub(super) key: &'a str,
 }
 
-/// Names of what is found here, beside those of the rule set.
+/// Names of findings in addition to those of the rule set.
 pub(super) const OWN: [&str; 9] = [
     "aws-access-token",
     "credential",
@@ -94,7 +94,7 @@ fn look(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
         if KEYS.iter().any(|mark| line.contains(mark)) && !(begins && line.contains("-----END ")) {
             add("private-key", "a private key", number);
         } else if has_password(line) {
-            add("password-in-address", "an address with a password in it", number);
+            add("password-in-address", "an address that contains a password", number);
         } else if let Some((name, what)) = by_form(line) {
             add(name, what, number);
         } else if line.contains("auth")
@@ -131,7 +131,7 @@ fn by_rules(at: At<'_>, text: &str, found: &mut Vec<Found>) {
         if reference && line == 0 && hit.rule == rules::GENERIC {
             continue;
         }
-        found.push(Found { name: hit.rule, what: format!("a secret of the kind `{}`", hit.rule), line });
+        found.push(Found { name: hit.rule, what: format!("a secret (`{}`)", hit.rule), line });
     }
 }
 
@@ -148,7 +148,7 @@ fn decoded(at: At<'_>, text: &str, depth: usize, found: &mut Vec<Found>) {
             Err(error) => is_key(error.as_bytes()).then(|| ("private-key", "a private key".to_owned())),
         };
         if let Some((name, what)) = inner {
-            let encoded = if what.contains("base64") { what } else { format!("{what}, encoded in base64") };
+            let encoded = if what.contains("base64") { what } else { format!("{what} in base64") };
             found.push(Found { name, what: encoded, line });
         }
     };
@@ -186,16 +186,16 @@ fn is_pair(text: &str) -> bool {
 
 /// Beginnings of tokens, how long those are at least, and what they are.
 const FORMS: [(&str, usize, &str, &str); 7] = [
-    ("AKIA", 20, "aws-access-token", "an access key of AWS"),
-    ("ghp_", 40, "github-pat", "a token of GitHub"),
-    ("github_pat_", 40, "github-fine-grained-pat", "a token of GitHub"),
-    ("glpat-", 20, "gitlab-pat", "a token of GitLab"),
-    ("xoxb-", 20, "slack-bot-token", "a token of Slack"),
+    ("AKIA", 20, "aws-access-token", "an AWS access key"),
+    ("ghp_", 40, "github-pat", "a GitHub token"),
+    ("github_pat_", 40, "github-fine-grained-pat", "a GitHub token"),
+    ("glpat-", 20, "gitlab-pat", "a GitLab token"),
+    ("xoxb-", 20, "slack-bot-token", "a Slack token"),
     ("eyJhbGciOi", 60, "jwt", "a JSON web token"),
-    ("AGE-SECRET-KEY-1", 60, "age-secret-key", "a key of age"),
+    ("AGE-SECRET-KEY-1", 60, "age-secret-key", "an age key"),
 ];
 
-/// Whether only the scanner's rule set finds this: releases were cut before it was asked.
+/// Whether only the scanner's rule set finds this: some releases were cut before stackloom used it.
 pub(super) fn is_of_rules_alone(name: &str) -> bool {
     !OWN.contains(&name) && !FORMS.iter().any(|(_, _, form, _)| *form == name)
 }
@@ -204,7 +204,7 @@ pub(super) fn is_of_rules_alone(name: &str) -> bool {
 fn by_form(text: &str) -> Option<(&'static str, &'static str)> {
     const SHORTEST: usize = 20;
     if is_of_bot(text) {
-        return Some(("telegram-bot-api-token", "the token of a bot"));
+        return Some(("telegram-bot-api-token", "a Telegram bot token"));
     }
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')));
     words.filter(|word| word.len() >= SHORTEST).find_map(|word| {

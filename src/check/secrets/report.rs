@@ -1,4 +1,4 @@
-//! Telling of a secret without repeating it.
+//! Reports secrets without repeating them.
 
 use super::{Found, Tree, allow, rules};
 use crate::{
@@ -7,20 +7,20 @@ use crate::{
     yaml::{Node, Origin, Source},
 };
 
-/// The annotation with which an object, or a cluster for all its files, says with a reason that what looks like a secret
-/// is none.
+/// The annotation that marks what looks like a secret as a false alarm, with a reason: on an object for itself, on a cluster
+/// for all its files.
 const ALLOW: &str = "stackloom.dev/allow-plaintext-secret";
 /// The longest key that is shown beside a masked value.
 const KEY: usize = 40;
 
-/// Whether an object says, with a reason, that what looks like a secret in it is none.
+/// Whether an object marks its findings as false alarms, with a reason.
 pub(in crate::check) fn is_allowed<T: Tree>(object: &T) -> bool {
     let annotations = object.child("metadata").and_then(|metadata| metadata.child("annotations"));
     let reason = annotations.and_then(|annotations| annotations.word(ALLOW));
     reason.is_some_and(|reason| !reason.trim().is_empty())
 }
 
-/// Reports what was found at a node that was drawn; `made_from` is the file of what has no place of its own.
+/// Reports a finding in a generated object; `made_from` is the file to show if the node has no place of its own.
 pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, finder: &mut Finder<'_>) {
     let sources = &finder.input.sources;
     let text = node.text().unwrap_or_default();
@@ -62,16 +62,16 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     }
     let source = masked(&place);
     let place = Place { source, ..place };
-    let hint = allowed.map(|list| list.hint("if it is none", &place.file, found.name));
+    let hint = allowed.map(|list| list.hint("if it is not a secret", &place.file, found.name));
     let (who, instead) = if code == "plaintext-secret" {
         (
-            "the tree is read by many",
-            "put it into a Secret that SOPS or External Secrets makes (for example in the cluster's `.d` folder), and name that",
+            "anyone who can read the repository can read it",
+            "put it into a Secret that SOPS or External Secrets creates (for example in the cluster's `.d` folder), and refer to that Secret",
         )
     } else {
         (
-            "git keeps it for all who can read it",
-            "encrypt it with SOPS (docs/flux.md), or put an ExternalSecret or a SealedSecret in its place; if it was pushed, change the credential",
+            "git keeps it for anyone who can read the repository",
+            "encrypt it with SOPS (docs/flux.md), or use an ExternalSecret or a SealedSecret instead; if it was already pushed, rotate the credential",
         )
     };
     let message = format!("this looks like {}, and {who}", found.what);
@@ -84,7 +84,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
     };
     note.hint(instead);
     if released {
-        note.hint(format!("if it is none, say so with the cluster's annotation `{ALLOW}: <reason>`"));
+        note.hint(format!("if it is not a secret, say so with the cluster's annotation `{ALLOW}: <reason>`"));
     }
     if let Some(hint) = hint {
         note.hint(hint);

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::{At, Found, in_text, keys};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
-/// What finds a Secret with its content.
+/// What finds a Secret with plain content.
 pub(in crate::check) const OBJECT: &str = "secret-object";
 
-/// A tree of values: as it was drawn, or as it stands in a file, where a key may stand twice.
+/// A tree of values: from a generated object, or from a file, where a key may occur twice.
 pub(in crate::check) trait Tree: Sized {
     /// The text of a scalar; null and booleans have none.
     fn text(&self) -> Option<Cow<'_, str>>;
@@ -76,8 +76,8 @@ impl Tree for RawNode {
     }
 }
 
-/// What in an object of a file is a secret in plain sight, or looks like one: the node, and what it is. `skip` says of
-/// objects that something allows what they hold.
+/// Finds plaintext secrets in an object of a file, and what looks like one: the node, and what it is. `skip` recognizes
+/// objects whose contents are allowed.
 pub(in crate::check) fn in_object<'a, T: Tree>(
     path: &str,
     object: &'a T,
@@ -124,7 +124,7 @@ fn of_secret<'a, T: Tree>(object: &'a T, encrypted: bool, found: &mut Vec<(&'a T
         }
     }
     if !encrypted && !values.is_empty() {
-        let what = "a Secret with its content".to_owned();
+        let what = "a Secret with plain content".to_owned();
         found.push((object, Found { name: OBJECT, what, line: 0 }));
     } else if encrypted {
         let open = values
@@ -170,7 +170,7 @@ impl Walk<'_> {
             self.value(parent, key, node, &text, found);
         }
         let entries = node.entries();
-        // In an ExternalSecret `secretKey` names a key, and what is beside it says where the secret comes from.
+        // In an ExternalSecret, `secretKey` is the name of a key; the other fields name the source.
         let reference = entries.iter().any(|(key, _)| *key == "remoteRef");
         for (name, value) in entries {
             let skipped = reference && name == "secretKey" || !self.hidden.is_empty() && name == self.hidden;
