@@ -223,19 +223,19 @@ pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<Understood, Fa
     Ok(lay_out(input, notes, |_, _| {})?)
 }
 
-/// The same for commands that look at a part of the fleet: what is at fault is left out, and stops nobody else.
+/// The same for commands that need only a part of the fleet: it skips everything with errors.
 pub fn understand_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, LeftOut), Failure> {
     let ((understood, ()), left) = sound(world, notes, |_, _| Ok(()))?;
     Ok((understood, left))
 }
 
-/// Everything up to the plan, without what is at fault.
+/// Everything up to the plan; skips what has errors.
 pub fn prepare_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, Plan, LeftOut), Failure> {
     let ((understood, plan), left) = sound(world, notes, Understood::plan)?;
     Ok((understood, plan, left))
 }
 
-/// The stages up to the releases and one more, without what is at fault.
+/// The stages up to the releases and one more; skips what has errors.
 fn sound<T>(
     world: &dyn World,
     notes: &mut Notes,
@@ -394,9 +394,9 @@ fn settle(
 fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
     let why = match subject {
         render::Subject::Root | render::Subject::Management(..) => return Vec::new(),
-        render::Subject::Release(release) => format!("its release `{}` is at fault", release.name),
-        render::Subject::Namespace(namespace) => format!("its namespace `{}` is at fault", namespace.name),
-        render::Subject::Cluster(_) => "what would be made of it is at fault".to_owned(),
+        render::Subject::Release(release) => format!("its release `{}` has errors", release.name),
+        render::Subject::Namespace(namespace) => format!("its namespace `{}` has errors", namespace.name),
+        render::Subject::Cluster(_) => "the objects generated for it have errors".to_owned(),
     };
     let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
     made.map(|one| (one.cluster.file.to_string(), why.clone())).collect()

@@ -210,7 +210,7 @@ fn judge(moved: &Moved, from: &Release, to: &Release) -> Judgement {
                 Ok(forecast) => summary(&forecast.verdicts),
                 Err(faults) => {
                     let why = faults.first().map(ToString::to_string).unwrap_or_default();
-                    unknown(format!("not known, since what there is now is at fault: {}", short(&why)))
+                    unknown(format!("unknown, because the current state has errors: {}", short(&why)))
                 }
             }
         }

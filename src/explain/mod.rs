@@ -57,7 +57,7 @@ pub struct Fleet {
 type Lines = BTreeSet<(String, usize)>;
 
 impl Fleet {
-    /// Reads a fleet up to its plan, without what is at fault.
+    /// Reads a fleet up to its plan, and skips everything with errors.
     pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
         // Once as every command does: what is at fault is told with its places.
         let (understood, _, left) = generate::prepare_sound(world, notes)?;
@@ -94,7 +94,7 @@ impl Fleet {
         self.users(called)
     }
 
-    /// Where every line of a generated file came from; none where the definitions make no such file.
+    /// Where every line of a generated file came from; none where no definition produces this file.
     pub fn explain(&self, path: &str, notes: &mut Notes) -> Option<Vec<Explained>> {
         let subjects = render::subjects(&self.plan);
         let near = |subject: &&Subject<'_>| may_hold(&subject.id(), path);

@@ -38,7 +38,7 @@ pub(super) fn run(
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder);
     let child = start(&mut command)
-        .map_err(|fault| fault.hint("install it, or name another one in git's configuration"))?;
+        .map_err(|fault| fault.hint("install it, or configure a different program in git"))?;
     attend(child, program, input, limits)
 }
 
@@ -75,10 +75,10 @@ fn attend(mut child: Child, program: &str, input: &[u8], limits: Limits) -> Resu
         child.wait().ok();
         match why {
             Stopped::Talks => {
-                Fault::new(format!("`{program}` was ended: it wrote more than {} bytes", limits.bytes))
+                Fault::new(format!("stopped `{program}`: it wrote more than {} bytes", limits.bytes))
             }
             Stopped::Hangs => Fault::new(format!(
-                "`{program}` was ended: it took longer than {} s",
+                "stopped `{program}`: it took longer than {} s",
                 limits.time.unwrap_or_default().as_secs()
             )),
         }
@@ -141,7 +141,7 @@ fn finish(
             Ok(Heard::TooMuch) => return Ok(Err(Stopped::Talks)),
             Err(RecvTimeoutError::Timeout) => return Ok(Err(Stopped::Hangs)),
             Err(RecvTimeoutError::Disconnected) => {
-                return Err(io::Error::other("what it said could not be read"));
+                return Err(io::Error::other("cannot read its output"));
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Addresses as strictly as those who follow them need: an address in the tree is read by Flux, Helm, Cluster API and
-//! people, and must be one place for all of them.
+//! Strict addresses: Flux, Helm, Cluster API and people all read the addresses in the tree, and must all end up in the
+//! same place.
 //!
 //! The `url` crate parses; beyond it, whatever it would mend in silence (line ends, backslashes, numbers for hosts, dots in
 //! the path) is refused.
@@ -27,19 +27,19 @@ impl Form {
     pub fn check(self, text: &str) -> Result<(), String> {
         let odd = |c: char| c.is_control() || c.is_whitespace() || "\\<>\"^`{|}".contains(c);
         if let Some(found) = text.chars().find(|c| odd(*c)) {
-            return Err(format!("it holds the character `{}`", found.escape_default()));
+            return Err(format!("it contains the character `{}`", found.escape_default()));
         }
         let (scheme, rest) = text.split_once("://").ok_or("it has no `://`")?;
         if !self.schemes.contains(&scheme) {
-            return Err(format!("it begins with `{scheme}://`, and not with {}", self.listed()));
+            return Err(format!("it starts with `{scheme}://` instead of {}", self.listed()));
         }
         if rest.contains(['?', '#']) {
-            return Err("it goes on after its path with a `?` or a `#`".to_owned());
+            return Err("it has a `?` or a `#` after its path".to_owned());
         }
         let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
         let host = match authority.rsplit_once('@') {
             Some((user, host)) if self.user && is_user(user) => host,
-            Some(_) => return Err("it holds a user".to_owned()),
+            Some(_) => return Err("it contains a user name".to_owned()),
             None => authority,
         };
         check_host(host)?;
@@ -61,13 +61,13 @@ fn is_user(user: &str) -> bool {
 
 /// A host, with its port if it has one.
 fn check_host(text: &str) -> Result<(), String> {
-    let wrong = || format!("`{text}` is no host");
+    let wrong = || format!("`{text}` is not a valid host");
     if text.is_empty() || text.starts_with(':') {
         return Err("it has no host".to_owned());
     }
     if let Some(found) = text.chars().find(|c| !c.is_ascii()) {
         return Err(format!(
-            "the host holds `{}`, which may look like another letter and is none of it",
+            "the host contains `{}`, which can be mistaken for another letter",
             found.escape_unicode()
         ));
     }
@@ -81,7 +81,7 @@ fn check_host(text: &str) -> Result<(), String> {
             || !port.bytes().all(|b| b.is_ascii_digit())
             || port.parse::<u16>().is_err())
     {
-        return Err(format!("`{port}` is no port: ports are 1 to 65535"));
+        return Err(format!("`{port}` is not a port number between 1 and 65535"));
     }
     let parsed = Url::parse(&format!("https://{name}/")).map_err(|error| format!("{}: {error}", wrong()))?;
     match parsed.host() {
@@ -109,17 +109,17 @@ fn is_label(label: &str) -> bool {
 fn check_path(path: &str) -> Result<(), String> {
     let lower = path.to_ascii_lowercase().replace("%2e", ".");
     if lower.split('/').any(|part| matches!(part, "." | "..")) {
-        return Err("its path goes through `.` or `..`".to_owned());
+        return Err("its path contains `.` or `..`".to_owned());
     }
     if path.trim_end_matches('/').contains("//") || path.ends_with("//") {
         return Err("its path has an empty part".to_owned());
     }
     let escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
     if path.split('%').skip(1).any(|rest| !escape(rest)) || lower.contains("%00") || lower.contains("%2f") {
-        return Err("its path has a `%` that stands for nothing it may".to_owned());
+        return Err("its path has a `%` that does not encode an allowed character".to_owned());
     }
     if let Some(found) = path.chars().find(|c| !c.is_ascii()) {
-        return Err(format!("its path holds `{found}`: write it as `%` and its bytes"));
+        return Err(format!("its path contains `{found}`: percent-encode it"));
     }
     Ok(())
 }
@@ -131,9 +131,9 @@ fn check_repository(path: &str) -> Result<(), String> {
         return Ok(());
     }
     if let Some((_, tag)) = path.rsplit('/').next().and_then(|last| last.split_once([':', '@'])) {
-        return Err(format!("`{tag}` behind its path is a tag or a digest"));
+        return Err(format!("its path ends in a tag or digest, `{tag}`"));
     }
-    if path.split('/').all(is_part) { Ok(()) } else { Err(format!("`{path}` is no path in a registry")) }
+    if path.split('/').all(is_part) { Ok(()) } else { Err(format!("`{path}` is not a path in a registry")) }
 }
 
 /// One part of the path of a repository: letters and digits with single separators between them.
@@ -151,7 +151,7 @@ fn is_part(part: &str) -> bool {
 pub fn check_image_name(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("oci", text));
     if scheme != "oci" {
-        return Err(format!("it begins with `{scheme}://`: it is the name of an image in a registry"));
+        return Err(format!("it starts with `{scheme}://`, but must be the name of an image in a registry"));
     }
     let (rest, digest) = rest.split_once('@').map_or((rest, None), |(rest, digest)| (rest, Some(digest)));
     let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
@@ -159,7 +159,7 @@ pub fn check_image_name(text: &str) -> Result<(), String> {
         digest.strip_prefix("sha256:").is_some_and(|hex| hex.len() == 64 && hex.chars().all(is_hex))
     };
     if digest.is_some_and(|digest| !whole(digest)) {
-        return Err("its digest is not `sha256:` and 64 hexadecimal digits".to_owned());
+        return Err("its digest is not `sha256:` followed by 64 hexadecimal digits".to_owned());
     }
     let last = rest.rfind('/').map_or(0, |at| at + 1);
     let (name, tag) = match rest[last..].find(':') {
@@ -171,7 +171,7 @@ pub fn check_image_name(text: &str) -> Result<(), String> {
         tag.len() <= 128 && tag.starts_with(word) && tag.chars().all(|c| word(c) || ".-".contains(c))
     };
     if let Some(tag) = tag.filter(|tag| !is_tag(tag)) {
-        return Err(format!("`{}` is no tag", tag.escape_debug()));
+        return Err(format!("`{}` is not a tag", tag.escape_debug()));
     }
     let path = match name.split_once('/') {
         // A first part without a dot or a port is a folder of Docker's own registry.
@@ -184,7 +184,7 @@ pub fn check_image_name(text: &str) -> Result<(), String> {
     if path.split('/').all(is_part) {
         Ok(())
     } else {
-        Err(format!("`{}` is no path in a registry", path.escape_debug()))
+        Err(format!("`{}` is not a path in a registry", path.escape_debug()))
     }
 }
 

@@ -101,7 +101,7 @@ pub enum ReleaseRef {
 /// The control plane. Parts that pass through keep the form of Cluster API's own API.
 #[derive(Clone, Debug, Default)]
 pub struct ControlPlane {
-    /// How many machines.
+    /// The number of machines.
     pub replicas: Option<i64>,
     /// Where the number stands.
     pub replicas_origin: Option<Origin>,
@@ -128,7 +128,7 @@ pub struct NodePool {
     pub class_origin: Origin,
     /// What it is in Cluster API.
     pub kind: PoolKind,
-    /// How many machines.
+    /// The number of machines.
     pub size: Size,
     /// Labels.
     pub labels: Mapping,

@@ -29,7 +29,7 @@ impl fmt::Display for NameFault {
             Self::TooLong { length, limit } => {
                 write!(f, "it has {length} characters, and Kubernetes allows {limit}")
             }
-            Self::Character(c) => write!(f, "`{c}` may not stand in it"),
+            Self::Character(c) => write!(f, "it must not contain `{c}`"),
             Self::Edge => f.write_str("it must begin and end with a lower-case letter or a digit"),
         }
     }

@@ -125,7 +125,7 @@ fn parse_comparison(word: &str) -> Result<Comparison, String> {
     ];
     let found = OPERATORS.iter().find_map(|(sign, operator)| Some((word.strip_prefix(sign)?, *operator)));
     let (rest, operator) = found.unwrap_or((word, Operator::Equal));
-    let fault = || format!("`{word}` is no comparison with a version");
+    let fault = || format!("`{word}` is not a version comparison");
     let rest = rest.strip_prefix('v').unwrap_or(rest);
     let without_build = rest.split('+').next().unwrap_or_default();
     let (numbers, pre) = without_build.split_once('-').unwrap_or((without_build, ""));

@@ -76,7 +76,7 @@ impl OciRepository {
         };
         if !path.split('/').all(is_part) {
             return Err(format!(
-                "`{path}` in `{text}` is no path in a registry: it is of lower-case letters, digits, `.`, `_` and `-`"
+                "`{path}` in `{text}` is not a path in a registry: it is of lower-case letters, digits, `.`, `_` and `-`"
             ));
         }
         Ok(Self { registry: registry.to_owned(), path: path.to_owned() })
@@ -132,7 +132,7 @@ impl ReleaseAddress {
                 ));
             }
             if !is_tag(tag) {
-                return Err(format!("`{tag}` in `{text}` is no name of a release"));
+                return Err(format!("`{tag}` in `{text}` is not a release name"));
             }
             return Ok(Self::Git { url: git(url)?, tag: tag.to_owned() });
         }
@@ -265,11 +265,11 @@ mod tests {
             ("oci://registry.example.org", "no path"),
             ("oci://platform/releases", "no registry"),
             ("oci://user:word@registry.example.org/r", "no credentials"),
-            ("oci://registry.example.org/Upper", "no path in a registry"),
+            ("oci://registry.example.org/Upper", "not a path in a registry"),
             ("oci://registry.example.org/r@sha256:abc", "no whole digest"),
             ("oci://registry.example.org/r:Tag", "no release has"),
             ("git+https://git.example.org/r", "names no release"),
-            ("git+https://git.example.org/r#-x", "no name of a release"),
+            ("git+https://git.example.org/r#-x", "not a release name"),
             ("git+http://git.example.org/r#x", "not encrypted"),
             ("git+https://me:word@git.example.org/r#x", "no credentials"),
             ("git+ssh://-oProxyCommand=x/r#x", "no address of a git"),

@@ -77,7 +77,7 @@ fn file(note: &Diagnostic) -> String {
     note.place.as_ref().map_or_else(String::new, |place| place.file.clone())
 }
 
-/// Whether a file is the definition of one cluster, and none of the files beside it.
+/// Whether a file is the definition of one cluster, not defaults or a file of its `.d` folder.
 fn is_definition(file: &str) -> bool {
     file.starts_with("clusters/") && !file.contains(".d/") && !is_defaults(file)
 }
@@ -86,7 +86,7 @@ fn is_defaults(file: &str) -> bool {
     file.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults."))
 }
 
-/// How much is made from a file: what lies upstream is told first.
+/// The position of a file in the order of causes: upstream files come first.
 fn rank(note: &Diagnostic) -> u8 {
     let Some(place) = &note.place else { return 0 };
     match place.file.split('/').next().unwrap_or_default() {
@@ -115,8 +115,8 @@ impl Cause {
         }
         let names: Vec<_> = note.clusters.iter().map(|name| short(name)).collect();
         Some(match names.as_slice() {
-            [only] => format!("this concerns the cluster {only}"),
-            several => format!("this concerns {} clusters: {}", several.len(), listed(several, all)),
+            [only] => format!("affected cluster: {only}"),
+            several => format!("affects {} clusters: {}", several.len(), listed(several, all)),
         })
     }
 }
@@ -157,9 +157,9 @@ mod tests {
     fn equal_messages_about_one_place_are_one_that_names_its_clusters() {
         let causes = twice().causes();
         assert_eq!(causes.len(), 1);
-        let short = "this concerns 4 clusters: team/a, team/b, team/c … (`--verbose` lists all)";
+        let short = "affects 4 clusters: team/a, team/b, team/c … (`--verbose` lists all)";
         assert_eq!(causes[0].concerns(false).as_deref(), Some(short));
-        let long = "this concerns 4 clusters: team/a, team/b, team/c, team/d";
+        let long = "affects 4 clusters: team/a, team/b, team/c, team/d";
         assert_eq!(causes[0].concerns(true).as_deref(), Some(long));
         assert_eq!(twice().sorted()[0].clusters.len(), 4);
     }

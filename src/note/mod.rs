@@ -128,11 +128,11 @@ type Key<'a> = (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Pla
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(());
 
-/// Messages of one kind that are kept about one file; the others are counted. Nobody reads more, and a file can hold
-/// hundreds of thousands of faults.
+/// The most messages with one code that are kept about one file; the rest are counted. A file can have hundreds of
+/// thousands of errors.
 pub const MOST_ALIKE: usize = 100;
 
-/// What messages have in common that are told up to [`MOST_ALIKE`] times: the file comes last.
+/// The properties that similar messages share; up to [`MOST_ALIKE`] of them are kept. The file comes last.
 type Alike = (Severity, &'static str, String);
 
 /// How often messages that are alike were found.
@@ -140,7 +140,7 @@ type Alike = (Severity, &'static str, String);
 struct Tally {
     /// Those that are kept.
     kept: usize,
-    /// Where in the list their number is told.
+    /// The index of the message that counts the others.
     told: Option<usize>,
 }
 
@@ -234,7 +234,7 @@ impl Notes {
         }
         tally.told = Some(self.list.len());
         self.errors += usize::from(severity == Severity::Error);
-        let hints = vec!["mend those that are shown first: often one cause has many places".to_owned()];
+        let hints = vec!["fix the ones above first: they often share a cause".to_owned()];
         let (place, related, message) = (Some(Place::file(file)), Vec::new(), message(more));
         self.list.push(Diagnostic {
             severity,
@@ -316,7 +316,7 @@ impl Notes {
         causes::merged(&self.list)
     }
 
-    /// What people read: as [`Self::sorted`], and one message for what is at fault in the same way in many definitions.
+    /// The messages for people: [`Self::sorted`], with the same error in many definitions as one message.
     pub fn causes(&self) -> Vec<Cause> {
         causes::causes(self.sorted())
     }

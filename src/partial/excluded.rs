@@ -29,7 +29,7 @@ impl Excluded {
                 let folder = ["clusters"].iter().chain(between).copied().collect::<Vec<_>>();
                 self.folders.insert(folder.join("/"));
             }
-            ["clusters", _, ..] => self.add_cluster(file, "it is at fault itself"),
+            ["clusters", _, ..] => self.add_cluster(file, "it has errors"),
             ["stacks", provider, stack, ..] => {
                 self.stacks.insert(format!("{provider}/{stack}"));
             }
@@ -51,15 +51,15 @@ impl Excluded {
         let named = identity.release.iter().chain(&identity.borrowed);
         let release = named.into_iter().find(|release| self.releases.contains(*release));
         let why = match (&identity.stack, release) {
-            (Some(stack), _) if self.stacks.contains(stack) => format!("its stack `{stack}` is at fault"),
-            (_, Some(release)) => format!("its release `{release}` is at fault"),
+            (Some(stack), _) if self.stacks.contains(stack) => format!("its stack `{stack}` has errors"),
+            (_, Some(release)) => format!("its release `{release}` has errors"),
             _ => return false,
         };
         self.add_cluster(&identity.file, &why);
         true
     }
 
-    /// Stacks that are left out: they exist all the same, and nobody who names them is wrong.
+    /// Stacks that are skipped. They exist, so it is not an error to name them.
     pub(super) fn stacks(&self) -> impl Iterator<Item = &str> {
         self.stacks.iter().map(String::as_str)
     }
@@ -109,7 +109,7 @@ impl Excluded {
         for folder in self.folders.clone() {
             for source in input.sources.below(&folder) {
                 if !source.path.rsplit('/').next().is_some_and(|name| name.starts_with("_defaults.")) {
-                    let why = format!("the defaults of `{folder}` are at fault");
+                    let why = format!("the defaults of `{folder}` have errors");
                     self.add_cluster(&source.path, &why);
                 }
             }

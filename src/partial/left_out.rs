@@ -1,4 +1,4 @@
-//! What a command left out because it is at fault, for commands that look at a part of the fleet.
+//! Definitions that a command skipped because of errors, for commands that need only a part of the fleet.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::Left;
 use crate::note::{Notes, Severity};
 
-/// The definitions that a run went on without, and their faults.
+/// The definitions that a run skipped, and their errors.
 #[derive(Debug, Default)]
 pub struct LeftOut {
     left: Vec<Left>,
@@ -53,9 +53,9 @@ impl LeftOut {
             .warning(
                 "left-out",
                 None,
-                format!("left out, being at fault or made from what is: {first}{many}"),
+                format!("some definitions have errors, or depend on files with errors, and were skipped: {first}{many}"),
             )
-            .hint("`stackloom check` says what is wrong");
+            .hint("run `stackloom check` to see the errors");
     }
 
     /// For machines: each definition that was left out, and why.

@@ -179,8 +179,8 @@ impl Planner<'_> {
                     .hint(format!("turn `{other}` on, or `{name}` off as well"));
             } else if frozen.addon.chart.is_some() != needed.addon.chart.is_some() {
                 notes
-                    .error("depends-on-kind", self.place(name.as_str()), format!("the addon `{name}` cannot wait for `{other}`: one is a chart, the other manifests"))
-                    .hint("addons wait for addons of their own kind only: make both charts, or both manifests");
+                    .error("depends-on-kind", self.place(name.as_str()), format!("the addon `{name}` cannot wait for `{other}`: one is a chart, the other is made of manifests"))
+                    .hint("an addon can wait only for addons of its own kind: make both charts, or both manifests");
             }
         }
     }

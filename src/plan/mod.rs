@@ -49,8 +49,7 @@ pub struct Plan {
     pub clusters: Vec<ClusterPlan>,
     /// Numbered releases in use that no tag here vouches for: they were verified from their files alone.
     pub untagged: BTreeSet<String>,
-    /// What is wrong with numbered releases that no cluster uses. Only whoever asks for the whole fleet to be checked
-    /// has to mend it.
+    /// Errors in numbered releases that no cluster uses. Only commands that check the whole fleet fail on them.
     pub refused: Notes,
     /// Lints that classes of stacks may trip.
     pub allowed: BTreeMap<StackId, Vec<Allowance>>,

@@ -1,4 +1,4 @@
-//! Units: what an engine applies as one, each under a name of its own.
+//! Units: groups of objects that an engine applies together, each with its own name.
 //!
 //! A name is derived from release, namespace and cluster alone and never changes: an engine that sees another name deletes
 //! what the old one owned. Dots separate the parts of a name, because no part that could be mistaken for another holds a
@@ -6,7 +6,7 @@
 
 use crate::model::{Cluster, shortened};
 
-/// What an engine applies as one.
+/// A group of objects that an engine applies together.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     /// The classes and templates of a release.
@@ -33,7 +33,7 @@ pub enum Unit {
 /// A part of a cluster that is applied as one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClusterPart {
-    /// The Cluster and what lies beside it in the management cluster.
+    /// The Cluster and its other objects in the management cluster.
     Cluster,
     /// What installs the addons, in the management cluster.
     Addons,
@@ -83,7 +83,7 @@ impl Unit {
     }
 }
 
-/// The name of the object that installs an addon's chart. It lies in the cluster's namespace.
+/// The name of the object that installs an addon's chart, in the cluster's namespace.
 pub fn installer_name(cluster: &Cluster, addon: &str) -> String {
     shortened(&format!("{}.{addon}", cluster.name))
 }

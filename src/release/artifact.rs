@@ -103,7 +103,7 @@ fn unpack_within(archive: &[u8], limits: Limits) -> Result<BTreeMap<String, Stri
     GzDecoder::new(&mut rest)
         .take(limits.content + 1)
         .read_to_end(&mut tarball)
-        .map_err(|error| format!("it is no gzipped tarball: {error}"))?;
+        .map_err(|error| format!("it is not a gzipped tarball: {error}"))?;
     if tarball.len() as u64 > limits.content {
         return Err(format!("it unpacks to more than {} bytes", limits.content));
     }
@@ -159,7 +159,7 @@ fn path(entry: &Entry<'_, &[u8]>) -> Result<String, String> {
 fn file(entry: &mut Entry<'_, &[u8]>, path: &str, limits: Limits) -> Result<String, String> {
     let kind = entry.header().entry_type();
     if kind != EntryType::Regular {
-        return Err(format!("`{path}` in it is no plain file (type {:?})", char::from(kind.as_byte())));
+        return Err(format!("`{path}` in it is not a plain file (type {:?})", char::from(kind.as_byte())));
     }
     let size = entry.size();
     if size > limits.file {
@@ -248,9 +248,9 @@ mod tests {
             (&[("a\\b", regular, b"x")], "`a\\\\b`"),
             (&[(".git/config", regular, b"x")], "`.git/config`"),
             (&[("a\u{7}", regular, b"x")], "`a\\u{7}`"),
-            (&[("a", EntryType::Symlink, b"")], "`a` in it is no plain file (type '2')"),
-            (&[("a", EntryType::Link, b"")], "`a` in it is no plain file (type '1')"),
-            (&[("a", EntryType::Char, b"")], "`a` in it is no plain file (type '3')"),
+            (&[("a", EntryType::Symlink, b"")], "`a` in it is not a plain file (type '2')"),
+            (&[("a", EntryType::Link, b"")], "`a` in it is not a plain file (type '1')"),
+            (&[("a", EntryType::Char, b"")], "`a` in it is not a plain file (type '3')"),
             (&[("a", regular, b"x"), ("a", regular, b"y")], "`a` twice"),
             (&[("a", regular, b"x"), ("a/b", regular, b"y")], "`a` as a file and as a folder"),
             (&[("a", regular, b"\xff")], "`a` in it is not UTF-8"),
@@ -275,7 +275,7 @@ mod tests {
         let many = ["a", "b", "c", "d"].map(|name| (name, EntryType::Regular, b"".as_slice()));
         assert!(told(&made(&many)).contains("more than 3 entries"));
         assert!(unpack(&vec![0; ARCHIVE_LIMIT + 1]).unwrap_err().contains("more than"));
-        assert!(unpack(b"plain text").unwrap_err().contains("no gzipped tarball"));
+        assert!(unpack(b"plain text").unwrap_err().contains("not a gzipped tarball"));
         let packed = pack(&files()).unwrap().bytes;
         let more = [packed.as_slice(), b"x"].concat();
         assert!(unpack(&more).unwrap_err().contains("follows after its end"));

@@ -1,6 +1,7 @@
-//! What the templates of a release bring beside its class: the kinds of their objects, and which of them grant rights.
+//! What the templates of a release bring in addition to its class: the kinds of their objects, and which of them grant
+//! rights.
 //!
-//! Templates are read, not rendered: an object counts whether a cluster gets it or not. What charts bring is not looked at.
+//! Templates are read, not rendered: an object counts whether a cluster gets it or not. Charts are not inspected.
 
 use crate::{
     template::Template,
@@ -95,18 +96,18 @@ fn of_object(place: Where, path: &str, object: &RawNode) -> Brought {
 /// Why an object grants rights to something, or lets something into other objects.
 fn grants(object: &RawNode, group: &str, kind: &str) -> Option<&'static str> {
     match (group, kind) {
-        _ if kind.contains("${{") || group.contains("${{") => Some("its kind is computed"),
+        _ if kind.contains("${{") || group.contains("${{") => Some("its kind is an expression"),
         ("rbac.authorization.k8s.io", _) => Some("RBAC"),
-        ("admissionregistration.k8s.io", _) => Some("a webhook or a policy that sees other objects"),
-        ("apiextensions.k8s.io", _) => Some("kinds of its own"),
-        ("apiregistration.k8s.io", _) => Some("an API of its own"),
+        ("admissionregistration.k8s.io", _) => Some("a webhook or policy that acts on other objects"),
+        ("apiextensions.k8s.io", _) => Some("defines new kinds"),
+        ("apiregistration.k8s.io", _) => Some("registers an API"),
         ("certificates.k8s.io", _) => Some("a certificate"),
         ("", "Secret") => (at(object, &["type"])? == "kubernetes.io/service-account-token")
-            .then_some("a token that does not expire"),
+            .then_some("a token that never expires"),
         ("", "ServiceAccount") => Some("an identity"),
         ("", "Namespace") => {
             let level = at(object, &["metadata", "labels", "pod-security.kubernetes.io/enforce"])?;
-            (level == "privileged" || level.contains("${{")).then_some("a namespace of privileged Pods")
+            (level == "privileged" || level.contains("${{")).then_some("a namespace for privileged Pods")
         }
         _ => None,
     }

@@ -128,7 +128,7 @@ impl<'a> Objects<'a> {
         else {
             self.error(
                 object,
-                "this is no Kubernetes object".to_owned(),
+                "this is not a Kubernetes object".to_owned(),
                 "it needs apiVersion, kind and metadata.name",
             );
             return None;

@@ -323,7 +323,7 @@ fn note_nothing(resolution: &Resolution<'_>, request: &Request, notes: &mut Note
                     None,
                     format!("the stack `{stack}` does not serve Kubernetes {minor}"),
                 )
-                .hint(format!("it serves {}", minors(stack).join(", ")));
+                .hint(format!("it supports {}", minors(stack).join(", ")));
         }
         (None, Some(minor)) => {
             notes

@@ -280,7 +280,9 @@ impl Releases {
             Some(similar) => format!("did you mean `{similar}`? {}", known_releases(known)),
             None => known_releases(known),
         });
-        note.hint("`release: head`, with `stack` and `kubernetes`, takes a stack as it stands");
+        note.hint(
+            "`release: head`, with `stack` and `kubernetes`, follows a stack without a numbered release",
+        );
         note.hint(format!(
             "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
         ))
@@ -316,7 +318,7 @@ fn known_releases<'a>(known: impl Iterator<Item = &'a str>) -> String {
     const ROOM: usize = 6;
     let names: Vec<_> = known.map(|name| format!("`{name}`")).collect();
     match names.len() {
-        0 => "the fleet has no numbered release yet: `stackloom release` makes the first ones".to_owned(),
+        0 => "the fleet has no numbered release yet: `stackloom release` creates the first ones".to_owned(),
         count if count <= ROOM => format!("the fleet has {}", names.join(", ")),
         count => format!(
             "the fleet has {} and {} more: `stackloom releases` lists them",

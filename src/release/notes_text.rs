@@ -54,7 +54,7 @@ pub(super) fn text(
     text
 }
 
-/// What in a release grants rights, so that nobody has to look for it.
+/// Lists the objects of a release that grant rights, for its notes.
 fn rights(release: &Release, last: Option<&Release>) -> Vec<String> {
     let granting = |release: &Release| brought(release).into_iter().filter(|one| one.grants.is_some());
     let before: Vec<_> = last.map(|last| granting(last).collect()).unwrap_or_default();

@@ -44,7 +44,7 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
                     "the release's templates are of level {level}, and this program knows up to {LANGUAGE}"
                 ),
             )
-            .hint("use a newer version of the program");
+            .hint("upgrade stackloom");
         return None;
     }
     if spec.channel != Channel::Hash {
@@ -103,9 +103,11 @@ fn check_format(written: &Written<written::Release>, source: &Source, notes: &mu
             .error(
                 "release-format",
                 place(&["spec", "format"]),
-                format!("the release has format {format}, and this program knows format {FORMAT}"),
+                format!(
+                    "the release has format {format}, but this version of stackloom reads format {FORMAT}"
+                ),
             )
-            .hint("use a newer version of the program");
+            .hint("upgrade stackloom");
         return None;
     }
     let reserved: [(&Option<written::Reserved>, &[&str]); 4] = [
@@ -119,9 +121,9 @@ fn check_format(written: &Written<written::Release>, source: &Source, notes: &mu
         .error(
             "release-format",
             place(path),
-            format!("the release has `{}`, which this program does not know how to follow", path.join(".")),
+            format!("the release has `{}`, which this version of stackloom does not support", path.join(".")),
         )
-        .hint("use a newer version of the program");
+        .hint("upgrade stackloom");
     None
 }
 
@@ -176,7 +178,7 @@ fn locked_version(
             .error(
                 "release-changed",
                 source.word(node.origin.offset as usize),
-                format!("`{}` is no version with a digest that was ever locked", written.version),
+                format!("`{}` is not a version whose digest was ever locked", written.version),
             )
             .hint("put the release back as it was cut");
         return None;
@@ -207,7 +209,7 @@ fn history(written: &written::ReleaseHistory, source: &Source, notes: &mut Notes
                 source.word(0),
                 format!("`{name}` is no {what} that this program knows"),
             )
-            .hint("use a newer version of the program, or put the release back as it was cut");
+            .hint("upgrade stackloom, or put the release back as it was cut");
     };
     let mut bumped = BTreeSet::new();
     for name in &written.bumped {

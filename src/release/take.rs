@@ -168,9 +168,7 @@ pub fn published(
             let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
             match closest(&name, all.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => {
-                    note.hint("`stackloom releases` lists them; a head release is none that can be published")
-                }
+                None => note.hint("`stackloom releases` lists them; a head release cannot be published"),
             };
             continue;
         }
@@ -318,7 +316,7 @@ fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
     let note = notes.error(
         "release-lock",
         Place::file(LOCK),
-        format!("the release `{name}` was taken from `{}`, and is no longer in the lock", locked.source),
+        format!("the release `{name}` was pulled from `{}`, but is no longer in the lock", locked.source),
     );
     note.hint(format!(
         "`stackloom pull {}` puts its entry back; by hand: `git show {at}:./{LOCK}` has it, with the digest `{}`",

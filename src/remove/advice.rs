@@ -58,16 +58,16 @@ fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
             wait: texts(&[format!(
                 "kubectl --namespace {namespace} wait cluster/{name} --for=delete --timeout=1h"
             )]),
-            beside: texts(&["from here there is no way back".to_owned()]),
+            beside: texts(&["this cannot be undone".to_owned()]),
         },
         Reached::Gone => {
             let mut beside = Vec::new();
             if let Some(folder) = &plan.cluster.companion {
-                beside.push(format!("delete `{folder}` in the same commit: it is yours, and nobody applies it any more; what was applied from it is deleted, unless it is protected"));
+                beside.push(format!("delete `{folder}` in the same commit: it is yours, and the engine no longer applies it; the objects applied from it are deleted, unless they are protected"));
             }
             beside.push(format!("the Namespace `{namespace}` and the ClusterClass stay in the management cluster: git deletes neither"));
             let effect = format!(
-                "what is left of the cluster goes: its {}, what installs its addons, and what was applied beside it",
+                "the rest of the cluster is deleted: its {}, the objects that install its addons, and the objects of its `.d` folder",
                 render::appliers(&plan.cluster.management)
             );
             Advice { effect, wait: Vec::new(), beside }
@@ -102,7 +102,7 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
             beside: Vec::new(),
         },
         Reached::Gone => Advice {
-            effect: "the definition does not speak of the pool any more; the tree does not change by that".to_owned(),
+            effect: "the definition no longer mentions the pool; the generated files do not change".to_owned(),
             wait: Vec::new(),
             beside: Vec::new(),
         },
@@ -116,7 +116,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
     match reached {
         Reached::Detached => Advice {
-            effect: format!("git may uninstall `{name}` from now on; it goes on running"),
+            effect: format!("git may uninstall `{name}` from now on; it keeps running"),
             wait: texts(&[format!(
                 "kubectl --namespace {namespace} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
             )]),
@@ -134,7 +134,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         },
         Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {
             effect: format!(
-                "`{name}` is uninstalled from the cluster: it is no addon that nodes need, and takes one step"
+                "`{name}` is uninstalled from the cluster: nodes do not need this addon, so one step is enough"
             ),
             wait: Vec::new(),
             beside: Vec::new(),

@@ -43,7 +43,7 @@ fn pool(text: &str, name: &str) -> Option<Node> {
     pools(text).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-/// A Cluster as it stands in its file.
+/// A Cluster as written in its file.
 pub(super) fn cluster(text: &str) -> Option<Node> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);

@@ -97,10 +97,10 @@ fn judge_pools(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut
             .error(
                 "removal",
                 Place::file(path.as_str()),
-                format!("the node pool `{name}` of `{namespace}/{cluster}` would be deleted with {machines}, and its definition does not say so"),
+                format!("the node pool `{name}` of `{namespace}/{cluster}` would be deleted with {machines}, but its definition does not ask for that"),
             )
-            .hint(format!("put it back, and run `stackloom remove {cluster} --pool {name} --reason …`: it leaves in steps, the machines first"))
-            .hint("another name, or a MachinePool in place of a MachineDeployment, is another pool: add the new one beside it first");
+            .hint(format!("restore it, and run `stackloom remove {cluster} --pool {name} --reason …`: the pool is removed in steps, machines first"))
+            .hint("a new name, or a MachinePool instead of a MachineDeployment, makes a different pool: add the new pool first");
     }
 }
 
@@ -112,18 +112,18 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
             .warning(
                 "moved",
                 place,
-                format!("the cluster `{namespace}/{cluster}` goes from `{management}` to `{new}`, and git moves only its files: it goes on running in `{management}`"),
+                format!("the cluster `{namespace}/{cluster}` would move from `{management}` to `{new}`, but git moves only its files: it keeps running in `{management}`"),
             )
-            .hint(format!("its objects go with `clusterctl move`, before `{new}` leaves standby: docs/management-clusters.md has the steps"));
+            .hint(format!("move its objects with `clusterctl move` before `{new}` leaves standby: docs/management-clusters.md has the steps"));
     } else {
         notes
             .error(
                 "moved",
                 place,
-                format!("the cluster `{namespace}/{cluster}` would be built a second time: it runs in `{management}`, and `{new}` knows nothing of its machines"),
+                format!("the cluster `{namespace}/{cluster}` would be built a second time: it runs in `{management}`, and `{new}` does not know its machines"),
             )
             .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
-            .hint(format!("to leave it where it is, put `managementCluster: {management}` back"));
+            .hint(format!("to leave it where it is, restore `managementCluster: {management}`"));
     }
 }
 
@@ -135,9 +135,9 @@ fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .warning(
             "abandoned",
             Place::file(path.as_str()),
-            format!("nothing speaks of the addon `{name}` of `{namespace}/{cluster}` any more, which its nodes need: what installs it goes on in `{management}`, and nobody looks after it"),
+            format!("nothing defines the addon `{name}` of `{namespace}/{cluster}` any more, but its nodes need it: it stays installed from `{management}`, unmanaged"),
         )
-        .hint(format!("to turn it off, put it back and run `stackloom remove {cluster} --addon {name} --reason …`"));
+        .hint(format!("to turn it off, restore it and run `stackloom remove {cluster} --addon {name} --reason …`"));
 }
 
 fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool, notes: &mut Notes) {
@@ -151,28 +151,28 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                 .error(
                     "removal",
                     place,
-                    format!("the cluster `{namespace}/{cluster}` would be deleted without having been detached: the engine would leave it behind"),
+                    format!("the cluster `{namespace}/{cluster}` would be deleted without being detached first: the engine would leave it behind"),
                 )
-                .hint("write `step: detach`, generate, commit, and wait until that is applied; `stackloom remove` does it step by step");
+                .hint("write `step: detach`, generate, commit, and wait until that is applied; `stackloom remove` guides you through the steps");
         }
         (false, false) => {
             notes
                 .error(
                     "removal",
                     place,
-                    format!("the definition of the cluster `{namespace}/{cluster}` is gone before its step `delete`: its credentials would not wait for its infrastructure"),
+                    format!("the definition of the cluster `{namespace}/{cluster}` is gone before its step `delete`: its credentials could be deleted before its infrastructure"),
                 )
-                .hint("put the definition back, and run `stackloom remove` again: the definition goes last");
+                .hint("restore the definition, and run `stackloom remove` again: the definition is deleted last");
         }
         (false, true) => {
             notes
                 .warning(
                     "abandoned",
                     place,
-                    format!("no definition speaks of the cluster `{namespace}/{cluster}` any more: it goes on running in `{management}`, and nobody looks after it"),
+                    format!("the cluster `{namespace}/{cluster}` no longer has a definition: it keeps running in `{management}`, unmanaged"),
                 )
-                .hint("to keep it, put the definition back: nothing has changed by then")
-                .hint("to delete it, put the definition back and run `stackloom remove`");
+                .hint("to keep it, restore the definition: the cluster itself has not changed")
+                .hint("to delete it, restore the definition and run `stackloom remove`");
         }
     }
 }

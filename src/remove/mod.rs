@@ -133,7 +133,7 @@ impl Finder<'_> {
         if cluster.removal.is_some() && *self.leaver != Leaver::Cluster {
             notes
                 .error("removal", self.place(), format!("the cluster `{}` leaves itself", cluster.name))
-                .hint(format!("go on with `stackloom remove {}`", cluster.name));
+                .hint(format!("continue with `stackloom remove {}`", cluster.name));
             return None;
         }
         Some(())
@@ -164,7 +164,7 @@ impl Finder<'_> {
         let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
             notes
                 .error("removal", self.place(), "nothing says why")
-                .hint("give a reason with `--reason`: it stands in the definition for those who find it so");
+                .hint("give a reason with `--reason`: it is written to the definition, for anyone who reads it later");
             return None;
         };
         let mut removal = Mapping::new();
@@ -217,7 +217,7 @@ impl Finder<'_> {
                 .error(
                     "removal",
                     self.input.sources.place(pool.origin),
-                    format!("the node pool `{name}` stands in what a folder's clusters share"),
+                    format!("the node pool `{name}` is defined in the defaults of a folder"),
                 )
                 .hint(format!(
                     "write `nodePools` into {} first, and generate: nothing changes by that",

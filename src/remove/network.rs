@@ -1,7 +1,7 @@
-//! The networks of a cluster that exists: what a run must not change.
+//! The networks of an existing cluster, which a run must not change.
 //!
-//! Kubernetes takes them when a cluster is made. A change later reaches some of its components and not others: new nodes
-//! get addresses of another network than the CNI routes. Cluster API takes it without a word.
+//! Kubernetes reads them when a cluster is created. A later change reaches only some components: new nodes get addresses
+//! that the CNI does not route. Cluster API accepts the change silently.
 
 use super::drawn::cluster;
 use crate::{
@@ -16,7 +16,7 @@ const FIELDS: [([&str; 4], &str); 2] = [
     (["spec", "clusterNetwork", "services", "cidrBlocks"], "services"),
 ];
 
-/// Refuses another network of a cluster that is in the tree already.
+/// Refuses to change the network of a cluster that is already in the tree.
 pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
     let PartId::Cluster { management, namespace, cluster: name } = part else { return };
     let (Some(old), Some(new)) = (cluster(old), cluster(new)) else { return };
@@ -36,15 +36,15 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes:
         // A cluster that has none yet may still be waiting for it.
         if before.is_none() {
             notes
-                .warning("network-changed", place, format!("{what} is set after the cluster was made: to {}", shown(after)))
-                .hint("machines that exist do not take it over; a cluster whose nodes never became ready must be made anew");
+                .warning("network-changed", place, format!("{what} was not set when the cluster was created; it would now be set to {}", shown(after)))
+                .hint("existing machines do not pick it up; if the nodes never became ready, recreate the cluster");
             continue;
         }
         let (before, after) = (shown(before), shown(after));
         notes
-            .error("network-changed", place, format!("{what} would change from {before} to {after}: a cluster keeps the network that it was made with"))
-            .hint(format!("put `network.{key}` back to {before} in its definition or in the defaults of its folders"))
-            .hint("for another network, make a new cluster, move what runs, and take the old one away with `stackloom remove`")
+            .error("network-changed", place, format!("{what} would change from {before} to {after}: a cluster keeps the network it was created with"))
+            .hint(format!("set `network.{key}` back to {before} in its definition or in the defaults of its folders"))
+            .hint("for another network, create a new cluster, move the workloads, and remove the old cluster with `stackloom remove`")
             .hint(format!("if the cluster was never created in `{management}`: delete its folder below `generated/`, commit that, and generate again"));
     }
 }

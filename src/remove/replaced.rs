@@ -1,5 +1,5 @@
-//! What a run may not write over a running Cluster: a state that Cluster API refuses or that its machines cannot be brought
-//! to. It is told from the Cluster that the tree has and the one that is to take its place.
+//! Changes that a run must not make to a running Cluster, because Cluster API refuses them or machines cannot follow them.
+//! It compares the Cluster in the tree with the one that would replace it.
 
 use crate::{
     model::KubernetesVersion,
@@ -40,7 +40,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes:
     let (old, new) = (State::read(old), State::read(new));
     let undone = || {
         format!(
-            "if what the tree has was never applied, put the file back first: `git checkout <commit> -- {path}`"
+            "if the generated file was never applied, restore the applied one first: `git checkout <commit> -- {path}`"
         )
     };
     if let (Some(before), Some(after)) = (old.provider(), new.provider())
@@ -50,9 +50,9 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes:
             .error(
                 "replaced",
                 Place::file(path.as_str()),
-                format!("the cluster `{namespace}/{cluster}` would go from the provider `{before}` to `{after}`: its machines cannot"),
+                format!("the cluster `{namespace}/{cluster}` would switch from the provider `{before}` to `{after}`, but its machines cannot be moved"),
             )
-            .hint(format!("define a cluster of another name for `{after}`, move the workloads, and let this one leave: `stackloom remove {cluster} --reason …`"))
+            .hint(format!("define a cluster with another name for `{after}`, move the workloads, then remove this cluster: `stackloom remove {cluster} --reason …`"))
             .hint(undone());
         // Versions of two providers are not those of one cluster.
         return;
@@ -63,9 +63,9 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes:
             .error(
                 "replaced",
                 Place::file(path.as_str()),
-                format!("the cluster `{namespace}/{cluster}` would go back from Kubernetes {before} to {after}: Cluster API refuses that"),
+                format!("the cluster `{namespace}/{cluster}` would be downgraded from Kubernetes {before} to {after}: Cluster API refuses that"),
             )
-            .hint(format!("take a release with Kubernetes {before} or later: a control plane only goes forward"))
+            .hint(format!("choose a release with Kubernetes {before} or later: a control plane cannot be downgraded"))
             .hint(undone());
     } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + 1) {
         let between = format!("{}.{}", before.minor().major, before.minor().minor + 1);
@@ -73,9 +73,9 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes:
             .error(
                 "replaced",
                 Place::file(path.as_str()),
-                format!("the cluster `{namespace}/{cluster}` would go from Kubernetes {before} to {after}: a minor is left out"),
+                format!("the cluster `{namespace}/{cluster}` would be upgraded from Kubernetes {before} to {after}, which skips a minor version"),
             )
-            .hint(format!("take a release with Kubernetes {between} first, and the next one when all machines run it"))
+            .hint(format!("upgrade to a release with Kubernetes {between} first, and continue once all machines run it"))
             .hint(undone());
     }
 }

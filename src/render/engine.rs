@@ -1,6 +1,6 @@
-//! The seam to the engines: all that a renderer of one must give.
+//! The interface to the engines: everything that a renderer must provide.
 //!
-//! The plan speaks of units, order, waiting and protection. A renderer turns that into the engine's own objects,
+//! The plan holds units, their order, waits and protection. A renderer turns these into the engine's own objects,
 //! annotations and names. An engine is a folder with an [`Engine`] and one line in [`ENGINES`].
 
 use super::{Drawn, flux};

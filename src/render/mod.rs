@@ -54,7 +54,7 @@ pub struct Object {
     pub node: Node,
     /// Whether git alone never deletes it.
     pub kept: bool,
-    /// Whether it belongs to the engine, and not to what the engine applies.
+    /// Whether it is one of the engine's own objects, not one that the engine applies.
     pub engines: bool,
 }
 
@@ -102,7 +102,7 @@ pub fn subjects(plan: &Plan) -> Vec<Subject<'_>> {
 }
 
 impl Subject<'_> {
-    /// The management cluster that applies it; none where all of them may.
+    /// The management cluster that applies it; `None` if any may.
     fn management(&self) -> Option<&ManagementCluster> {
         match self {
             Self::Root | Self::Release(_) => None,
@@ -235,7 +235,7 @@ pub fn class_annotations(management: &ManagementCluster) -> Vec<(&'static str, &
     engine_of(management).release_annotations()
 }
 
-/// The annotations with which engines are told what to do with the objects of a release. Templates must not have them.
+/// The annotations that control how engines treat the objects of a release. Templates must not have them.
 pub fn release_annotations() -> Vec<&'static str> {
     engine::all().flat_map(engine::Engine::release_annotations).map(|(name, _)| name).collect()
 }

@@ -147,9 +147,9 @@ fn too_many_open<T>(source: &Source, start: usize, notes: &mut Notes) -> Option<
         .error(
             "template-limit",
             source.place(start, 3),
-            format!("more than {MOST_OPEN} expressions without an end on one line"),
+            format!("more than {MOST_OPEN} unclosed expressions on one line"),
         )
-        .hint("close each `${{` with `}}` on its line");
+        .hint("close each `${{` with `}}` on the same line");
     None
 }
 

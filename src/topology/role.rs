@@ -96,7 +96,7 @@ impl Part {
         Self::Pool(Pool::new(kind, name))
     }
 
-    /// The role of its own object: a part has others beside it.
+    /// The role of the part's main object; a part has others, too.
     pub fn own(&self) -> Role {
         match self {
             Self::Cluster => Role::Cluster,
@@ -176,7 +176,7 @@ impl Role {
     }
 }
 
-/// `md.<name>`; a name that holds more than letters, digits and dashes stands in brackets, as keys do in field paths of Kubernetes.
+/// `md.<name>`; a name that holds more than letters, digits and dashes is in brackets, like keys in Kubernetes field paths.
 impl fmt::Display for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { kind, name } = self;

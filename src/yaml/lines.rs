@@ -1,5 +1,5 @@
-//! Where the lines of a text begin, so that the place of a byte costs the same wherever it stands: a file with a hundred
-//! thousand faults is told in the time that its length takes.
+//! An index of line starts, so that finding the line of a byte takes the same time anywhere in a file. The time to report
+//! errors then grows only with the length of the file.
 
 /// The distance between two bytes up to which characters have been counted.
 const BLOCK: usize = 4096;

@@ -45,7 +45,7 @@ impl fmt::Debug for Mapping {
 }
 
 impl PartialEq for Mapping {
-    /// The order of keys is no content.
+    /// The order of keys does not count.
     fn eq(&self, other: &Self) -> bool {
         self.entries.len() == other.entries.len()
             && self.iter().all(|entry| other.get(&entry.key.name) == Some(&entry.value))

@@ -117,10 +117,12 @@ pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Opt
     }
     if let Some((offset, length)) = conflict(&source.text) {
         notes
-            .error("merge-conflict", source.place(offset, length), "git left a merge conflict in this file")
-            .hint(
-                "decide between the two sides, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`",
-            );
+            .error(
+                "merge-conflict",
+                source.place(offset, length),
+                "this file contains an unresolved merge conflict",
+            )
+            .hint("resolve the conflict, and remove the lines with `<<<<<<<`, `=======` and `>>>>>>>`");
         return None;
     }
     let options = granit_parser::options! {

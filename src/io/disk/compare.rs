@@ -136,7 +136,7 @@ impl Comparison {
             }
             match found {
                 Found::Link => note_link(notes, path.as_str()),
-                Found::Special => note_foreign(notes, path.as_str(), "this is neither a file nor a folder"),
+                Found::Special => note_foreign(notes, path.as_str(), "this is not a regular file or folder"),
                 Found::File { .. } if !meant && is_ours_on_disk(&self.root, path)? => {
                     removed.push(path.clone());
                 }

@@ -28,13 +28,12 @@ impl Workspace {
         Ok(start)
     }
 
-    /// The folder that the user stands in, as a path from the root; empty at the root.
+    /// The current folder, relative to the root; empty at the root.
     pub fn here(&self) -> &str {
         &self.here
     }
 
-    /// A file that was given where the user stands, from the root. One that is not there is taken from the root, as
-    /// messages write it.
+    /// Resolves a file name against the current folder, or, if there is no such file, against the root, as in messages.
     pub fn file(&self, given: &str) -> String {
         let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
         let here = self.path(given);
@@ -42,7 +41,7 @@ impl Workspace {
         here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
     }
 
-    /// A path that was given where the user stands, as one from the root; none where it leads out of the fleet.
+    /// Resolves a path against the current folder and makes it relative to the root; `None` if it leads out of the fleet.
     pub fn path(&self, given: &str) -> Option<String> {
         let given = Path::new(given);
         let whole = match given.strip_prefix(&self.root) {

@@ -42,7 +42,7 @@ pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign}
 #[derive(Clone, Debug)]
 pub struct Workspace {
     root: PathBuf,
-    /// The folder that the user stands in, from the root.
+    /// The current folder, relative to the root.
     here: String,
 }
 
@@ -54,7 +54,7 @@ impl Workspace {
             .canonicalize()
             .map_err(|error| Fault::because(format!("cannot open the folder `{shown}`"), error))?;
         if !found.is_dir() {
-            return Err(Fault::new(format!("`{shown}` is no folder"))
+            return Err(Fault::new(format!("`{shown}` is not a folder"))
                 .hint("give the folder that holds `stackloom.yaml`: `-C <folder>`"));
         }
         Ok(Self { root: found, here: String::new() })

@@ -31,7 +31,7 @@ fn refuse_special(found: &fs::Metadata) -> io::Result<()> {
     } else if found.is_dir() {
         Err(io::Error::new(io::ErrorKind::IsADirectory, "this is a folder"))
     } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "this is neither a file nor a folder"))
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a regular file or folder"))
     }
 }
 

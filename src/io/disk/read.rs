@@ -301,7 +301,7 @@ impl Found<'_> {
                     Place::file(path),
                     format!("this link leads into `{}`", inside.display()),
                 )
-                .hint("copy the file here: what the program or git writes is no source");
+                .hint("copy the file here: files that stackloom or git writes cannot be sources");
         }
         output
     }
@@ -357,13 +357,13 @@ fn text(path: &str, file: &Path) -> Result<String, Notes> {
 
 fn note_special(notes: &mut Notes, path: &str) {
     notes
-        .error("special-file", Place::file(path), "this is neither a file nor a folder")
-        .hint("remove it: pipes, sockets and devices are not read, and git keeps none");
+        .error("special-file", Place::file(path), "this is not a regular file or folder")
+        .hint("remove it: stackloom does not read pipes, sockets or devices, and git does not store them");
 }
 
 fn note_loop(notes: &mut Notes, path: &str) {
     notes
-        .error("link-loop", Place::file(path), "this link leads to a folder that it lies in")
+        .error("link-loop", Place::file(path), "this link leads to a folder that contains it")
         .hint("remove the link");
 }
 

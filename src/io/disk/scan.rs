@@ -149,5 +149,5 @@ pub(in crate::io) fn note_foreign(notes: &mut Notes, path: &str, what: &str) {
 pub(in crate::io) fn note_link(notes: &mut Notes, path: &str) {
     notes
         .error("linked-output", Place::file(path), "this is a symbolic link")
-        .hint("remove the link: everything below `generated/` is written here, and nowhere else");
+        .hint("remove the link: stackloom writes only to real files below `generated/`");
 }

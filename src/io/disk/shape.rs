@@ -8,12 +8,16 @@ use crate::{
     world::is_yaml,
 };
 
-/// Says that something other than a folder lies where a folder belongs; whether it does.
+/// Reports a file at a path that is reserved for a folder. Returns whether there is one.
 pub(super) fn is_in_the_place_of_a_folder(path: &str, notes: &mut Notes) -> bool {
     let Some(what) = folder_at(path) else { return false };
     notes
-        .error("special-file", Place::file(path), format!("this is not a folder, but {what} belongs here"))
-        .hint("move or rename it: what the folder holds would be missing from `generated/`");
+        .error(
+            "special-file",
+            Place::file(path),
+            format!("this is not a folder, but the path is reserved for {what}"),
+        )
+        .hint("move or rename it, so that the contents of the folder are not missing from `generated/`");
     true
 }
 
@@ -65,7 +69,7 @@ pub(super) fn has_capital_ending(path: &str, notes: &mut Notes) -> bool {
         .error(
             "bad-file-name",
             Place::file(path),
-            "this ending has capitals, so neither stackloom nor Flux reads the file",
+            "the file extension has capital letters, so neither stackloom nor Flux reads the file",
         )
         .hint(format!("rename it to `{name}`"));
     true
@@ -77,7 +81,7 @@ fn with_lower_ending(path: &str) -> Option<String> {
     (!is_yaml(path) && is_yaml(&lower) && !is_build_file(path)).then_some(lower)
 }
 
-/// Files below `node-images/` build images; no definition lies there.
+/// Files below `node-images/` build images; there are no definitions there.
 fn is_build_file(path: &str) -> bool {
     path.starts_with("stacks/") && path.split('/').any(|part| part == "node-images")
 }

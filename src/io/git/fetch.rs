@@ -124,7 +124,7 @@ fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
     collect(&repository, folder, "", &mut files).map_err(|told| match told {
         Untaken::Git(error) => failed(error),
         Untaken::Kind(path) => Fault::new(format!(
-            "`{path}` of the release in `{url}` is no plain file, or longer than a source may be"
+            "`{path}` of the release in `{url}` is not a plain file, or is larger than a source may be"
         ))
         .hint("a release is made by `stackloom release`, and by nothing else"),
     })?;

@@ -113,7 +113,7 @@ fn note_held(path: &Path, held: &Held) -> Fault {
             .hint("wait until the other git command is done, and run this again")
             .hint("if no git command runs in this repository, one was killed: delete that file"),
         Held::ByRun(whose) => Fault::new(format!("the index is locked: another run is at it ({whose})"))
-            .hint("wait until it is done, and run this again; a run that is killed is no obstacle to the next"),
+            .hint("wait until it is done, and run this again; a run that was killed does not block the next one"),
         Held::Unknown(whose) => {
             Fault::new(format!("the index is locked: `{shown}` was left, or is held, by {whose}"))
                 .hint("its file system cannot tell whether that process still runs, on this machine or another one")

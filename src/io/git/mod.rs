@@ -77,7 +77,7 @@ impl Repository {
     /// The repository that the fleet lies in; none is a fault.
     pub fn discover(workspace: &Workspace) -> Result<Self, Fault> {
         Self::find(workspace)?.ok_or_else(|| {
-            Fault::new(format!("`{}` lies in no git repository", workspace.root().display()))
+            Fault::new(format!("`{}` is not in a git repository", workspace.root().display()))
                 .hint("make one with `git init`, or run `stackloom init`")
         })
     }
@@ -177,7 +177,7 @@ impl Repository {
             .map_err(|error| Fault::because("cannot open the work tree of the repository", error))?;
         let prefix = prefix(workspace.root(), &work_tree).ok_or_else(|| {
             let (root, tree) = (workspace.root().display(), work_tree.display());
-            Fault::new(format!("`{root}` does not lie in the repository's work tree `{tree}`"))
+            Fault::new(format!("`{root}` is not inside the repository's work tree `{tree}`"))
                 .hint("look at `core.worktree` in the repository's configuration")
         })?;
         inner

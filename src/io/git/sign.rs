@@ -64,9 +64,9 @@ pub(super) fn sign(
             .hint("it is one of `openpgp`, `ssh`, `x509`")),
     };
     signature.map(Some).map_err(|fault| {
-        fault.hint("`git commit --allow-empty` in this repository shows whether git itself can sign").hint(
-            "a program that needs more time gets it with `git config stackloom.signingTimeout <seconds>`",
-        )
+        fault
+            .hint("run `git commit --allow-empty` in this repository to see whether git itself can sign")
+            .hint("to allow more time, set `git config stackloom.signingTimeout <seconds>`")
     })
 }
 
@@ -173,7 +173,7 @@ fn text(program: &str, bytes: Vec<u8>) -> Result<String, Fault> {
     String::from_utf8(bytes)
         // The end of its last line is the header's own.
         .map(|text| text.replace("\r\n", "\n").trim_end().to_owned())
-        .map_err(|error| Fault::because(format!("`{program}` gave a signature that is no text"), error))
+        .map_err(|error| Fault::because(format!("`{program}` returned a signature that is not text"), error))
 }
 
 fn failed(program: &str, said: &str) -> Fault {

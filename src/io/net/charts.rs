@@ -98,7 +98,8 @@ fn in_repository(question: &ChartQuestion, answer: &mut Answer) -> Result<(), Fa
 impl<'a> Repository<'a> {
     fn open(address: &str, http: &'a Http) -> Result<Self, Fault> {
         let base = Url::parse(&format!("{address}/")).map_err(|error| {
-            Fault::because(format!("`{address}` is no address"), error).hint("look at `chart.repository`")
+            Fault::because(format!("`{address}` is not a valid address"), error)
+                .hint("look at `chart.repository`")
         })?;
         Ok(Self { http, login: helm::login(address)?, base })
     }
@@ -107,7 +108,7 @@ impl<'a> Repository<'a> {
         let url = self.join("index.yaml")?;
         let bytes = self.http.get(&url, INDEX_LIMIT, self.login.as_ref())?;
         let wrong = |why: &str| {
-            Fault::new(format!("`{}` is no index of a repository of charts: {why}", shown(&url))).hint(
+            Fault::new(format!("`{}` is not the index of a chart repository: {why}", shown(&url))).hint(
                 "look whether the address is that of a Helm repository; a registry is written `oci://…`",
             )
         };
@@ -145,7 +146,7 @@ impl<'a> Repository<'a> {
         };
         let url = self.join(address)?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(Fault::new(format!("the archive of {key} lies in a registry")).hint(
+            return Err(Fault::new(format!("the archive of {key} is in a registry")).hint(
                 "write `chart.repository` as the index has it, without the name of the chart: `oci://…`",
             ));
         }
@@ -164,7 +165,7 @@ impl<'a> Repository<'a> {
 
     fn join(&self, address: &str) -> Result<Url, Fault> {
         self.base.join(address).map_err(|error| {
-            Fault::because(format!("`{address}` of `{}` is no address", shown(&self.base)), error)
+            Fault::because(format!("`{address}` of `{}` is not a valid address", shown(&self.base)), error)
                 .hint("ask those who publish it to make the index anew")
         })
     }
@@ -210,7 +211,8 @@ fn in_manifest(
         return Ok(Some(FoundChart { digest, images: None }));
     }
     let wrong = || {
-        Fault::new(format!("`{digest}` is no manifest of a chart")).hint("look at what is published there")
+        Fault::new(format!("`{digest}` is not the manifest of a chart"))
+            .hint("look at what is published there")
     };
     let manifest = registry.manifest(digest.as_str())?;
     let manifest: serde_json::Value = serde_json::from_slice(&manifest).map_err(|_| wrong())?;
@@ -269,7 +271,8 @@ fn archive_in_registry(key: &ChartVersion, locked: Option<&Digest>) -> Result<(D
         }
     };
     let wrong = || {
-        Fault::new(format!("`{digest}` is no manifest of a chart")).hint("look at what is published there")
+        Fault::new(format!("`{digest}` is not the manifest of a chart"))
+            .hint("look at what is published there")
     };
     let manifest: serde_json::Value =
         serde_json::from_slice(&registry.manifest(digest.as_str())?).map_err(|_| wrong())?;

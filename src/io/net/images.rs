@@ -21,7 +21,7 @@ pub fn image(name: &str) -> Answer {
 
 fn digest(name: &str) -> Result<Option<Digest>, Fault> {
     let reference: Reference = name.parse().map_err(|error| {
-        Fault::because(format!("`{name}` is no name of an image"), error)
+        Fault::because(format!("`{name}` is not the name of an image"), error)
             .hint("look at the chart or the template that names it")
     })?;
     let repository =

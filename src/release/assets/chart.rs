@@ -20,7 +20,7 @@ pub fn unpack_chart(archive: &[u8]) -> Result<ChartFiles, String> {
     GzDecoder::new(archive)
         .take(CONTENT_LIMIT + 1)
         .read_to_end(&mut tarball)
-        .map_err(|error| format!("it is no gzipped tarball: {error}"))?;
+        .map_err(|error| format!("it is not a gzipped tarball: {error}"))?;
     if tarball.len() as u64 > CONTENT_LIMIT {
         return Err(format!("it unpacks to more than {CONTENT_LIMIT} bytes"));
     }
@@ -37,7 +37,7 @@ pub fn unpack_chart(archive: &[u8]) -> Result<ChartFiles, String> {
             EntryType::Regular => {}
             kind => {
                 let kind = char::from(kind.as_byte());
-                return Err(format!("`{}` in it is no plain file (type {kind:?})", path.escape_debug()));
+                return Err(format!("`{}` in it is not a plain file (type {kind:?})", path.escape_debug()));
             }
         }
         let inside = inside(&path).ok_or_else(|| {

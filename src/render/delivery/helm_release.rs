@@ -144,7 +144,7 @@ impl Renderer<'_> {
         let name = object.as_str().unwrap_or_default();
         if let Err(fault) = Subdomain::new(name) {
             notes
-                .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is no name that Kubernetes takes: {fault}"))
+                .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
                 .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
             return None;
         }

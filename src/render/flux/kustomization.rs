@@ -184,7 +184,7 @@ impl<'a> Kustomization<'a> {
     }
 }
 
-/// Where the Kustomization of a unit lies: with the kubeconfig, if it applies to the workload cluster.
+/// The namespace of a unit's Kustomization: next to the kubeconfig, if it applies to the workload cluster.
 fn namespace_of(unit: &Unit) -> &str {
     match unit {
         Unit::Cluster { namespace, part: ClusterPart::Manifests { .. }, .. } => namespace,

@@ -70,7 +70,7 @@ fn of<'v>(name: &str, value: &'v Value) -> Result<&'v Url, ExecutionError> {
 
 /// Go's texts may hold any bytes, these may not.
 fn words(bytes: Vec<u8>) -> Outcome {
-    String::from_utf8(bytes).map(string).map_err(|_| not_known("a part of a URL that is no UTF-8"))
+    String::from_utf8(bytes).map(string).map_err(|_| not_known("a part of a URL that is not UTF-8"))
 }
 
 fn query(This(value): This<Value>) -> Outcome {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// The same document, with escapes in texts that both JSON and YAML know; as it is where it is no JSON, or needs none.
+/// The same document, with escapes that both JSON and YAML know. Unchanged if it is not JSON or needs no escapes.
 pub(super) fn readable(document: &str) -> Cow<'_, str> {
     let begins = document.trim_start().starts_with(['{', '[']);
     let odd = document.contains("\\u") || document.chars().any(is_odd);

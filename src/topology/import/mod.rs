@@ -146,7 +146,8 @@ impl Objects {
         if kind.is_empty() || text(&value, &["apiVersion"]).is_empty() {
             return Err(Unread {
                 line,
-                message: "this document is no Kubernetes object: it has no apiVersion or no kind".to_owned(),
+                message: "this document is not a Kubernetes object: it has no apiVersion or no kind"
+                    .to_owned(),
                 hint: "give Clusters, ClusterClasses and their templates",
             });
         }
@@ -445,7 +446,7 @@ spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 
         let mut objects = Objects::default();
         let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
         assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);
-        assert!(refused(&mut objects, "a: 1\n").message.contains("no Kubernetes object"));
+        assert!(refused(&mut objects, "a: 1\n").message.contains("not a Kubernetes object"));
         let old = CLASS.replace("v1beta2", "v1alpha4");
         assert!(refused(&mut objects, &old).message.contains("v1alpha4"));
     }

@@ -36,13 +36,13 @@ pub(super) fn ground(before: &Side, catalog: &Catalog, settings: &Settings) -> G
     }
     let reason = match (missing.first(), faults.first()) {
         (Some(one), _) => one.reason.clone(),
-        (None, Some(fault)) => format!("the state before is at fault: {fault}"),
+        (None, Some(fault)) => format!("the state before the change has an error: {fault}"),
         (None, None) => return Ground::Fault(faults),
     };
     match live::given(&before.cluster, &before.observed) {
         Some(running) => Ground::Given(
             running,
-            format!("{reason}; all that runs was given, and the change is told from that"),
+            format!("{reason}; the live objects were given, so the change is computed from them"),
         ),
         None if !missing.is_empty() => Ground::Unknown(missing),
         None if before.applied.is_live() => {

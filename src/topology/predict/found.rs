@@ -187,7 +187,7 @@ fn scaled(change: &Change, subject: &Part) -> Option<String> {
     (was != now).then(|| format!("it scales from {was} to {now}, too"))
 }
 
-/// Of a pool whose number of machines nobody sets it is not known unless it was given: the one here is what it began with,
+/// If nothing sets a pool's number of machines, it is unknown unless it was given: the number here is the initial one,
 /// and an autoscaler or a person may have set another one since, which belongs to no field manager.
 ///
 /// Source: `core/webhooks/admission/machinedeployment.go`, `calculateMachineDeploymentReplicas`.
@@ -199,9 +199,9 @@ fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evi
         return None;
     }
     let reason = if is_autoscaled(&old.object) {
-        "the number of machines before is the autoscaler's, and not known here"
+        "the autoscaler sets the number of machines, so the current number is unknown"
     } else {
-        "nobody set the number of machines before: where the pool was scaled, it is not known here"
+        "no replica count was set before, so the current number of machines is unknown"
     };
     let part = finding.part.clone();
     let on = On::Only(&[Kind::Scale, Kind::Rollout, Kind::Upgrade]);
@@ -252,11 +252,10 @@ fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
         let health = one.kind == "MachineHealthCheck";
         let reason = match one.effect {
             Effect::Created if health => {
-                "its MachineHealthCheck is created: from then on it replaces machines that it finds unhealthy"
-                    .to_owned()
+                "its MachineHealthCheck is created: from then on it replaces unhealthy machines".to_owned()
             }
             Effect::Deleted if health => {
-                "its MachineHealthCheck is deleted: unhealthy machines are not replaced any more".to_owned()
+                "its MachineHealthCheck is deleted: unhealthy machines are no longer replaced".to_owned()
             }
             Effect::Created => format!("its {} is created", one.kind),
             Effect::Deleted => format!("its {} is deleted", one.kind),
@@ -366,7 +365,9 @@ fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], e
         };
         finding.meaning = Meaning::ProviderDependent;
         finding.source = PROVIDER;
-        finding.reasons.push("whether machines move to other failure domains is the provider's".to_owned());
+        finding
+            .reasons
+            .push("the provider decides whether machines move to other failure domains".to_owned());
     }
 }
 

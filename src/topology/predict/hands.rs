@@ -144,7 +144,7 @@ pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> 
             told.join(", ")
         );
         if one.holds || one.fields.iter().any(touched) {
-            let reason = format!("{reason}; what comes of the change there depends on who set them");
+            let reason = format!("{reason}; what the change does there depends on who set them");
             all.push(Evidence::unknown(one.part.clone(), Rule::ForeignValues, RECONCILE).because(reason));
             continue;
         }
@@ -169,7 +169,7 @@ pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
         if part.is_of(PoolKind::MachinePool) {
             let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
             return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
-                "its MachinePool is paused, and the provider's object beside it is not: whether its instances stay as they are is \
+                "its MachinePool is paused, but the provider's object is not: whether its instances stay as they are is \
                  the provider's",
             );
         }

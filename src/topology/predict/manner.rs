@@ -94,13 +94,15 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     }
     let mut effects = Vec::new();
     if matches!(by, Applier::ClientSide(_)) {
-        effects.push("lists that differ are replaced as a whole, with what was filled into them".to_owned());
+        effects.push(
+            "lists that differ are replaced as a whole, including values that were filled in".to_owned(),
+        );
     }
     if !claim.takes_over.is_empty() {
-        effects.push(format!("what {} set counts as its own", claim.takes_over.join(" and ")));
+        effects.push(format!("fields set by {} count as its own", claim.takes_over.join(" and ")));
     }
     if keeps_others(claim, before, after) {
-        let stays = "what others set (`metadata.managedFields` names them) stays, though the new Cluster does not have it";
+        let stays = "fields that others set (see `metadata.managedFields`) stay, although the new Cluster does not have them";
         effects.push(stays.to_owned());
     }
     let is_plain = effects.is_empty() && claim.said;

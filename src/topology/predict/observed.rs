@@ -174,7 +174,7 @@ pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
     condition(observed).or_else(|| {
         let late = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one))?;
         let kind = text(late, &["kind"]);
-        let reason = format!("the {kind} that runs is not at its version yet: an upgrade goes on");
+        let reason = format!("the {kind} that runs is not at its version yet: an upgrade is in progress");
         Some(Unsettled { reason, upgrading: true })
     })
 }

@@ -99,7 +99,7 @@ pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others
     }
 }
 
-/// What the controller set of an object that runs: not what webhooks fill in, which belongs to nobody.
+/// The fields of a live object that the controller set, without those that webhooks filled in.
 fn set_before(running: &Value, desired: &Value) -> Value {
     let mut previous = running.clone();
     take_filled(&mut previous, &with_defaults(desired, Some(running)), desired);

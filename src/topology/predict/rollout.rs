@@ -45,13 +45,13 @@ pub struct Rollout {
     pub replaced: Replaced,
     /// The version of machines that are older than what was asked for before.
     pub from: Option<String>,
-    /// How many machines there are.
+    /// The number of machines there are.
     pub replicas: Option<i64>,
     /// How many of them are replaced, at least and at most, where it is not all of them.
     pub some: Option<(i64, i64)>,
     /// Cluster API's reasons.
     pub reasons: Vec<String>,
-    /// How many machines more there may be, and how many less, while they are replaced.
+    /// The number of machines more there may be, and how many less, while they are replaced.
     pub surge: Option<(i64, i64)>,
     /// What else is to know.
     pub note: Option<&'static str>,
@@ -365,7 +365,7 @@ pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
         if !perhaps.is_empty() {
             let names: Vec<String> = perhaps.iter().map(Part::in_words).collect();
             let reason = format!(
-                "whether machines of {} are replaced at the same time is not known",
+                "it is unknown whether machines of {} are replaced at the same time",
                 names.join(", ")
             );
             let apart = Outcome::NotTogether(perhaps);

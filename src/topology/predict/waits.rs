@@ -45,7 +45,7 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     }
     if stuck {
         let detail = format!(
-            "it stops at {reached} and does not get to {wanted}: it waits, without end, for {}",
+            "it stops at {reached} and never reaches {wanted}: it waits forever for {}",
             held.join(", and for ")
         );
         waits.control_plane = Some(detail);
@@ -53,7 +53,7 @@ pub(super) fn waits(running: &Desired, tracker: &Tracker) -> Waits {
     waits
 }
 
-/// Why the condition `TopologyReconciled` is not True while an upgrade goes on, or is held back.
+/// Why the condition `TopologyReconciled` is not True during an upgrade, or while one is held back.
 ///
 /// Machines that are still replaced count as replaced: that comes to an end by itself.
 ///
@@ -92,12 +92,12 @@ fn behind(
     let late = tracker.pending.iter().filter(|name| !tracker.deferred.contains_key(*name)).map(|name| {
         let pool = Pool::new(kind, name);
         let version = version_of(running, &pool);
-        (pool, format!("it stops at {version}, and nothing else of it changes, its health check apart: the control plane does not get to {wanted}"))
+        (pool, format!("it stops at {version}, and apart from its health check nothing else changes: the control plane never reaches {wanted}"))
     });
     let missing = tracker.pending_create.iter().map(|name| {
         (
             Pool::new(kind, name),
-            format!("it is not created: the control plane stops at {reached}, before {wanted}"),
+            format!("it is not created: the control plane stops at {reached} and never reaches {wanted}"),
         )
     });
     late.chain(missing).collect()

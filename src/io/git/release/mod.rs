@@ -180,7 +180,7 @@ impl ReleaseRun {
         let file = self.workspace.root().join(path.as_str());
         if file.is_symlink() {
             return Err(Fault::new(format!("`{path}` is a symbolic link"))
-                .hint("remove the link: everything below `generated/` is written here, and nowhere else"));
+                .hint("remove the link: stackloom writes only to real files below `generated/`"));
         }
         match read_file(&file)? {
             Some(bytes) if bytes != GITATTRIBUTES.as_bytes() => {

@@ -54,7 +54,7 @@ fn merge_lists(live: Option<&Value>, applied: Option<&Value>, list: &List<'_>) -
     (!merged.is_empty()).then_some(Value::Array(merged))
 }
 
-/// Two lists with items that are told apart. Items of both stand where the applied list has them; the others keep their place
+/// Merges two lists whose items have keys. Shared items take their order from the applied list; the others keep their place
 /// before the next shared one.
 ///
 /// Source: `typed/merge.go`, `visitListItems`.

@@ -48,7 +48,7 @@ fn last_applied(previous: &Value, kind: Type<'_>) -> Set {
     Set::of(&owned, kind)
 }
 
-/// Takes away what was applied before, unless it is applied again, belongs to others, or holds what nobody owns.
+/// Removes fields that were applied before, unless they are applied again, have other owners, or contain fields without an owner.
 fn pruned(merged: &Value, last: &Set, managed: &Set, kind: Type<'_>) -> Value {
     let last = last.with_named(kind);
     let all = Set::of(merged, kind).with_named(kind);
@@ -73,7 +73,7 @@ pub fn read_metadata(object: &mut Value) {
     }
 }
 
-/// Whether an apply may leave something else than what is applied, also where nobody but the manager set anything: maps and
+/// Whether the result of an apply may differ from what is applied, even if only this manager set fields: maps and
 /// lists without entries, and `null`, are merged with what is there.
 pub fn has_empty(applied: &Value) -> bool {
     match applied {

@@ -50,7 +50,7 @@ pub(super) struct Atom<'a> {
     pub map: Option<Fields<'a>>,
 }
 
-/// A list, by how its items are told apart.
+/// How the items of a list are identified.
 #[derive(Debug, Clone)]
 pub(super) struct List<'a> {
     pub element: Type<'a>,
