@@ -280,5 +280,5 @@ fn the_disk_sink_needs_no_repository() {
     let (result, notes) = run(&mut DiskSink::new(&sandbox.workspace()), vec![base()]);
     assert!(notes.is_empty() && result.unwrap().commit.is_none());
     let fault = CommitSink::open(&sandbox.workspace()).unwrap_err();
-    assert!(fault.to_string().contains("lies in no git repository"), "{fault}");
+    assert!(fault.to_string().contains("is not in a git repository"), "{fault}");
 }

@@ -169,7 +169,7 @@ fn artifacts_that_are_no_release_are_refused_by_what_they_are() {
         let manifest = manifest.to_string().into_bytes();
         Artifact { digest: sha256(&manifest), manifest, layer: layer.to_vec(), ..links.clone() }
     };
-    refused(&put(&server, &remade(&manifest, &links.layer)), "no-release", "no gzipped tarball");
+    refused(&put(&server, &remade(&manifest, &links.layer)), "no-release", "not a gzipped tarball");
     manifest["layers"][0]["mediaType"] = json!("application/octet-stream");
     refused(&put(&server, &remade(&manifest, &links.layer)), "no-release", "octet-stream");
     let escapes = put(&server, &remade_with_path(&links, "../../clusters/evil.yaml"));

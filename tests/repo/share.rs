@@ -215,7 +215,7 @@ fn what_was_changed_where_it_was_published_is_refused_by_file() {
         };
         let (_from, source) = tampered(link);
         let told = ends(&fleet(), &["pull", &source], 4);
-        assert!(told.contains("link.yaml") && told.contains("no plain file"), "{told}");
+        assert!(told.contains("link.yaml") && told.contains("not a plain file"), "{told}");
     }
 }
 

@@ -343,7 +343,7 @@ fn a_folder_without_a_repository_cannot_be_committed_to() {
     let sandbox = Sandbox::new();
     let output = stackloom(&sandbox.root).args(["watch", "--commit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("lies in no git repository"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not in a git repository"));
     let unused: PathBuf = sandbox.root.join("generated");
     assert!(!unused.exists());
 }

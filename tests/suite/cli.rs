@@ -114,7 +114,7 @@ fn a_fleet_begins_in_an_empty_folder() {
     ends(&demo, &["generate", "--check"], 0);
     let before = sandbox::snapshot(&demo);
     let again = ends(&demo, &["init"], 1);
-    assert!(again.err.contains("overwrites nothing"), "{}", again.err);
+    assert!(again.err.contains("never overwrites a file"), "{}", again.err);
     assert!(before == sandbox::snapshot(&demo), "a second init changed something");
 }
 

@@ -60,11 +60,11 @@ fn a_new_cluster_asks_for_its_folder() {
         assert!(asked.err.contains(choice), "{}", asked.err);
     }
     let unknown = ends(root, &["new", "cluster", "x-1", "--namespace", "team-x"], 1);
-    assert!(unknown.err.contains("no folder has clusters of the namespace `team-x`"), "{}", unknown.err);
+    assert!(unknown.err.contains("no folder has clusters in the namespace `team-x`"), "{}", unknown.err);
     ends(&root.join("clusters/prod"), &["new", "cluster", "x-1"], 0);
     assert!(root.join("clusters/prod/x-1.yaml").is_file());
     let outside = ends(&root.join("clusters"), &["new", "cluster", "x-2", "--folder", "clusters/prod"], 1);
-    assert!(outside.err.contains("relative to the folder that you stand in, `clusters`"), "{}", outside.err);
+    assert!(outside.err.contains("relative to the current folder, `clusters`"), "{}", outside.err);
     ends(&root.join("clusters"), &["new", "cluster", "x-2", "--folder", "prod"], 0);
 }
 
@@ -166,10 +166,10 @@ fn a_new_pool_leaves_the_rest_of_the_file_alone() {
     let added = after.strip_prefix(before.trim_end()).unwrap_or_else(|| panic!("{after}"));
     assert!(added.contains("    - name: gpu\n") && added.contains("max: 3"), "{added}");
     for (arguments, why) in [
-        (&["dev-1", "gpu"][..], "a pool `gpu` already"),
+        (&["dev-1", "gpu"][..], "already has a pool `gpu`"),
         (&["dev-9", "gpu"], "there is no cluster `dev-9`"),
         (&["dev-1", "b", "--class", "default-wroker"], "did you mean `--class default-worker`?"),
-        (&["dev-1", "b", "--autoscale", "3-1"], "is not a range"),
+        (&["dev-1", "b", "--autoscale", "3-1"], "is not a valid range"),
         (&["dev-1", "B"], "cannot be the name of a pool"),
     ] {
         let refused = ends(root, &[&["new", "pool"], arguments].concat(), 1);
@@ -187,7 +187,7 @@ fn the_fleet_is_found_from_any_folder_below_it() {
     let generated = ends(&dev, &["generate"], 0);
     assert!(root.join("generated/management").is_dir() && !dev.join("generated").exists());
     let shown = root.canonicalize().unwrap().display().to_string();
-    assert!(generated.err.contains(&format!("relative to the fleet's folder, {shown}")), "{}", generated.err);
+    assert!(generated.err.contains(&format!("relative to the fleet's root, {shown}")), "{}", generated.err);
     ends(&dev, &["affects", "_defaults.yaml:9"], 0);
     ends(&dev, &["affects", "clusters/dev/_defaults.yaml"], 0);
     ends(&dev, &["affects", "../../../elsewhere.yaml"], 1);
@@ -205,7 +205,7 @@ fn the_fleet_is_found_from_any_folder_below_it() {
     // A repository inside of the fleet's folder is none of it.
     fs::create_dir_all(root.join("clusters/other/.git")).unwrap();
     let none = ends(&root.join("clusters/other"), &["check"], 1);
-    assert!(none.err.contains("no `stackloom.yaml` here, nor in a folder above"), "{}", none.err);
+    assert!(none.err.contains("no `stackloom.yaml` here or in a folder above"), "{}", none.err);
 }
 
 #[test]

@@ -36,10 +36,10 @@ fn over(from: &str, to: &str) -> Vec<String> {
 fn a_cluster_goes_neither_back_nor_over_a_minor_nor_to_another_provider() {
     let version = "version: v1.35.10";
     for (before, why) in [
-        ("v1.36.0", "would go back from Kubernetes 1.36.0 to 1.35.10"),
-        ("v1.35.11", "would go back from Kubernetes 1.35.11 to 1.35.10"),
-        ("v1.33.9", "would go from Kubernetes 1.33.9 to 1.35.10: a minor is left out"),
-        ("v0.36.9", "a minor is left out"),
+        ("v1.36.0", "would be downgraded from Kubernetes 1.36.0 to 1.35.10"),
+        ("v1.35.11", "would be downgraded from Kubernetes 1.35.11 to 1.35.10"),
+        ("v1.33.9", "would be upgraded from Kubernetes 1.33.9 to 1.35.10, which skips a minor version"),
+        ("v0.36.9", "skips a minor version"),
     ] {
         let found = over(version, &format!("version: {before}"));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -80,6 +80,6 @@ fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
     };
     // The base has two of its own.
     assert_eq!(with(198, false), "");
-    assert!(with(199, false).contains("a stack has at most 200 addons, and this one 201"));
-    assert!(with(198, true).contains("addons wait for one another in a circle: a000 → a197 → "));
+    assert!(with(199, false).contains("a stack can have at most 200 addons; this one has 201"));
+    assert!(with(198, true).contains("these addons wait for each other: a000 → a197 → "));
 }

@@ -52,7 +52,11 @@ fn a_release_that_only_a_later_program_understands_is_refused() {
     let head = heads(&base()).remove("1.35").unwrap();
     let texts = release::write(&head);
     for (old, new, told) in [
-        ("  format: 2\n", "  format: 3\n", "the release has format 3, and this program knows format 2"),
+        (
+            "  format: 2\n",
+            "  format: 3\n",
+            "the release has format 3, but this version of stackloom reads format 2",
+        ),
         ("  format: 2\n", "  format: 2\n  migrations: []\n", "the release has `spec.migrations`"),
         ("  format: 2\n", "  format: 2\n  upgrades: {}\n", "the release has `spec.upgrades`"),
         ("  requires:\n", "  requires:\n    providers: {}\n", "the release has `spec.requires.providers`"),
