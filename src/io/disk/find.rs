@@ -36,10 +36,15 @@ impl Workspace {
     /// A file that was given where the user stands, from the root. One that is not there is taken from the root, as
     /// messages write it.
     pub fn file(&self, given: &str) -> String {
-        let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
+        let is_there = |path: &String| self.holds(path);
         let here = self.path(given);
         let as_shown = || Some(given.to_owned()).filter(is_there);
         here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
+    }
+
+    /// Whether anything lies at a path from the root.
+    pub fn holds(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
     }
 
     /// A path that was given where the user stands, as one from the root; none where it leads out of the fleet.
