@@ -1,7 +1,7 @@
 //! CEL rules: a rule, the schema where it stands as JSON, and a value as JSON.
 #![no_main]
 
-#[path = "../../tests/topology/fuzz/input.rs"]
+#[path = "../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
 #[path = "../../tests/topology/fuzz/cel.rs"]
 mod target;

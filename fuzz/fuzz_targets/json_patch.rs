@@ -1,7 +1,7 @@
 //! JSON patch: a document, and operations, each as JSON; and paths of variables.
 #![no_main]
 
-#[path = "../../tests/topology/fuzz/input.rs"]
+#[path = "../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
 #[path = "../../tests/topology/fuzz/json_patch.rs"]
 mod target;

@@ -1,7 +1,7 @@
 //! Schemas of variables: a schema and a value, each as JSON. The value is defaulted, checked and judged.
 #![no_main]
 
-#[path = "../../tests/topology/fuzz/input.rs"]
+#[path = "../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
 #[path = "../../tests/topology/fuzz/schemas.rs"]
 mod target;

@@ -173,7 +173,7 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
 
 fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
     let name = format!("{}{kind}", secrets::KIND);
-    let (allowed, hint) = secrets::allowed(finder.input, &place.file, &name);
+    let (allowed, hint) = secrets::allowed(finder, &place.file, &name);
     if allowed {
         return;
     }

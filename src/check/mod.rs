@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use crate::{
     note::{Notes, Place},
     plan::ClusterPlan,
-    release::Release,
+    release::{Release, group_of},
     render::{Drawn, Target},
     tree::{PartId, TreePath},
     world::Input,
@@ -90,9 +90,13 @@ pub struct Finder<'a> {
     pub classes: &'a Classes,
     /// What was found.
     pub notes: &'a mut Notes,
+    allowances: secrets::Known,
 }
 
-impl Finder<'_> {
+impl<'a> Finder<'a> {
+    fn new(input: &'a Input, classes: &'a Classes, notes: &'a mut Notes) -> Self {
+        Self { input, classes, notes, allowances: secrets::Known::default() }
+    }
     /// The place of a node, else of the file that an object was made from.
     pub fn place(&self, node: &Node, source: &str) -> Place {
         self.input.sources.place(node.origin).unwrap_or_else(|| Place::file(source))
@@ -108,14 +112,14 @@ impl Finder<'_> {
 pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Release(check) = rule.check {
-            check(release, &mut Finder { input, classes, notes });
+            check(release, &mut Finder::new(input, classes, notes));
         }
     }
 }
 
 /// Looks at the sources that belong to no stack and to no single cluster.
 pub fn shared(input: &Input, notes: &mut Notes) {
-    plaintext_secret::check_shared(&mut Finder { input, classes: &Classes::default(), notes });
+    plaintext_secret::check_shared(&mut Finder::new(input, &Classes::default(), notes));
 }
 
 /// Runs the rules that look at a cluster.
@@ -123,7 +127,7 @@ pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, input: &Inp
     let Some(object) = drawn.cluster() else { return };
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {
-            check(plan, object, &mut Finder { input, classes, notes });
+            check(plan, object, &mut Finder::new(input, classes, notes));
         }
     }
 }
@@ -133,7 +137,7 @@ pub fn objects(drawn: &Drawn, input: &Input, notes: &mut Notes) {
     let classes = &Classes::default();
     for rule in RULES {
         if let Check::Objects(check) = rule.check {
-            check(drawn, &mut Finder { input, classes, notes });
+            check(drawn, &mut Finder::new(input, classes, notes));
         }
     }
 }
@@ -167,7 +171,7 @@ impl Index {
             let identity = Identity {
                 management: management.clone(),
                 workload: (object.target == Target::Workload).then(|| cluster.clone()),
-                group: version.rsplit_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default(),
+                group: group_of(&version).to_owned(),
                 kind: text(&["kind"]),
                 namespace: text(&["metadata", "namespace"]),
                 name: text(&["metadata", "name"]),

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit};
 use crate::{
-    explain::{Explained, Fleet, Role, Said, Source},
+    explain::{Explained, Fleet, Said, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
     plan::ClusterPlan,
@@ -134,11 +134,11 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
             no_cluster(fleet, &args.of, notes);
             return None;
         }
-        [first, ..] => {
+        several => {
+            let all: Vec<_> = several.iter().map(|plan| plan.cluster.full_name()).collect();
             let note =
                 notes.error("several-clusters", None, format!("there are several clusters `{}`", args.of));
-            let cluster = &first.cluster;
-            note.hint(format!("name its namespace too: `{}/{}`", cluster.namespace, cluster.name));
+            note.hint(format!("give one of {}", all.join(", ")));
             return None;
         }
     };
@@ -203,11 +203,8 @@ fn no_cluster(fleet: &Fleet, name: &str, notes: &mut Notes) {
 /// One value per line: its path, what it is, and who says so.
 fn list(said: &[Said]) -> String {
     let rows = said.iter().map(|said| {
-        let wins = said.sources.iter().rev().find(|source| {
-            source.decides && !matches!(source.role, Role::Release | Role::Content | Role::Statement)
-        });
-        let wins = wins.or_else(|| said.sources.iter().find(|source| source.decides));
-        let place = wins.map(|source| format!("{}:{}", source.file, source.line)).unwrap_or_default();
+        let decides = said.decided_by();
+        let place = decides.map(|source| format!("{}:{}", source.file, source.line)).unwrap_or_default();
         [said.path.clone(), said.text(), place]
     });
     aligned(&rows.collect::<Vec<_>>())

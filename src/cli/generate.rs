@@ -94,8 +94,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 /// A definition or folder that is there, from the root of the fleet; else the name of a cluster.
 fn named_here(only: &str, world: &Workspace) -> String {
     let path = world.file(only);
-    let is_there = world.root().join(&path).symlink_metadata().is_ok();
-    if path.starts_with("clusters") && is_there { path } else { only.to_owned() }
+    if path.starts_with("clusters") && world.holds(&path) { path } else { only.to_owned() }
 }
 
 fn report(args: &Args, generation: &Generation, printer: &Printer) {

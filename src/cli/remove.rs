@@ -11,7 +11,7 @@ use crate::{
         disk::{self, Workspace},
         git::Repository,
     },
-    model::RemovalStep,
+    model::{RemovalStep, is_called},
     note::{Diagnostic, Fault, Notes, Place},
     partial::LeftOut,
     plan::{ClusterPlan, Plan},
@@ -118,10 +118,7 @@ fn find(
 /// The cluster that a name means.
 fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Option<&'a ClusterPlan> {
     let full = |plan: &ClusterPlan| plan.cluster.full_name();
-    let means = |plan: &&ClusterPlan| {
-        let full = full(plan);
-        full == name || full.ends_with(&format!("/{name}"))
-    };
+    let means = |plan: &&ClusterPlan| is_called(&full(plan), name);
     let found: Vec<_> = plan.clusters.iter().filter(means).collect();
     match found.as_slice() {
         [only] => Some(only),

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
 use crate::{
     generate,
-    model::ClusterId,
+    model::{ClusterId, is_called},
     note::Notes,
     plan::{ClusterPlan, Plan},
     rebase,
@@ -61,8 +61,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     left.warn(&mut notes);
     let is_meant = |plan: &&ClusterPlan| {
-        let whole = plan.cluster.id().whole();
-        args.cluster.as_ref().is_none_or(|name| whole == *name || whole.ends_with(&format!("/{name}")))
+        args.cluster.as_ref().is_none_or(|name| is_called(&plan.cluster.full_name(), name))
     };
     let chosen: Vec<_> = plan.clusters.iter().filter(is_meant).collect();
     if let (Some(name), []) = (&args.cluster, chosen.as_slice()) {

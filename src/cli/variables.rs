@@ -7,10 +7,10 @@ use serde_json::{Map, Value as Json, json};
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
 use crate::{
     definition::closest,
-    explain::{Fleet, Role, Said, Source},
+    explain::{Fleet, Said},
     generate,
     io::disk::Workspace,
-    model::Minor,
+    model::{Minor, is_called},
     note::Notes,
     release::{Release, Releases},
     yaml::to_json,
@@ -97,8 +97,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
         let release = release.ok_or(generate::Failure::Input)?;
         return Ok(Found { title: format!("the release {of}"), release, cluster: None, values: None });
     }
-    let is_called = |name: &str| name == of || name.ends_with(&format!("/{of}"));
-    if !model.clusters.iter().any(|cluster| is_called(&cluster.id().whole())) {
+    if !model.clusters.iter().any(|cluster| is_called(&cluster.full_name(), of)) {
         if left.blame(of, notes) {
             return Err(generate::Failure::Input);
         }
@@ -116,9 +115,12 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
         };
         return Err(generate::Failure::Input);
     }
-    let (fleet, _) = Fleet::read(world, &mut Notes::new())?;
-    let called: Vec<_> =
-        fleet.plan().clusters.iter().filter(|plan| is_called(&plan.cluster.id().whole())).collect();
+    let (fleet, left) = Fleet::read(world, &mut Notes::new())?;
+    let called = fleet.clusters_called(of);
+    // It can be understood, and what would be made of it is at fault.
+    if called.is_empty() && left.blame(of, notes) {
+        return Err(generate::Failure::Input);
+    }
     let [plan] = called.as_slice() else {
         let all: Vec<_> = called.iter().map(|plan| plan.cluster.id().whole()).collect();
         let note = notes.error("several-clusters", None, format!("there are several clusters `{of}`"));
@@ -215,14 +217,6 @@ fn inline(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Where a value comes from: the layer that counts.
-fn origin(said: &Said) -> Option<&Source> {
-    let is_layer = |source: &&Source| {
-        source.decides && !matches!(source.role, Role::Release | Role::Content | Role::Statement)
-    };
-    said.sources.iter().rev().find(is_layer).or_else(|| said.sources.iter().find(|source| source.decides))
-}
-
 /// The value of a path, and whoever says it; that of a map or list is put together from its leaves.
 fn value<'a>(row: &Row, values: &'a [Said]) -> Vec<&'a Said> {
     let path = format!("spec.variables.{}", row.path);
@@ -247,7 +241,7 @@ fn text(rows: &[Row], values: Option<&[Said]>) -> Vec<Vec<String>> {
         if let Some(values) = values {
             let (value, from) = match value(row, values).as_slice() {
                 [said] => {
-                    let from = origin(said).map(|source| format!("{}:{}", source.file, source.line));
+                    let from = said.decided_by().map(|source| format!("{}:{}", source.file, source.line));
                     (inline(&to_json(&said.value)), from.unwrap_or_default())
                 }
                 _ => (String::new(), String::new()),
@@ -282,8 +276,8 @@ fn document(found: &Found, rows: &[Row]) -> Json {
                 json!({
                     "path": said.path,
                     "value": to_json(&said.value),
-                    "file": origin(said).map(|source| source.file.clone()),
-                    "line": origin(said).map(|source| source.line),
+                    "file": said.decided_by().map(|source| source.file.clone()),
+                    "line": said.decided_by().map(|source| source.line),
                 })
             });
             one.insert("values".to_owned(), values.collect());

@@ -29,6 +29,7 @@ pub use value::Said;
 use crate::{
     definition::{self, Definitions, Written},
     generate::{self, Failure, Understood},
+    model::is_called,
     note::Notes,
     partial::LeftOut,
     plan::{self, ClusterPlan, Plan},
@@ -85,13 +86,9 @@ impl Fleet {
         self.plan.clusters.iter().filter(|plan| uses(plan)).collect()
     }
 
-    /// The clusters that a name means: `name`, or `namespace/name`.
+    /// The clusters that a name means: `name`, `namespace/name` or `management-cluster/namespace/name`.
     pub fn clusters_called(&self, name: &str) -> Vec<&ClusterPlan> {
-        let called = |plan: &ClusterPlan| {
-            let cluster = &plan.cluster;
-            name == cluster.name.as_str() || name == format!("{}/{}", cluster.namespace, cluster.name)
-        };
-        self.users(called)
+        self.users(|plan| is_called(&plan.cluster.full_name(), name))
     }
 
     /// Where every line of a generated file came from; none where no definition produces this file.

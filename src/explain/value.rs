@@ -226,6 +226,14 @@ impl Values<'_> {
 }
 
 impl Said {
+    /// The layer that counts, else whatever else decides.
+    pub fn decided_by(&self) -> Option<&Source> {
+        let mut decides = self.sources.iter().filter(|source| source.decides);
+        let is_layer =
+            |source: &&Source| !matches!(source.role, Role::Release | Role::Content | Role::Statement);
+        decides.clone().rfind(is_layer).or_else(|| decides.next())
+    }
+
     /// The value as it is written on one line.
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -23,6 +23,11 @@ impl ClusterId {
     }
 }
 
+/// Whether a name means a cluster: it is the cluster's whole name, or the end of it from `<namespace>/<name>` or `<name>` on.
+pub fn is_called(whole: &str, name: &str) -> bool {
+    whole.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
 impl fmt::Display for ClusterId {
     /// As people name it: `<namespace>/<name>`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -17,7 +17,7 @@ mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{
-    AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
+    AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size, is_called,
 };
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value as Json, json};
 
 use super::Left;
-use crate::note::{Notes, Severity};
+use crate::{
+    model::is_called,
+    note::{Notes, Severity},
+};
 
 /// The definitions that a run skipped, and their errors.
 #[derive(Debug, Default)]
@@ -72,7 +75,7 @@ impl LeftOut {
             last.rsplit_once('.').is_some_and(|(stem, _)| stem == name)
         };
         let is_asked = |file: &str| file == asked || file.starts_with("clusters/") && is_stem(file);
-        let is_named = |cluster: &String| cluster == asked || cluster.ends_with(&format!("/{asked}"));
+        let is_named = |cluster: &String| is_called(cluster, asked);
         let own: Vec<_> = self.left.iter().filter(|left| is_asked(&left.file)).collect();
         let before = notes.errors();
         for note in self.faults.iter() {

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     definition::{Definitions, Identity, closest},
+    model::is_called,
     note::{Diagnostic, Notes, Severity},
     world::Input,
 };
@@ -49,7 +50,7 @@ impl Scope {
 }
 
 fn names(only: &str, identity: &Identity) -> bool {
-    identity.name == only || identity.name.ends_with(&format!("/{only}")) || within(&identity.file, only)
+    is_called(&identity.name, only) || within(&identity.file, only)
 }
 
 /// Whether a file is at a path, or below it.

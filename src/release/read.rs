@@ -32,34 +32,51 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
         return None;
     };
     let written: Written<written::Release> = written::read(source, Kind::Release, notes)?;
-    let spec = &written.value.spec;
     check_format(&written, source, notes)?;
-    let level = u32::try_from(spec.template_language).unwrap_or(u32::MAX);
-    if level > LANGUAGE {
-        notes
-            .error(
-                "template-language",
-                source.word(0),
-                format!(
-                    "the release's templates are of level {level}, and this program knows up to {LANGUAGE}"
-                ),
-            )
-            .hint("upgrade stackloom");
-        return None;
+    let level = language(&written, source, notes)?;
+    let release = read_content(name, &written, level, files, source, notes)?;
+    (notes.errors() == before).then_some(release)
+}
+
+/// The level of the template language that the release was cut with.
+fn language(written: &Written<written::Release>, source: &Source, notes: &mut Notes) -> Option<u32> {
+    let level = u32::try_from(written.value.spec.template_language).unwrap_or(u32::MAX);
+    if level <= LANGUAGE {
+        return Some(level);
     }
+    notes
+        .error(
+            "template-language",
+            source.word(0),
+            format!("the release's templates are of level {level}, and this program knows up to {LANGUAGE}"),
+        )
+        .hint("upgrade stackloom");
+    None
+}
+
+/// Reads the parts that this program knows, and compares their digests with the recorded ones.
+fn read_content(
+    name: &str,
+    written: &Written<written::Release>,
+    level: u32,
+    files: &BTreeMap<String, Source>,
+    source: &Source,
+    notes: &mut Notes,
+) -> Option<Release> {
+    let (before, spec) = (notes.errors(), &written.value.spec);
     if spec.channel != Channel::Hash {
         check_digests(name, spec.files.as_ref(), files, source, notes);
         if notes.errors() > before {
             return None;
         }
     }
-    let parts = lower_frozen(&written, notes)?;
+    let parts = lower_frozen(written, notes)?;
     let reader = Reader { files, level };
     let objects = reader.objects(notes);
     let namespace = reader.templates("namespace/", Visible::Namespace, notes);
     let cluster = reader.templates("cluster/", Visible::Cluster, notes);
     let addons = parts.addons.iter().map(|(addon, version)| {
-        let locked = locked_versions(&written, addon.name.as_str(), source, notes);
+        let locked = locked_versions(written, addon.name.as_str(), source, notes);
         reader.addon(addon, version.clone(), locked, source, notes)
     });
     let addons = addons.collect();

@@ -40,7 +40,7 @@ pub fn is_drawn(leaver: &Leaver, meant: Option<&str>, there: Option<&str>) -> bo
 
 /// A node pool of a Cluster.
 fn pool(text: &str, name: &str) -> Option<Node> {
-    pools(text).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
+    pools(cluster(text).as_ref()).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
 /// A Cluster as written in its file.
@@ -51,10 +51,8 @@ pub(super) fn cluster(text: &str) -> Option<Node> {
 }
 
 /// The node pools of a Cluster, by the list that each is in and its name.
-pub(super) fn pools(text: &str) -> BTreeMap<(String, String), Node> {
-    let cluster = cluster(text);
-    let workers =
-        cluster.as_ref().and_then(|cluster| cluster.at(&["spec", "topology", "workers"])?.as_mapping());
+pub(super) fn pools(cluster: Option<&Node>) -> BTreeMap<(String, String), Node> {
+    let workers = cluster.and_then(|cluster| cluster.at(&["spec", "topology", "workers"])?.as_mapping());
     let mut found = BTreeMap::new();
     for entry in workers.into_iter().flat_map(Mapping::iter) {
         for pool in entry.value.as_sequence().into_iter().flatten() {

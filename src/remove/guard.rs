@@ -7,7 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{drawn::pools, network, replaced};
+use super::{
+    drawn::{cluster, pools},
+    network, replaced,
+};
 use crate::{
     note::{Notes, Place},
     render::{is_paused, is_protected},
@@ -46,10 +49,12 @@ impl Guard {
         let text = |path: &TreePath| String::from_utf8_lossy(&old(path).unwrap_or_default()).into_owned();
         for (path, (part, new)) in &self.made {
             if changes.files.get(path) == Some(&FileChange::Changed) {
-                let old = text(path);
-                judge_pools(path, part, &old, new, notes);
-                network::judge(path, part, &old, new, notes);
-                replaced::judge(path, part, &old, new, notes);
+                let (old, new) = (cluster(&text(path)), cluster(new));
+                judge_pools(path, part, (old.as_ref(), new.as_ref()), notes);
+                if let (Some(old), Some(new)) = (&old, &new) {
+                    network::judge(path, part, old, new, notes);
+                    replaced::judge(path, part, old, new, notes);
+                }
             }
         }
         let arrivals = self.arrivals(changes);
@@ -83,7 +88,12 @@ impl Guard {
     }
 }
 
-fn judge_pools(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+fn judge_pools(
+    path: &TreePath,
+    part: &PartId,
+    (old, new): (Option<&Node>, Option<&Node>),
+    notes: &mut Notes,
+) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let stay = pools(new);
     for ((kind, name), pool) in pools(old) {

@@ -3,7 +3,6 @@
 //! Kubernetes reads them when a cluster is created. A later change reaches only some components: new nodes get addresses
 //! that the CNI does not route. Cluster API accepts the change silently.
 
-use super::drawn::cluster;
 use crate::{
     note::{Notes, Place},
     tree::{PartId, TreePath},
@@ -17,14 +16,13 @@ const FIELDS: [([&str; 4], &str); 2] = [
 ];
 
 /// Refuses to change the network of a cluster that is already in the tree.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, notes: &mut Notes) {
     let PartId::Cluster { management, namespace, cluster: name } = part else { return };
-    let (Some(old), Some(new)) = (cluster(old), cluster(new)) else { return };
     for (field, key) in FIELDS {
         let blocks = |node: &Node| {
             node.at(&field).and_then(Node::as_sequence).filter(|all| !all.is_empty()).map(<[Node]>::to_vec)
         };
-        let (before, after) = (blocks(&old), blocks(&new));
+        let (before, after) = (blocks(old), blocks(new));
         if before == after {
             continue;
         }

@@ -5,7 +5,7 @@ use crate::{
     model::KubernetesVersion,
     note::{Notes, Place},
     tree::{PartId, TreePath},
-    yaml::{self, Node},
+    yaml::Node,
 };
 
 /// What a Cluster says of its Kubernetes version and its class.
@@ -15,11 +15,8 @@ struct State {
 }
 
 impl State {
-    fn read(text: &str) -> Self {
-        let mut sources = yaml::Sources::default();
-        let id = sources.add("cluster", text);
-        let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
-        let said = |path: &[&str]| cluster.as_ref()?.at(path).and_then(Node::as_str).map(str::to_owned);
+    fn of(cluster: &Node) -> Self {
+        let said = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
         let version = said(&["spec", "topology", "version"]);
         Self {
             version: version
@@ -35,9 +32,9 @@ impl State {
 }
 
 /// Looks at the Cluster of a file before and after a run.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, notes: &mut Notes) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
-    let (old, new) = (State::read(old), State::read(new));
+    let (old, new) = (State::of(old), State::of(new));
     let undone = || {
         format!(
             "if the generated file was never applied, restore the applied one first: `git checkout <commit> -- {path}`"

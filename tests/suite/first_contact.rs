@@ -299,3 +299,29 @@ fn secrets_are_listed_with_those_who_need_and_provide_them() {
     assert_eq!(of("dev-a-1")["secrets"], serde_json::json!([]));
     ends(root.path(), &["secrets", "nothing"], 1);
 }
+
+#[test]
+fn a_name_that_several_clusters_have_is_told_with_names_that_lead_on() {
+    let root = fleet();
+    let root = root.path();
+    let text = read(root, "stackloom.yaml");
+    assert!(text.contains("    - name: mgmt\n"), "{text}");
+    sandbox::write(
+        &root.join("stackloom.yaml"),
+        &text.replace("    - name: mgmt\n", "    - name: mgmt\n    - name: other\n"),
+    );
+    for management in ["mgmt", "other"] {
+        let own = format!("clusters/{management}");
+        ends(root, &["new", "folder", &own, "--namespace", "team-t", "--management-cluster", management], 0);
+        ends(root, &["new", "cluster", "twin", "--folder", &own], 0);
+    }
+    for command in ["explain", "variables", "topology"] {
+        for name in ["twin", "team-t/twin"] {
+            let asked = ends(root, &[command, name], 1);
+            for whole in ["mgmt/team-t/twin", "other/team-t/twin"] {
+                assert!(asked.err.contains(whole), "{command}: {}", asked.err);
+                ends(root, &[command, whole], 0);
+            }
+        }
+    }
+}

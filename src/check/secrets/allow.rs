@@ -2,13 +2,15 @@
 //!
 //! `stack.yaml` allows a finding in a file of the stack. A definition allows one in itself or in a file of its `.d` folder.
 
+use std::{collections::BTreeMap, sync::Arc};
+
 use super::{OWN, rules};
 use crate::{
     check::Finder,
     definition::closest,
     note::Notes,
     world::Input,
-    yaml::{Node, Source, read},
+    yaml::{FileId, Node, Source, read},
 };
 
 /// How names of kinds begin where they are allowed.
@@ -22,8 +24,8 @@ pub(in crate::check) fn is_name(name: &str) -> bool {
 }
 
 /// Whether a finding is allowed in a file, and how to allow it.
-pub(in crate::check) fn allowed(input: &Input, file: &str, name: &str) -> (bool, Option<String>) {
-    let list = of_file(input, file);
+pub(in crate::check) fn allowed(finder: &mut Finder<'_>, file: &str, name: &str) -> (bool, Option<String>) {
+    let list = of_file(finder, file);
     let allowed = list.as_ref().is_some_and(|list| list.allows(file, name));
     (allowed, list.map(|list| list.hint("if it belongs there", file, name)))
 }
@@ -33,9 +35,14 @@ pub(super) struct List<'a> {
     owner: &'a Source,
     /// The folder that paths in `in` are relative to.
     folder: String,
-    entries: Vec<Entry>,
+    entries: Arc<[Entry]>,
 }
 
+/// The allowances that were read, by the file that has them: a file can hold thousands of findings.
+#[derive(Debug, Default)]
+pub(in crate::check) struct Known(BTreeMap<FileId, Arc<[Entry]>>);
+
+#[derive(Debug)]
 struct Entry {
     rule: String,
     file: Option<String>,
@@ -44,9 +51,10 @@ struct Entry {
 }
 
 /// The allowances for a file; `None` if no file can hold allowances for it.
-pub(super) fn of_file<'a>(input: &'a Input, file: &str) -> Option<List<'a>> {
-    let (owner, folder) = owner(input, file)?;
-    Some(List { owner, folder, entries: entries(owner) })
+pub(super) fn of_file<'a>(finder: &mut Finder<'a>, file: &str) -> Option<List<'a>> {
+    let (owner, folder) = owner(finder.input, file)?;
+    let entries = finder.allowances.0.entry(owner.id).or_insert_with(|| entries(owner));
+    Some(List { owner, folder, entries: Arc::clone(entries) })
 }
 
 /// The file that holds the allowances for a file, and the folder that its paths are relative to.
@@ -69,8 +77,8 @@ fn owner<'a>(input: &'a Input, file: &str) -> Option<(&'a Source, String)> {
     Some((definition, folder.unwrap_or_default()))
 }
 
-fn entries(owner: &Source) -> Vec<Entry> {
-    let Some(root) = read(owner, &mut Notes::new()) else { return Vec::new() };
+fn entries(owner: &Source) -> Arc<[Entry]> {
+    let Some(root) = read(owner, &mut Notes::new()) else { return Arc::default() };
     let list = root.at(&["spec", "allow"]).and_then(Node::as_sequence).unwrap_or_default();
     let entry = |node: &Node| {
         let word = |key| node.get(key).and_then(Node::as_str);
@@ -110,8 +118,8 @@ impl List<'_> {
 
 /// Reports the allowances of a definition that allow nothing: an unknown name, no reason, a file that is not there.
 pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
-    let Some(list) = of_file(finder.input, file) else { return };
-    for entry in &list.entries {
+    let Some(list) = of_file(finder, file) else { return };
+    for entry in &*list.entries {
         let place = |key: &str| {
             let node = entry.node.get(key).unwrap_or(&entry.node);
             finder.input.sources.place(node.origin)

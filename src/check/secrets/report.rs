@@ -56,7 +56,7 @@ pub(super) fn at(source: &Source, offset: usize, text: &str, line: usize) -> Pla
 
 /// Reports what was found at a place, unless it is allowed there.
 pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, finder: &mut Finder<'_>) {
-    let allowed = allow::of_file(finder.input, &place.file);
+    let allowed = allow::of_file(finder, &place.file);
     if allowed.as_ref().is_some_and(|list| list.allows(&place.file, found.name)) {
         return;
     }

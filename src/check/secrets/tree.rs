@@ -166,6 +166,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn walk<'a, T: Tree>(&self, parent: &str, key: &str, node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+        let before = found.len();
         if let Some(text) = node.text() {
             self.value(parent, key, node, &text, found);
         }
@@ -191,7 +192,7 @@ impl Walk<'_> {
                 _ => self.walk(parent, key, item, found),
             }
         }
-        self.named(node, found);
+        self.named(node, before, found);
     }
 
     fn value<'a, T: Tree>(
@@ -213,14 +214,15 @@ impl Walk<'_> {
         }
     }
 
-    /// A variable, an entry of an environment, a JSON patch: its name says what its value is.
-    fn named<'a, T: Tree>(&self, node: &'a T, found: &mut Vec<(&'a T, Found)>) {
+    /// A variable, an entry of an environment, a JSON patch: its name says what its value is. What was found inside it
+    /// begins at `before`.
+    fn named<'a, T: Tree>(&self, node: &'a T, before: usize, found: &mut Vec<(&'a T, Found)>) {
         let Some(value) = node.child("value") else { return };
         let Some(text) = value.text() else { return };
         let name = ["name", "key", "path"].into_iter().find_map(|key| node.word(key));
         let Some(name) = name else { return };
         let name = name.rsplit('/').next().unwrap_or_default();
-        if found.iter().any(|(known, _)| std::ptr::eq(*known, value)) {
+        if found[before..].iter().any(|(known, _)| std::ptr::eq(*known, value)) {
             return;
         }
         if keys::is_credential(name, &text) {

@@ -14,7 +14,7 @@ use crate::{
     definition::{self as definitions, Definitions, Kind},
     generate::Failure,
     io::disk::{self, Workspace},
-    model::Label,
+    model::{Label, is_called},
     note::Notes,
     world::Input,
     yaml::{Mapping, Node},
@@ -206,9 +206,7 @@ pub(super) fn called<'a>(
     let all: Vec<_> =
         definitions.clusters.iter().map(|layer| (layer, definitions::merged(definitions, layer))).collect();
     let whole = |merged: &Node| identity(merged).map(|parts| parts.join("/"));
-    let names = |merged: &Node| {
-        whole(merged).is_some_and(|whole| whole == name || whole.ends_with(&format!("/{name}")))
-    };
+    let names = |merged: &Node| whole(merged).is_some_and(|whole| is_called(&whole, name));
     let known: BTreeSet<String> =
         all.iter().filter_map(|(_, merged)| Some(identity(merged)?[2].to_owned())).collect();
     let mut meant: Vec<_> = all.into_iter().filter(|(_, merged)| names(merged)).collect();

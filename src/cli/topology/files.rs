@@ -48,18 +48,47 @@ pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Resul
     let before = before.defined_by(&after);
     let all = all_running(&before);
     let (mut answers, mut judged) = (Vec::new(), BTreeSet::new());
+    let files = Files { after: &after, before: &before, now: &now, all: &all, applier: applier.as_ref() };
     for managed in now.clusters() {
         let (namespace, name) = identity(&managed.object);
-        let label = format!("{namespace}/{name}");
-        if !judged.insert(label.clone()) {
-            continue;
+        if judged.insert(format!("{namespace}/{name}")) {
+            answers.extend(files.answer(managed, !args.before.is_empty(), &settings, notes));
         }
+    }
+    alone(&now, &judged, answers.is_empty(), notes);
+    unused(&after, &before, (&now, &all), &settings, notes);
+    Ok(answers)
+}
+
+/// What was given, and what becomes of it.
+struct Files<'a> {
+    /// What is yet to be applied.
+    after: &'a Objects,
+    /// What runs.
+    before: &'a Objects,
+    /// What runs once all is applied.
+    now: &'a Objects,
+    /// All Clusters that run.
+    all: &'a Arc<[Json]>,
+    applier: Option<&'a Applier>,
+}
+
+impl Files<'_> {
+    /// What becomes of a Cluster; none where that cannot be said, which is told.
+    fn answer(
+        &self,
+        managed: &Imported,
+        compares: bool,
+        settings: &Settings,
+        notes: &mut Notes,
+    ) -> Option<Answer> {
+        let Self { after, before, now, all, applier } = *self;
+        let (namespace, name) = identity(&managed.object);
         // Only one of what is written and what runs may have a class.
         let (written, there) = (after.any_cluster(namespace, name), before.any_cluster(namespace, name));
         let cluster = written.unwrap_or(managed);
-        let Some(side) = side(cluster, managed, &now, notes) else { continue };
-        let side = Side { written: written.is_some(), ..side };
-        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, &before, &all, notes)));
+        let side = Side { written: written.is_some(), ..side(cluster, managed, now, notes)? };
+        let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, before, all, notes)));
         let caveat = running.as_ref().and_then(|(one, running)| unseen(running, one));
         let compared = there.map(|there| {
             let words = if there.applied.is_live() { "the live Cluster" } else { "the files before" };
@@ -67,41 +96,32 @@ pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Resul
         });
         let (compared, forecast) = match (&running, there) {
             (Some((_, running)), _) => {
-                let applied = running.applied.clone().or_said(applier.as_ref(), &running.cluster);
+                let applied = running.applied.clone().or_said(applier, &running.cluster);
                 let running = Side { applied, ..running.clone() };
-                let left = left(&running.cluster, &side.cluster, &now);
-                (compared, apart::of_files(&running, &side, left.as_ref(), &settings))
+                let left = left(&running.cluster, &side.cluster, now);
+                (compared, apart::of_files(&running, &side, left.as_ref(), settings))
             }
-            (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, &settings))),
+            (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, settings))),
             (None, None) => {
-                let mut forecast = forecast::of_new(&side, &settings);
-                let compared = !args.before.is_empty();
-                created(&mut forecast, compared);
-                (compared.then(|| "which is new".to_owned()), Ok(forecast))
+                let mut forecast = forecast::of_new(&side, settings);
+                created(&mut forecast, compares);
+                (compares.then(|| "which is new".to_owned()), Ok(forecast))
             }
         };
         match forecast {
             Ok(forecast) => {
-                forecast
-                    .faults
-                    .iter()
-                    .for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, &now)), notes));
-                answers.push(Answer {
-                    cluster: ClusterName::outside(namespace, name),
-                    compared,
-                    forecast,
-                    caveat,
-                });
+                let faults = forecast.faults.iter();
+                faults.for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, now)), notes));
+                let cluster = ClusterName::outside(namespace, name);
+                Some(Answer { cluster, compared, forecast, caveat })
             }
             Err(faults) => {
-                let Some((asking, running)) = running else { continue };
-                nothing_runs(&faults, |fault| Some(place(fault, &running.class, asking, &before)), notes);
+                let (asking, running) = running?;
+                nothing_runs(&faults, |fault| Some(place(fault, &running.class, asking, before)), notes);
+                None
             }
         }
     }
-    alone(&now, &judged, answers.is_empty(), notes);
-    unused(&after, &before, (&now, &all), &settings, notes);
-    Ok(answers)
 }
 
 /// What was said of the management cluster.

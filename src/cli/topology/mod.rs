@@ -12,7 +12,7 @@ use crate::{
     definition::{self, Model},
     generate::{self, Failure},
     io::{disk::Workspace, git::Repository},
-    model::Cluster,
+    model::{Cluster, is_called},
     note::{Notes, Place},
     partial::LeftOut,
     plan::{self, ClusterPlan},
@@ -300,14 +300,14 @@ fn of_fleet(
 
 /// The cluster that a user means.
 fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -> Result<&'a Cluster, ()> {
-    let full = |one: &Cluster| format!("{}/{}", one.namespace, one.name);
     let all = || model.clusters.iter();
-    let meant: Vec<_> = all().filter(|one| one.name.as_str() == name || full(one) == name).collect();
+    let meant: Vec<_> = all().filter(|one| is_called(&one.full_name(), name)).collect();
     match meant.as_slice() {
         [one] => return Ok(one),
         [] if left.blame(name, notes) => {}
         [] => {
-            let names: Vec<String> = all().flat_map(|one| [one.name.to_string(), full(one)]).collect();
+            let names: Vec<String> =
+                all().flat_map(|one| [one.name.to_string(), one.id().to_string()]).collect();
             let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
             match definition::closest(name, names.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
@@ -315,7 +315,7 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
             };
         }
         several => {
-            let names: Vec<_> = several.iter().map(|one| format!("`{}`", full(one))).collect();
+            let names: Vec<_> = several.iter().map(|one| format!("`{}`", one.full_name())).collect();
             notes
                 .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
                 .hint(format!("use one of {}", names.join(", ")));

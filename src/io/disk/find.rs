@@ -35,10 +35,15 @@ impl Workspace {
 
     /// Resolves a file name against the current folder, or, if there is no such file, against the root, as in messages.
     pub fn file(&self, given: &str) -> String {
-        let is_there = |path: &String| self.root.join(path).symlink_metadata().is_ok();
+        let is_there = |path: &String| self.holds(path);
         let here = self.path(given);
         let as_shown = || Some(given.to_owned()).filter(is_there);
         here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
+    }
+
+    /// Whether anything exists at a path relative to the root.
+    pub fn holds(&self, path: &str) -> bool {
+        self.root.join(path).symlink_metadata().is_ok()
     }
 
     /// Resolves a path against the current folder and makes it relative to the root; `None` if it leads out of the fleet.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 mod cel;
+#[path = "../../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
 mod json_patch;
 mod schemas;
