@@ -308,7 +308,7 @@ fn a_name_that_several_clusters_have_is_told_with_names_that_lead_on() {
     assert!(text.contains("    - name: mgmt\n"), "{text}");
     sandbox::write(
         &root.join("stackloom.yaml"),
-        &text.replace("    - name: mgmt\n", "    - name: mgmt\n    - name: other\n"),
+        text.replace("    - name: mgmt\n", "    - name: mgmt\n    - name: other\n"),
     );
     for management in ["mgmt", "other"] {
         let own = format!("clusters/{management}");
