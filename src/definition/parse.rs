@@ -141,6 +141,16 @@ fn layer(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Layer> {
 /// Reads one definition of a kind.
 pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Written<T>> {
     let node = document(source, kind, notes)?;
+    decode(source, kind, node, notes)
+}
+
+/// Validates a document and decodes it into its type.
+pub fn decode<T: DeserializeOwned>(
+    source: &Source,
+    kind: Kind,
+    node: Node,
+    notes: &mut Notes,
+) -> Option<Written<T>> {
     let json = validate(kind, &node, source, notes)?;
     match serde_json::from_value(json) {
         Ok(value) => Some(Written { value, node, source: source.clone() }),
@@ -152,7 +162,7 @@ pub fn read<T: DeserializeOwned>(source: &Source, kind: Kind, notes: &mut Notes)
 }
 
 /// Reads the document and looks whether it is meant to be of this kind, before its content is judged as such.
-fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
+pub fn document(source: &Source, kind: Kind, notes: &mut Notes) -> Option<Node> {
     let before = notes.errors();
     let node = yaml::read(source, notes);
     let Some(node) = node else {

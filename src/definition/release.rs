@@ -53,7 +53,7 @@ pub enum Channel {
 pub struct ReleaseSpec {
     /// The format of the release's files. A program refuses formats that it does not know.
     #[schemars(range(min = 2, max = 1000))]
-    pub format: Option<i64>,
+    pub format: i64,
     /// The infrastructure.
     pub provider: String,
     /// The stack.

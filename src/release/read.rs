@@ -18,6 +18,14 @@ use crate::{
     yaml::{self, Node, Source, Sources},
 };
 
+/// Fields whose meaning a later version of the program defines.
+const RESERVED: [&[&str]; 4] = [
+    &["spec", "migrations"],
+    &["spec", "upgrades"],
+    &["spec", "requires", "providers"],
+    &["spec", "requires", "featureGates"],
+];
+
 /// Reads a release from its files, by their paths inside its folder.
 pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Release> {
     let before = notes.errors();
@@ -31,8 +39,9 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
             .hint("put the release back from git, or remove the folder");
         return None;
     };
-    let written: Written<written::Release> = written::read(source, Kind::Release, notes)?;
-    check_format(&written, source, notes)?;
+    let node = written::document(source, Kind::Release, notes)?;
+    check_format(&node, source, notes)?;
+    let written: Written<written::Release> = written::decode(source, Kind::Release, node, notes)?;
     let level = language(&written, source, notes)?;
     let release = read_content(name, &written, level, files, source, notes)?;
     (notes.errors() == before).then_some(release)
@@ -108,36 +117,42 @@ fn read_content(
     Some(release)
 }
 
-/// A release of an unknown format, or with fields whose meaning only a later program knows, is refused.
-fn check_format(written: &Written<written::Release>, source: &Source, notes: &mut Notes) -> Option<()> {
-    let spec = &written.value.spec;
-    let place = |path: &[&str]| {
-        let node = written.node.at(path);
-        node.map_or_else(|| source.word(0), |node| source.word(node.origin.offset as usize))
-    };
-    if let Some(format) = spec.format.filter(|format| *format != FORMAT) {
+/// Refuses a release of another format, or with fields that only a later version of the program understands.
+///
+/// This comes before the schema, which would report each field of a later format as unknown.
+fn check_format(release: &Node, source: &Source, notes: &mut Notes) -> Option<()> {
+    let place = |node: Option<&Node>| source.word(node.map_or(0, |node| node.origin.offset as usize));
+    let format = release.at(&["spec", "format"]);
+    if format.is_none() {
         notes
             .error(
                 "release-format",
-                place(&["spec", "format"]),
+                place(release.get("spec")),
                 format!(
-                    "the release has format {format}, but this version of stackloom reads format {FORMAT}"
+                    "the release has no `spec.format`, but this version of stackloom reads format {FORMAT}"
                 ),
             )
-            .hint("upgrade stackloom");
+            .hint("put the file back as it was released, or release the stack again");
         return None;
     }
-    let reserved: [(&Option<written::Reserved>, &[&str]); 4] = [
-        (&spec.migrations, &["spec", "migrations"]),
-        (&spec.upgrades, &["spec", "upgrades"]),
-        (&spec.requires.providers, &["spec", "requires", "providers"]),
-        (&spec.requires.feature_gates, &["spec", "requires", "featureGates"]),
-    ];
-    let Some((_, path)) = reserved.into_iter().find(|(value, _)| value.is_some()) else { return Some(()) };
+    if let Some(number) = format.and_then(Node::as_int).filter(|number| *number != FORMAT) {
+        notes
+            .error(
+                "release-format",
+                place(format),
+                format!(
+                    "the release has format {number}, but this version of stackloom reads format {FORMAT}"
+                ),
+            )
+            .hint(if number > FORMAT { "upgrade stackloom" } else { "release the stack again" });
+        return None;
+    }
+    let reserved = RESERVED.iter().find_map(|path| Some((path, release.at(path)?)));
+    let Some((path, found)) = reserved else { return Some(()) };
     notes
         .error(
             "release-format",
-            place(path),
+            place(Some(found)),
             format!("the release has `{}`, which this version of stackloom does not support", path.join(".")),
         )
         .hint("upgrade stackloom");
