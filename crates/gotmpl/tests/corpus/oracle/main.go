@@ -2,10 +2,12 @@
 //
 //	oracle eval < inputs.json > results.json
 //	oracle corpus <folder>
+//	oracle sprig <file>
 //
 // eval takes a list of {"template": …, "data": …} and {"yaml": …} and adds "output" or "json", or "error", to each.
 // corpus reads templates.txt, yaml.txt and data.json of the folder, adds the combinations of combine.go,
-// and writes templates.json and yaml.json there.
+// and writes templates.json and yaml.json there. sprig runs sprig's own tests, and writes their templates and data to the
+// file, each with its result. It runs `go` in the folder of this program.
 package main
 
 import (
@@ -49,8 +51,10 @@ func run(args []string) error {
 		return eval(os.Stdin, os.Stdout)
 	case len(args) == 2 && args[0] == "corpus":
 		return corpus(args[1])
+	case len(args) == 2 && args[0] == "sprig":
+		return sprigCases(args[1])
 	}
-	return fmt.Errorf("usage: oracle eval | oracle corpus <folder>")
+	return fmt.Errorf("usage: oracle eval | oracle corpus <folder> | oracle sprig <file>")
 }
 
 func eval(in io.Reader, out io.Writer) error {
