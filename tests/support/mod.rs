@@ -1,5 +1,6 @@
 //! Fleets in memory, for tests and benchmarks.
 
+pub(crate) mod large;
 pub(crate) mod random;
 
 use std::{

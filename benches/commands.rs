@@ -1,0 +1,216 @@
+//! What every command costs in a large fleet: time on the cores, time on the clock, and peak memory, for the whole process.
+//!
+//! ```sh
+//! cargo bench --bench commands                              # all commands, with 10,000 clusters
+//! cargo bench --bench commands -- affects                   # those whose names hold a word
+//! cargo bench --bench commands -- --clusters 1000
+//! cargo bench --bench commands -- --write /tmp/fleet        # make the fleet, with its repository, and measure nothing
+//! ```
+//!
+//! It ends with 1 if a command takes more than its limits. On a busy machine, read the time on the cores.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a benchmark makes its own fleet, starts the program, and prints what it found"
+)]
+
+#[expect(dead_code, reason = "tests use the rest")]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use std::{
+    fs,
+    path::Path,
+    process::{self, Command, Stdio},
+    time::Instant,
+};
+
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeValLike,
+};
+
+/// What a command may take, unless its row says otherwise.
+const SECONDS: f64 = 5.0;
+const MEGABYTES: f64 = 500.0;
+
+/// One command.
+struct Row {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    /// A file to change before, with what to look for and what to put there.
+    edit: Option<(&'static str, &'static str, &'static str)>,
+}
+
+const fn row(name: &'static str, arguments: &'static [&'static str]) -> Row {
+    Row { name, arguments, edit: None }
+}
+
+const CILIUM: &str = "stacks/openstack/scs/addons/cilium/values.yaml";
+const EDIT: Option<(&str, &str, &str)> = Some((CILIUM, "tunnelProtocol: vxlan", "tunnelProtocol: geneve"));
+const DEFINITION: &str = "clusters/prod/eu-1/1.35/c-00005.yaml";
+const CLUSTER: &str = "generated/management/mgmt/clusters/team-00/c-00005/cluster/cluster.yaml";
+
+const ROWS: &[Row] = &[
+    row("check", &["check"]),
+    row("check one file", &["check", DEFINITION]),
+    row("generate, nothing changed", &["generate"]),
+    Row { edit: EDIT, ..row("generate, a value of every cluster", &["generate"]) },
+    row("generate --check", &["generate", "--check"]),
+    Row {
+        edit: EDIT,
+        ..row("generate --commit, a value of every cluster", &["generate", "--commit", "--all"])
+    },
+    row(
+        "affects, a line of an addon's values",
+        &["affects", "stacks/openstack/scs/addons/cilium/values.yaml:4"],
+    ),
+    row("affects, a file of an addon's values", &["affects", CILIUM]),
+    row("affects, a line of a definition", &["affects", "clusters/prod/eu-1/1.35/c-00005.yaml:4"]),
+    row("affects, a line of the first defaults", &["affects", "clusters/_defaults.yaml:9"]),
+    row("affects, a line of a folder's defaults", &["affects", "clusters/prod/_defaults.yaml:9"]),
+    row(
+        "affects, a patch of a class",
+        &["affects", "stacks/openstack/scs/cluster-class/cluster-class.yaml:500"],
+    ),
+    row("affects, stackloom.yaml", &["affects", "stackloom.yaml"]),
+    row("explain, a generated file", &["explain", CLUSTER]),
+    row("explain, a value", &["explain", "c-00005", "controlPlane.replicas"]),
+    row("explain, a cluster", &["explain", "c-00005"]),
+    row("topology", &["topology", "c-00005"]),
+    row("topology --against HEAD", &["topology", "c-00005", "--against", "HEAD"]),
+    row("clusters", &["clusters"]),
+    row("releases", &["releases"]),
+    row("secrets", &["secrets"]),
+    row("secrets of a cluster", &["secrets", "c-00005"]),
+    row("variables", &["variables", "c-00005"]),
+    row(
+        "new cluster",
+        &["new", "cluster", "added", "--folder", "clusters/prod/eu-1/1.35", "--namespace", "team-00"],
+    ),
+    row("new pool", &["new", "pool", "c-00005", "added"]),
+    row("remove", &["remove", "c-00005", "--reason", "a benchmark"]),
+    row("release --dry-run", &["release", "--dry-run"]),
+    row("release prune --dry-run", &["release", "prune", "--dry-run"]),
+    row("schema --stacks", &["schema", "--stacks", "--write", "schemas/stacks"]),
+];
+
+fn main() {
+    let mut arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
+    if arguments.first().is_some_and(|first| first == "--measure") {
+        measure(&arguments[1..]);
+    }
+    let clusters = take(&mut arguments, "--clusters").map_or(10_000, |count| count.parse().unwrap());
+    if let Some(folder) = take(&mut arguments, "--write") {
+        write(Path::new(&folder), clusters);
+        return;
+    }
+    let made = take(&mut arguments, "--in");
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = made.as_ref().map_or(scratch.path(), Path::new);
+    if made.is_none() {
+        write(folder, clusters);
+    }
+    let rows = ROWS
+        .iter()
+        .filter(|row| arguments.is_empty() || arguments.iter().any(|word| row.name.contains(word.as_str())));
+    println!("{clusters} clusters{:>41}  {:>8}  {:>8}", "cores", "clock", "memory");
+    let mut over = 0;
+    for row in rows {
+        let [cores, clock, memory] = run(folder, row);
+        let is_over = cores.min(clock) > SECONDS || memory > MEGABYTES;
+        over += usize::from(is_over);
+        let mark = if is_over { "  over the limit" } else { "" };
+        println!("{:<48}{cores:>6.2} s  {clock:>6.2} s  {memory:>5.0} MB{mark}", row.name);
+    }
+    process::exit(i32::from(over > 0));
+}
+
+/// The value of an option, taken from the arguments.
+fn take(arguments: &mut Vec<String>, name: &str) -> Option<String> {
+    let at = arguments.iter().position(|one| one == name)?;
+    arguments.remove(at);
+    Some(arguments.remove(at))
+}
+
+/// Makes the fleet in its repository: development follows the stacks, everything else numbered releases.
+fn write(root: &Path, clusters: usize) {
+    for (path, text) in support::large::large(clusters).0 {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    git(root, &["init", "--quiet", "--initial-branch", "main"]);
+    for (name, value) in [("user.name", "Bench"), ("user.email", "bench@example.org"), ("gc.auto", "0")] {
+        git(root, &["config", name, value]);
+    }
+    git(root, &["add", "--all"]);
+    git(root, &["commit", "--quiet", "--message", "The fleet"]);
+    stackloom(root, &["release", "--no-tag"]);
+    for (folder, minor) in [("staging", "1.36"), ("prod/eu-1", "1.36"), ("prod/eu-2", "1.35")] {
+        let text = format!(
+            "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nspec:\n  release: openstack-scs-{}-v1\n",
+            minor.replace('.', "-")
+        );
+        fs::write(root.join(format!("clusters/{folder}/{minor}/_defaults.yaml")), text).unwrap();
+    }
+    stackloom(root, &["generate", "--commit", "--all"]);
+    git(root, &["status", "--short"]);
+}
+
+fn git(root: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    let done = command.current_dir(root).args(arguments).stdin(Stdio::null()).status().unwrap();
+    assert!(done.success(), "git {arguments:?} failed");
+}
+
+fn stackloom(root: &Path, arguments: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    let done = command.current_dir(root).args(arguments).stdout(Stdio::null()).status().unwrap();
+    assert!(done.success(), "stackloom {arguments:?} failed");
+}
+
+/// Seconds on the cores and on the clock, and megabytes; the fleet is as before afterwards.
+fn run(root: &Path, row: &Row) -> [f64; 3] {
+    if let Some((file, from, to)) = row.edit {
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        assert!(text.contains(from), "{file} has no `{from}`");
+        fs::write(root.join(file), text.replace(from, to)).unwrap();
+    }
+    let head = Command::new("git").current_dir(root).args(["rev-parse", "HEAD"]).output().unwrap().stdout;
+    // The peak of a process can be asked for once it has ended, and of children only all together: so each has a parent.
+    let measured = Command::new(std::env::current_exe().unwrap())
+        .current_dir(root)
+        .arg("--measure")
+        .args(row.arguments)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(measured.stderr).unwrap();
+    let numbers: Vec<f64> =
+        text.lines().last().unwrap_or_default().split(' ').filter_map(|one| one.parse().ok()).collect();
+    git(root, &["reset", "--quiet", "--hard", String::from_utf8(head).unwrap().trim()]);
+    git(root, &["clean", "--quiet", "-d", "--force"]);
+    let numbers = numbers.try_into();
+    numbers.unwrap_or_else(|_| panic!("{} failed: {text}", row.name))
+}
+
+/// Runs the program, and tells the three numbers on the last line of standard error.
+fn measure(arguments: &[String]) -> ! {
+    let start = Instant::now();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    let done = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
+    let clock = start.elapsed().as_secs_f64();
+    if !matches!(done.code(), Some(0 | 3)) {
+        eprintln!("it ended with {done}");
+        process::exit(1);
+    }
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    let cores = usage.user_time() + usage.system_time();
+    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^52")]
+    let (cores, memory) = (cores.num_microseconds() as f64 / 1e6, usage.max_rss() as f64 / 1e3);
+    eprintln!("{cores} {clock} {memory}");
+    process::exit(0);
+}
