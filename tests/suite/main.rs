@@ -17,6 +17,7 @@ mod docs;
 mod first_contact;
 mod hazards;
 mod house;
+mod large;
 mod laws;
 mod origins;
 mod output;

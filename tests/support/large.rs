@@ -40,7 +40,7 @@ pub(crate) fn large(count: usize) -> Files {
         let folder = FOLDERS.iter().find(|folder| folder.share.contains(&(index % 10)));
         let folder = folder.expect("the shares cover every digit");
         let path = format!("clusters/{}/{}/c-{index:05}", folder.path, MINORS[index / 10 % MINORS.len()]);
-        if folder.stack.starts_with("openstack") && index % 4 == 0 {
+        if folder.stack.starts_with("openstack") && index.is_multiple_of(4) {
             files.0.insert(format!("{path}.d/cloud-config.yaml"), cloud_config(index));
         }
         files.0.insert(format!("{path}.yaml"), cluster(index));
@@ -82,14 +82,14 @@ fn cluster(index: usize) -> String {
         )
         .expect("a string takes every text");
     }
-    if index % 7 == 0 {
+    if index.is_multiple_of(7) {
         write!(text, "\x20 variables:\n\x20   certSANs: [c-{index:05}.example.org]\n")
             .expect("a string takes every text");
     }
     let own = [
-        (index % 11 == 0, "\x20   metrics-server:\n\x20     enabled: false\n"),
+        (index.is_multiple_of(11), "\x20   metrics-server:\n\x20     enabled: false\n"),
         (
-            index % 5 == 0,
+            index.is_multiple_of(5),
             "\x20   cilium:\n\x20     values:\n\x20       hubble:\n\x20         relay:\n\x20           enabled: true\n",
         ),
     ];

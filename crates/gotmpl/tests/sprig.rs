@@ -2,6 +2,8 @@
 //!
 //! `go run . sprig FILE` in `tests/corpus/oracle` writes the cases, and `GOTMPL_SPRIG_CASES` names the file.
 
+#![expect(clippy::disallowed_methods, reason = "the cases are made outside, and the environment names them")]
+
 use std::{collections::BTreeSet, env, fs, path::PathBuf};
 
 use gotmpl::{ErrorKind, Template};
