@@ -6,7 +6,8 @@ use std::io::BufRead;
 use capi_topology::predict::apply::server_side_apply;
 use serde_json::Value;
 
-use super::{environment, walk};
+use super::compare::walk;
+use super::environment;
 
 #[test]
 fn random_applies_conformance() {

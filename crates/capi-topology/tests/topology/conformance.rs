@@ -16,7 +16,8 @@ use capi_topology::predict::{Settings, create, objects};
 use capi_topology::role::Role;
 use serde_json::{Value, json};
 
-use super::{environment, walk};
+use super::compare::walk;
+use super::environment;
 
 /// An honest answer; too many of them would be none.
 const UNKNOWN: &str = "  not known:";
