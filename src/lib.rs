@@ -31,7 +31,7 @@ pub mod edit;
 pub mod resolve;
 pub mod release;
 pub mod lock;
-pub mod topology;
+pub use capi_topology as topology;
 pub mod plan;
 pub mod render;
 pub mod remove;

@@ -215,7 +215,7 @@ fn main() -> io::Result<()> {
 /// The objects of every worked example, and of every numbered release.
 fn classes(root: &Path) -> io::Result<Vec<Vec<Value>>> {
     let mut found = Vec::new();
-    for group in entries(&root.join("tests/topology/cases"))? {
+    for group in entries(&root.join("crates/capi-topology/tests/topology/cases"))? {
         for archive in entries(&group)? {
             found.push(objects(&fs::read_to_string(archive)?));
         }

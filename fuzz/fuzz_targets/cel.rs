@@ -3,7 +3,7 @@
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
-#[path = "../../tests/topology/fuzz/cel.rs"]
+#[path = "../../crates/k8s-schema/tests/fuzz/target.rs"]
 mod target;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| target::run(bytes));

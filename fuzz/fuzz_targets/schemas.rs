@@ -3,7 +3,7 @@
 
 #[path = "../../crates/gotmpl/tests/fuzz/input.rs"]
 mod input;
-#[path = "../../tests/topology/fuzz/schemas.rs"]
+#[path = "../../crates/capi-topology/tests/topology/fuzz/schemas.rs"]
 mod target;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| target::run(bytes));

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use k8s_schema::unknown::unknown_fields;
 use serde_json::{Value as Json, json};
 
 use super::{Check, Finder, Rule, lints::Findings};
@@ -17,7 +18,6 @@ use crate::{
             Definition,
             defaulting::{Scope, default_variables},
             definitions,
-            unknown::unknown_fields,
             validation::validate_variables,
         },
     },

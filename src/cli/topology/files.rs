@@ -6,6 +6,7 @@ use std::{
     sync::Arc,
 };
 
+use k8s_schema::value::{get, text};
 use serde_json::Value as Json;
 
 use super::{Answer, Args, created, nothing_runs, tell, told};
@@ -26,7 +27,6 @@ use crate::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
         predict::{Settings, adoption, apart, create, forecast, observed::Observed, side::Side},
-        value::{get, text},
     },
 };
 

@@ -4,10 +4,15 @@ use std::fs;
 
 use super::{super::support, rust_files};
 
-/// The modules in the order in which `lib.rs` lists them.
+/// The modules, and the crates of the workspace, in the order in which `lib.rs` lists them.
 fn order(lib: &str) -> Vec<String> {
-    let modules = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    modules.map(str::to_owned).collect()
+    let module = |line: &str| {
+        let line = line.strip_suffix(';')?;
+        let name =
+            line.strip_prefix("pub mod ").or_else(|| line.strip_prefix("pub use ")?.split(" as ").nth(1));
+        name.map(str::to_owned)
+    };
+    lib.lines().filter_map(module).collect()
 }
 
 /// Every module of the crate that a text uses. Doc comments count: a link upward is a use in the reader's head.

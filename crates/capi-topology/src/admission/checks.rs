@@ -1,0 +1,220 @@
+//! Checks that several webhooks share: labels, health checks, rollouts, taints.
+//!
+//! Source: `core/webhooks/admission` and apimachinery's `validation`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::gates::Gates;
+use crate::fault::FieldError;
+use crate::names::{Named, sample};
+use crate::upgrade::version::Version;
+use k8s_schema::value::{get, list, map, present, text};
+
+static NAME_PART: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$").expect("a constant pattern compiles")
+});
+static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u)^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
+        .expect("a constant pattern compiles")
+});
+
+/// Whether a text is a valid DNS subdomain, as most names of objects must be.
+pub fn is_subdomain(text: &str) -> bool {
+    text.len() <= 253 && SUBDOMAIN.is_match(text)
+}
+
+/// Whether a text can be the value of a label.
+pub fn is_label_value(text: &str) -> bool {
+    text.len() <= 63 && (text.is_empty() || NAME_PART.is_match(text))
+}
+
+/// Errors of a key of a label or annotation, one for each rule that it breaks.
+fn key_errors(key: &str) -> Vec<&'static str> {
+    let mut errors = Vec::new();
+    let name = match key.split_once('/') {
+        None => key,
+        Some((_, rest)) if rest.contains('/') => {
+            return vec!["a valid label key must consist of a name with an optional prefix"];
+        }
+        Some((prefix, name)) => {
+            if prefix.is_empty() {
+                errors.push("prefix part must be non-empty");
+            } else if !is_subdomain(prefix) {
+                errors.push("prefix part must be a lowercase RFC 1123 subdomain");
+            }
+            name
+        }
+    };
+    if name.is_empty() {
+        errors.push("name part must be non-empty");
+    } else if name.len() > 63 {
+        errors.push("name part must be no more than 63 bytes");
+    }
+    if !NAME_PART.is_match(name) {
+        errors.push("name part must consist of alphanumeric characters, '-', '_' or '.'");
+    }
+    errors
+}
+
+/// Errors of the `metadata` of a class or topology entry.
+pub fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let field = format!("{path}.labels");
+    for (key, value) in map(owner, &["metadata", "labels"]).into_iter().flatten() {
+        errors.extend(key_errors(key).into_iter().map(|why| FieldError::invalid(&field, why)));
+        let value = value.as_str().unwrap_or_default();
+        if value.len() > 63 {
+            errors.push(FieldError::invalid(&field, "must be no more than 63 bytes"));
+        }
+        if !value.is_empty() && !NAME_PART.is_match(value) {
+            errors.push(FieldError::invalid(&field, "a valid label value must be alphanumeric"));
+        }
+    }
+    let field = format!("{path}.annotations");
+    let mut size = 0;
+    for (key, value) in map(owner, &["metadata", "annotations"]).into_iter().flatten() {
+        let lower = key.to_lowercase();
+        let wrong = key_errors(&lower);
+        errors.extend(wrong.into_iter().map(|why| FieldError::invalid(&field, why)));
+        size += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if size > 256 * 1024 {
+        let kind = crate::fault::ErrorType::TooLong;
+        errors.push(FieldError::new(kind, &field, "annotations are too long"));
+    }
+    errors
+}
+
+/// Errors of a health check: too short a start, and thresholds that are no number.
+pub fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let seconds = get(check, &["checks", "nodeStartupTimeoutSeconds"]).and_then(Value::as_i64);
+    if seconds.is_some_and(|seconds| seconds != 0 && seconds < 30) {
+        let field = format!("{path}.checks.nodeStartupTimeoutSeconds");
+        errors.push(FieldError::invalid(field, "must be at least 30s"));
+    }
+    let threshold = ["remediation", "triggerIf", "unhealthyLessThanOrEqualTo"];
+    if present(check, &threshold).is_some_and(|value| !is_int_or_percent(value)) {
+        let field = format!("{path}.remediation.triggerIf.unhealthyLessThanOrEqualTo");
+        errors.push(FieldError::invalid(field, "must be either an int or a percentage"));
+    }
+    errors
+}
+
+/// Errors of `remediation.maxInFlight` of a health check.
+pub fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
+    let wrong =
+        present(check, &["remediation", "maxInFlight"]).is_some_and(|value| !is_int_or_percent(value));
+    let field = format!("{path}.remediation.maxInFlight");
+    let error = || FieldError::invalid(field, "must be either an int or a percentage");
+    wrong.then(error).into_iter().collect()
+}
+
+/// Errors of a machine deployment's rollout strategy; `path` ends in `rollout`.
+pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
+    let update = ["rollout", "strategy", "rollingUpdate"];
+    let Some(update) = get(owner, &update) else { return Vec::new() };
+    let mut errors = Vec::new();
+    for field in ["maxUnavailable", "maxSurge"] {
+        if present(update, &[field]).is_some_and(|value| !is_int_or_percent(value)) {
+            let field = format!("{path}.strategy.rollingUpdate.{field}");
+            errors.push(FieldError::invalid(field, "must be either an int or a percentage"));
+        }
+    }
+    let zero = |field: &str| update.get(field).and_then(Value::as_i64) == Some(0);
+    if zero("maxUnavailable") && zero("maxSurge") {
+        let field = format!("{path}.strategy.rollingUpdate");
+        let detail = "maxUnavailable and maxSurge cannot both be 0";
+        errors.push(FieldError::invalid(field, detail));
+    }
+    errors
+}
+
+/// Said of taints where their feature gate is off.
+pub const NO_TAINTS: &str =
+    "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
+
+/// Errors of the taints of machines; they need a feature gate that is off by default.
+///
+/// Source: `internal/util/taints/validation.go`.
+pub fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
+    let taints = list(owner, &["taints"]);
+    let mut errors = Vec::new();
+    if !gates.taints && !taints.is_empty() {
+        errors.push(FieldError::forbidden(path, NO_TAINTS));
+    }
+    for (at, taint) in taints.iter().enumerate() {
+        let (key, field) = (text(taint, &["key"]), format!("{path}[{at}].key"));
+        let wrong = reserved_taint(key).into_iter().chain(key_errors(key));
+        errors.extend(wrong.map(|why| FieldError::invalid(&field, why)));
+    }
+    errors
+}
+
+/// Why nobody may set a taint with this key.
+fn reserved_taint(key: &str) -> Option<&'static str> {
+    match key {
+        "node.cluster.x-k8s.io/uninitialized" | "node.cluster.x-k8s.io/outdated-revision" => {
+            Some("taint key is not allowed")
+        }
+        "node.kubernetes.io/out-of-service" => None,
+        "node-role.kubernetes.io/master" => Some("taint is deprecated since 1.24"),
+        _ if key.starts_with("node.kubernetes.io/") => {
+            Some("taint key must not have the prefix node.kubernetes.io/")
+        }
+        _ if key.starts_with("node.cloudprovider.kubernetes.io/") => {
+            Some("taint key must not have the prefix node.cloudprovider.kubernetes.io/")
+        }
+        _ => None,
+    }
+}
+
+/// Errors of the version of machines; upstream tells both where it is neither.
+pub fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if !version.starts_with('v') {
+        errors.push(FieldError::invalid(path, "must start with v"));
+    }
+    if Version::parse(version.strip_prefix('v').unwrap_or(version)).is_none() {
+        errors.push(FieldError::invalid(path, "must be a valid semantic version"));
+    }
+    errors
+}
+
+/// Errors of a template for the names of machines, which is tried with sample names.
+///
+/// Source: `validateNaming` of `kubeadmcontrolplane.go`, `validateMDMachineNaming` of `machinedeployment.go`.
+pub fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    if template.is_empty() {
+        return errors;
+    }
+    if !template.contains("{{ .random }}") {
+        errors.push(FieldError::invalid(path, "invalid template, {{ .random }} is missing"));
+    }
+    match sample(template, "cluster", named) {
+        Ok(name) if is_subdomain(&name) => {}
+        Ok(_) => {
+            errors.push(FieldError::invalid(path, "the names would be no valid names of Kubernetes objects"));
+        }
+        Err(error) => errors.push(FieldError::invalid(path, format!("invalid template: {error}"))),
+    }
+    errors
+}
+
+/// Whether a value is a number or a percentage.
+pub fn is_int_or_percent(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.is_f64(),
+        Value::String(text) => text.strip_suffix('%').is_some_and(|digits| digits.parse::<i64>().is_ok()),
+        _ => false,
+    }
+}
+
+/// The key that lists of a topology or class are named by.
+pub fn entry_path(list_path: &str, entry: &Value, key: &str) -> String {
+    format!("{list_path}[{}]", text(entry, &[key]))
+}

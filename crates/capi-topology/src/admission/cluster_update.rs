@@ -1,0 +1,143 @@
+//! What the Cluster webhook checks when a Cluster changes: its version and its class.
+//!
+//! Source: `validateTopology` and `validateTopologyVersionUpdate` of
+//! `core/webhooks/admission/cluster.go`.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::compatibility;
+use crate::class::{Catalog, class_key};
+use crate::desired::contract::Contract;
+use crate::desired::state::{Desired, Worker};
+use crate::fault::{ErrorType, FieldError};
+use crate::role::{Part, PoolKind};
+use crate::upgrade::tracker::{is_provisioning, is_upgrading};
+use crate::upgrade::version::Version;
+use k8s_schema::value::{get, list, map, present, text};
+
+const VERSION: &str = "spec.topology.version";
+const CLASS: &str = "spec.topology.class";
+const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
+/// Names the hooks that have yet to be called, or that have not let go on.
+pub const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
+const AFTER_UPGRADE: &str = "AfterClusterUpgrade";
+/// Lets a Cluster that no class manages get one.
+pub const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
+
+/// Refused where a class managed a Cluster, and none would any more.
+pub fn released(new: &Value) -> Option<FieldError> {
+    let detail = "cannot be removed from an existing Cluster";
+    present(new, &["spec", "topology"]).is_none().then(|| FieldError::forbidden("spec.topology", detail))
+}
+
+/// Refused where no class managed a Cluster that is there.
+pub fn adopted(new: &Value) -> Option<FieldError> {
+    let detail = "classRef cannot be set on an existing Cluster";
+    (!has_annotation(new, UNSAFE_CLASS)).then(|| FieldError::forbidden(CLASS, detail))
+}
+
+fn has_annotation(cluster: &Value, name: &str) -> bool {
+    map(cluster, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(name))
+}
+
+/// Checks an update of a Cluster against what runs, and against the parts whose machines are still at another version.
+pub fn validate(
+    new: &Value,
+    old: &Value,
+    running: (&Desired, &BTreeSet<Part>),
+    catalog: &Catalog,
+) -> Vec<FieldError> {
+    let Some(class) = catalog.class_of(new) else {
+        let detail = format!("ClusterClass {} not found", class_key(new).1);
+        return vec![FieldError::new(ErrorType::Internal, CLASS, detail)];
+    };
+    if get(old, &["spec", "topology"]).is_none() {
+        return adopted(new).into_iter().collect();
+    }
+    let mut errors = Vec::new();
+    if !has_annotation(new, UNSAFE_VERSION) {
+        errors.extend(validate_version(new, old, running, class));
+    }
+    if class_key(old) != class_key(new) {
+        if let Some(before) = catalog.class_of(old) {
+            errors.extend(compatibility::classes(before, class));
+        } else {
+            let name = class_key(old).1;
+            let detail = format!("valid ClusterClass with name {name:?} could not be retrieved");
+            errors.push(FieldError::forbidden(CLASS, detail));
+        }
+    }
+    errors
+}
+
+fn validate_version(
+    new: &Value,
+    old: &Value,
+    running: (&Desired, &BTreeSet<Part>),
+    class: &Value,
+) -> Vec<FieldError> {
+    let path = ["spec", "topology", "version"];
+    let wrong = |detail: &str| FieldError::invalid(VERSION, detail);
+    let (Some(wanted), Some(current)) =
+        (Version::tolerant(text(new, &path)), Version::tolerant(text(old, &path)))
+    else {
+        return vec![wrong("version must be a valid semantic version")];
+    };
+    if wanted.to_string() == current.to_string() {
+        return Vec::new();
+    }
+    let (bare, before) = (wanted.without_pre_release(), current.without_pre_release());
+    if bare.compare(&before) == Ordering::Less {
+        return vec![wrong(&format!("version cannot be decreased from \"{current}\" to \"{wanted}\""))];
+    }
+    let planned = !list(class, &["spec", "kubernetesVersions"]).is_empty()
+        || !text(class, &["spec", "upgrade", "external", "generateUpgradePlanExtension"]).is_empty();
+    if !planned && bare.compare(&current.ceiling()) != Ordering::Less {
+        return vec![wrong(&format!("version cannot be increased from \"{current}\" to \"{wanted}\""))];
+    }
+    let hooks = text(new, &["metadata", "annotations", PENDING_HOOKS]);
+    if hooks.split(',').any(|hook| hook == AFTER_UPGRADE) {
+        let detail = format!("version cannot be changed when the {AFTER_UPGRADE:?} hook is still blocking");
+        return vec![wrong(&detail)];
+    }
+    let blocking = unstable(running, &current);
+    if blocking.is_empty() {
+        Vec::new()
+    } else {
+        vec![wrong(&format!("version cannot be changed: {}", blocking.join(", ")))]
+    }
+}
+
+/// What still is on the way to the version before.
+fn unstable((running, upgrading): (&Desired, &BTreeSet<Part>), version: &Version) -> Vec<String> {
+    let at = |text: &str| Version::tolerant(text).is_some_and(|one| one.to_string() == version.to_string());
+    let mut reasons = Vec::new();
+    let control_plane = &running.control_plane;
+    if !at(text(control_plane, Contract::VERSION)) {
+        reasons.push("the version was not propagated to control plane yet".to_owned());
+    } else if is_provisioning(control_plane) {
+        reasons.push("control plane is currently provisioning".to_owned());
+    } else if is_upgrading(control_plane) || upgrading.contains(&Part::ControlPlane) {
+        reasons.push("control plane is still completing a previous upgrade".to_owned());
+    }
+    for kind in PoolKind::ALL {
+        let is_late = |one: &&Arc<Worker>| {
+            !at(text(&one.object, &["spec", "template", "spec", "version"]))
+                || upgrading.contains(&Part::pool(kind, &one.name))
+        };
+        let late = running.workers(kind).iter().filter(is_late);
+        let late: Vec<&str> = late.map(|one| text(&one.object, &["metadata", "name"])).collect();
+        if !late.is_empty() {
+            reasons.push(format!(
+                "there are still {}s completing a previous upgrade: [{}]",
+                kind.as_str(),
+                late.join(", ")
+            ));
+        }
+    }
+    reasons
+}

@@ -1,0 +1,37 @@
+//! Which validating webhook judges which of Cluster API's kinds.
+
+use serde_json::Value;
+
+use super::gates::Gates;
+use super::{kubeadm_config, kubeadm_control_plane, kubeadm_control_plane_template, workers};
+use crate::convert;
+use crate::fault::FieldError;
+use k8s_schema::value::text;
+
+/// What a webhook refuses of an object that is written, after its defaults; `running` is the same object before. Kinds
+/// without a webhook of Cluster API pass; classes and Clusters, which need more than themselves, have functions of their own.
+pub fn validate(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+    let unread =
+        |error| vec![FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"))];
+    let object = match convert::to_stored(object) {
+        Ok(object) => object,
+        Err(error) => return unread(error),
+    };
+    let running = match running.map(convert::to_stored).transpose() {
+        Ok(running) => running,
+        Err(error) => return unread(error),
+    };
+    let running = running.as_ref();
+    match (text(&object, &["kind"]), running) {
+        ("KubeadmControlPlane", _) => kubeadm_control_plane::validate(&object, running, gates),
+        ("KubeadmControlPlaneTemplate", None) => {
+            kubeadm_control_plane_template::validate_create(&object, gates)
+        }
+        ("KubeadmControlPlaneTemplate", Some(before)) => {
+            kubeadm_control_plane_template::validate_update(&object, before).into_iter().collect()
+        }
+        ("MachineDeployment", _) => workers::deployment(&object, running, gates),
+        ("MachinePool", _) => workers::pool(&object, running, gates),
+        _ => kubeadm_config::validate(&object, gates),
+    }
+}

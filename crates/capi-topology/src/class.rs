@@ -1,0 +1,347 @@
+//! A `ClusterClass` with everything it refers to, read once and used for every Cluster.
+//!
+//! Upstream calls this the blueprint (`exp/topology/scope/blueprint.go`).
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::admission::gates::Gates;
+use super::convert;
+use super::desired::contract::Contract;
+use super::desired::templates::Shells;
+use super::fault::{Fault, Stage};
+use super::patches::Patch;
+use super::patches::whole::Patched;
+use super::variables::{Definition, definitions};
+use k8s_schema::value::{get, group, list, text, version};
+
+/// What there is, by group, kind, name and namespace; files in git often leave the namespace to who applies them.
+type Key = (String, String, String, String);
+
+/// The `ClusterClass`es and templates that exist.
+#[derive(Debug, Clone, Default)]
+pub struct Catalog {
+    objects: BTreeMap<Key, Value>,
+    /// Feature gates of the management cluster in which they are.
+    pub gates: Gates,
+    /// What was read of classes; copies of a catalog share it until one of them changes.
+    read: Arc<Mutex<Read>>,
+}
+
+/// What was read of classes, by name and namespace: to read one takes far longer than to use it.
+#[derive(Debug, Default)]
+struct Read {
+    definitions: BTreeMap<Key, Arc<Vec<Definition>>>,
+    blueprints: BTreeMap<Key, Arc<Blueprint>>,
+}
+
+/// The namespace and name of the class that a Cluster asks for.
+///
+/// Source: `GetClassKey` of `api/core/v1beta2/cluster_types.go`.
+pub fn class_key(cluster: &Value) -> (&str, &str) {
+    let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
+    let places = [text(reference, &["namespace"]), text(cluster, &["metadata", "namespace"])];
+    let namespace = places.into_iter().find(|one| !one.is_empty()).unwrap_or("default");
+    (namespace, text(reference, &["name"]))
+}
+
+fn key(object: &Value) -> Key {
+    (
+        group(text(object, &["apiVersion"])).to_owned(),
+        text(object, &["kind"]).to_owned(),
+        text(object, &["metadata", "name"]).to_owned(),
+        text(object, &["metadata", "namespace"]).to_owned(),
+    )
+}
+
+impl Catalog {
+    /// A catalog of these objects; of two with one name the later wins, as when applied.
+    pub fn new(objects: impl IntoIterator<Item = Value>) -> Self {
+        let mut catalog = Self::default();
+        catalog.apply(objects);
+        catalog
+    }
+
+    /// The same in a management cluster with these feature gates.
+    #[must_use]
+    pub fn with_gates(self, gates: Gates) -> Self {
+        Self { gates, ..self }
+    }
+
+    /// Adds or replaces objects.
+    pub fn apply(&mut self, objects: impl IntoIterator<Item = Value>) {
+        for object in objects {
+            let there = self.same_object(&object);
+            if there == Some(&object) {
+                continue;
+            }
+            if let Some(old) = there.map(key) {
+                self.objects.remove(&old);
+            }
+            self.read = Arc::default();
+            self.objects.insert(key(&object), object);
+        }
+    }
+
+    /// Takes an object out, as `Kind/name`.
+    pub fn remove(&mut self, kind: &str, name: &str) {
+        self.read = Arc::default();
+        self.objects.retain(|(_, k, n, _), _| !(k == kind && n == name));
+    }
+
+    /// The `ClusterClass` that a Cluster asks for.
+    pub fn class_of(&self, cluster: &Value) -> Option<&Value> {
+        let (namespace, name) = class_key(cluster);
+        self.find("cluster.x-k8s.io", "ClusterClass", namespace, name)
+    }
+
+    /// All `ClusterClass`es.
+    pub fn classes(&self) -> impl Iterator<Item = &Value> {
+        self.objects.values().filter(|object| text(object, &["kind"]) == "ClusterClass")
+    }
+
+    /// The object of a group, kind, namespace and name: there, else where its file leaves the namespace open, else the only
+    /// one of that name.
+    fn find(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
+        let named: Vec<_> = self.named(group, kind, name).collect();
+        let lies_in =
+            |wanted: &str| named.iter().find(|one| text(one, &["metadata", "namespace"]) == wanted).copied();
+        let only = || if let [one] = named.as_slice() { Some(*one) } else { None };
+        lies_in(namespace).or_else(|| lies_in("")).or_else(only)
+    }
+
+    /// What an object replaces when it is applied.
+    pub fn same_object(&self, object: &Value) -> Option<&Value> {
+        let (group, kind, name, namespace) = key(object);
+        let mut named = self.named(&group, &kind, &name);
+        named.find(|one| {
+            let own = text(one, &["metadata", "namespace"]);
+            own == namespace || own.is_empty() || namespace.is_empty()
+        })
+    }
+
+    fn named(&self, group: &str, kind: &str, name: &str) -> impl Iterator<Item = &Value> {
+        let from = (group.to_owned(), kind.to_owned(), name.to_owned(), String::new());
+        let (group, kind, name) = (from.0.clone(), from.1.clone(), from.2.clone());
+        let all = self.objects.range(from..);
+        all.take_while(move |(key, _)| key.0 == group && key.1 == kind && key.2 == name).map(|(_, one)| one)
+    }
+
+    /// The variables of a class that is there, read once.
+    pub fn definitions(&self, class: &Value) -> Arc<Vec<Definition>> {
+        let key = key(class);
+        if let Some(known) = self.reads(|read| read.definitions.get(&key).cloned()) {
+            return known;
+        }
+        let made = Arc::new(definitions(class));
+        self.reads(|read| read.definitions.insert(key, Arc::clone(&made)));
+        made
+    }
+
+    /// A class with everything that it refers to, read once; none where there is no class as a Cluster asks for.
+    pub fn blueprint(&self, cluster: &Value) -> Option<Result<Arc<Blueprint>, Fault>> {
+        let class = self.class_of(cluster)?;
+        let key = key(class);
+        if let Some(known) = self.reads(|read| read.blueprints.get(&key).cloned()) {
+            return Some(Ok(known));
+        }
+        Some(Blueprint::read(class, self).map(|made| {
+            let made = Arc::new(made);
+            self.reads(|read| read.blueprints.insert(key, Arc::clone(&made)));
+            made
+        }))
+    }
+
+    fn reads<T>(&self, look: impl FnOnce(&mut Read) -> T) -> T {
+        look(&mut self.read.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The template that a reference of a class in a namespace means, at the version that the reference asks for.
+    fn template(&self, namespace: &str, reference: &Value) -> Option<Template> {
+        let api_version = text(reference, &["apiVersion"]);
+        let kind = text(reference, &["kind"]);
+        let found = self.find(group(api_version), kind, namespace, text(reference, &["name"]))?;
+        let group_kind = match group(api_version) {
+            "" => kind.to_owned(),
+            group => format!("{kind}.{group}"),
+        };
+        let (own, wanted) = (version(text(found, &["apiVersion"])), version(api_version));
+        let (mut object, opaque) = match convert::template_at(found, wanted) {
+            Ok(object) => (object, None),
+            Err(error) => {
+                let reason = format!(
+                    "{kind}/{} is given in {own}, and the class refers to it in {wanted}: {error}; export it with `kubectl \
+                     get {}s.{wanted}.{}`",
+                    text(found, &["metadata", "name"]),
+                    kind.to_lowercase(),
+                    group(api_version),
+                );
+                (found.clone(), Some(reason))
+            }
+        };
+        object["apiVersion"] = Value::String(api_version.to_owned());
+        let shells = Shells::of(&object, &group_kind);
+        Some(Template { object, group_kind, shells, patched: Arc::default(), opaque })
+    }
+
+    /// The labels of the `CustomResourceDefinition` of a kind, where it is there.
+    fn definition_labels(&self, group: &str, kind: &str) -> Option<&Value> {
+        let mut definitions = self.objects.values().filter(|object| {
+            text(object, &["kind"]) == "CustomResourceDefinition"
+                && text(object, &["spec", "group"]) == group
+                && text(object, &["spec", "names", "kind"]) == kind
+        });
+        definitions.find_map(|object| get(object, &["metadata", "labels"]))
+    }
+}
+
+/// A template that a class refers to.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// The template itself.
+    pub object: Value,
+    /// `Kind.group`, as annotations spell it.
+    pub group_kind: String,
+    /// What all copies of it have in common.
+    pub shells: Shells,
+    /// What patches made of it.
+    pub patched: Arc<Patched>,
+    /// Why it is not known at the version that the class asks for.
+    pub opaque: Option<String>,
+}
+
+impl Template {
+    /// The template's name.
+    pub fn name(&self) -> &str {
+        text(&self.object, &["metadata", "name"])
+    }
+
+    /// The template's kind.
+    pub fn kind(&self) -> &str {
+        text(&self.object, &["kind"])
+    }
+
+    /// The template's apiVersion.
+    pub fn api_version(&self) -> &str {
+        text(&self.object, &["apiVersion"])
+    }
+}
+
+/// A class of machine deployments or machine pools.
+#[derive(Debug)]
+pub struct WorkerClass {
+    /// The entry of the `ClusterClass`.
+    pub class: Value,
+    /// Template of the bootstrap config.
+    pub bootstrap: Template,
+    /// Template of machines, or of the machine pool.
+    pub infrastructure: Template,
+}
+
+/// A `ClusterClass`, its templates, variables and patches.
+#[derive(Debug)]
+pub struct Blueprint {
+    /// The `ClusterClass`.
+    pub class: Value,
+    /// Its variables, by name.
+    pub variables: Arc<Vec<Definition>>,
+    /// What of it cannot be known offline.
+    pub opaque: Vec<String>,
+    /// Template of the infrastructure cluster.
+    pub infrastructure: Template,
+    /// Template of the control plane.
+    pub control_plane: Template,
+    /// The contract that the control plane follows; none where nothing tells it.
+    pub contract: Option<Contract>,
+    /// Template of the control plane's machines, where it has machines.
+    pub machine: Option<Template>,
+    /// Classes of machine deployments, by name.
+    pub deployments: BTreeMap<String, WorkerClass>,
+    /// Classes of machine pools, by name.
+    pub pools: BTreeMap<String, WorkerClass>,
+    /// Its patches, in order.
+    pub patches: Vec<Patch>,
+}
+
+impl Blueprint {
+    /// Reads a class and everything that it refers to.
+    pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+        let unknown = RefCell::new(Vec::new());
+        let namespace = text(class, &["metadata", "namespace"]);
+        let template = |owner: &Value, path: &[&str]| {
+            let reference = get(owner, path).unwrap_or(&Value::Null);
+            let template = catalog.template(namespace, reference).ok_or_else(|| missing(reference))?;
+            unknown.borrow_mut().extend(template.opaque.clone());
+            Ok(template)
+        };
+        let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
+        let machine_path = ["controlPlane", "machineInfrastructure", "templateRef"];
+        let machine = match get(spec, &machine_path) {
+            Some(reference) if !text(reference, &["name"]).is_empty() => Some(template(spec, &machine_path)?),
+            _ => None,
+        };
+        let workers = |kind: &str| {
+            let mut classes = BTreeMap::new();
+            for class in list(spec, &["workers", kind]) {
+                let worker = WorkerClass {
+                    class: class.clone(),
+                    bootstrap: template(class, &["bootstrap", "templateRef"])?,
+                    infrastructure: template(class, &["infrastructure", "templateRef"])?,
+                };
+                classes.insert(text(class, &["class"]).to_owned(), worker);
+            }
+            Ok::<_, Fault>(classes)
+        };
+        let known = catalog.same_object(class).filter(|known| *known == class);
+        let variables =
+            known.map_or_else(|| Arc::new(definitions(class)), |class| catalog.definitions(class));
+        let control_plane = template(spec, &["controlPlane", "templateRef"])?;
+        let infrastructure = template(spec, &["infrastructure", "templateRef"])?;
+        let (deployments, pools) = (workers("machineDeployments")?, workers("machinePools")?);
+        Ok(Self {
+            contract: contract(&control_plane, catalog),
+            infrastructure,
+            control_plane,
+            machine,
+            deployments,
+            pools,
+            patches: list(spec, &["patches"]).iter().map(Patch::read).collect(),
+            opaque: unknown.into_inner(),
+            variables,
+            class: class.clone(),
+        })
+    }
+
+    /// The class' name.
+    pub fn name(&self) -> &str {
+        text(&self.class, &["metadata", "name"])
+    }
+
+    /// The class' variables, by name.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.variables
+    }
+}
+
+/// The contract of what a template of control planes makes.
+fn contract(template: &Template, catalog: &Catalog) -> Option<Contract> {
+    let (group, own) = (group(template.api_version()), version(template.api_version()));
+    let kind = template.kind();
+    let kind = kind.strip_suffix("Template").unwrap_or(kind);
+    match catalog.definition_labels(group, kind) {
+        Some(labels) => Contract::labelled(labels, own),
+        None => Contract::of(group, kind, own),
+    }
+}
+
+fn missing(reference: &Value) -> Fault {
+    let detail = format!(
+        "failed to retrieve {} {:?}: not found",
+        text(reference, &["kind"]),
+        text(reference, &["name"])
+    );
+    Fault::controller(Stage::Desired, detail)
+}

@@ -1,0 +1,98 @@
+//! Cluster API's own kinds in `v1beta1`, as the API server hands them to controllers: in `v1beta2`, which is stored.
+//!
+//! Source: `api/core/v1beta1/conversion.go`, `api/bootstrap/kubeadm/v1beta1/conversion.go`,
+//! `api/controlplane/kubeadm/v1beta1/conversion.go` and the `webhooks/conversion` folders beside them.
+//!
+//! Absent on purpose: the way back for other kinds than the kubeadm templates that patches see, and the kinds of
+//! infrastructure providers, whose conversion is their own code.
+
+mod class;
+mod cluster;
+mod fields;
+mod health_check;
+mod kubeadm;
+mod view;
+
+use serde_json::{Value, json};
+
+use fields::Fields;
+use health_check::with_strategy;
+
+use super::schemas::defaulted;
+use k8s_schema::value::{group, set, text, version};
+
+/// The group of a kind that Cluster API itself converts; none for every other kind.
+fn own_group(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "Cluster" | "ClusterClass" => "cluster.x-k8s.io",
+        "KubeadmConfig" | "KubeadmConfigTemplate" => "bootstrap.cluster.x-k8s.io",
+        "KubeadmControlPlane" | "KubeadmControlPlaneTemplate" => "controlplane.cluster.x-k8s.io",
+        _ => return None,
+    })
+}
+
+/// Whether an object is of a kind whose versions are converted here; only the API server converts those of other kinds.
+pub fn is_own(object: &Value) -> bool {
+    own_group(text(object, &["kind"])) == Some(group(text(object, &["apiVersion"])))
+}
+
+/// Whether an object is of Cluster API's own kinds and of the old version.
+pub fn is_old(object: &Value) -> bool {
+    is_own(object) && version(text(object, &["apiVersion"])) == "v1beta1"
+}
+
+/// An object in the version that is stored; any other than an old one of Cluster API's own kinds as it is.
+pub fn to_stored(object: &Value) -> Result<Value, String> {
+    if !is_old(object) {
+        return Ok(object.clone());
+    }
+    let spec = object.get("spec").cloned().unwrap_or_else(|| json!({}));
+    let mut spec = match text(object, &["kind"]) {
+        "Cluster" => cluster::spec(&spec)?,
+        "ClusterClass" => class::spec(&spec)?,
+        "KubeadmConfig" => kubeadm::config(&spec)?,
+        "KubeadmConfigTemplate" => kubeadm::config_template(&spec)?,
+        "KubeadmControlPlane" => kubeadm::control_plane(&spec)?,
+        _ => kubeadm::control_plane_template(&spec)?,
+    };
+    if !matches!(text(object, &["kind"]), "Cluster" | "ClusterClass") {
+        fields::without_marks(&mut spec);
+    }
+    let mut converted = object.clone();
+    set(&mut converted, &["apiVersion"], json!(format!("{}/v1beta2", group(text(object, &["apiVersion"])))));
+    set(&mut converted, &["spec"], spec);
+    Ok(converted)
+}
+
+/// What the specification of a `MachineDeployment` says of its rollouts, where the stored version has it.
+pub fn rollout_of_deployment(old: &Value) -> Value {
+    let fields = Fields::of(old).moved(&["rolloutAfter"], &["rollout", "after"]);
+    with_strategy(fields, old).done()
+}
+
+/// A template as a client gets it that asks for a version; an error where that cannot be known.
+pub fn template_at(template: &Value, wanted: &str) -> Result<Value, String> {
+    let api_version = text(template, &["apiVersion"]);
+    let (own, kind) = (version(api_version), text(template, &["kind"]));
+    let known = own_group(kind) == Some(group(api_version)) && matches!(own, "v1beta1" | "v1beta2");
+    let view = match kind {
+        "KubeadmConfigTemplate" if known => view::config_template,
+        "KubeadmControlPlaneTemplate" if known => view::control_plane_template,
+        _ if own == wanted => return Ok(template.clone()),
+        _ => return Err(format!("only the API server converts {own} to {wanted}")),
+    };
+    let stored = if own == "v1beta1" { to_stored(&defaulted(template))? } else { template.clone() };
+    match wanted {
+        "v1beta2" => Ok(stored),
+        "v1beta1" => {
+            let mut old = stored.clone();
+            set(&mut old, &["apiVersion"], json!(format!("{}/v1beta1", group(api_version))));
+            set(&mut old, &["spec"], view(stored.get("spec").unwrap_or(&Value::Null))?);
+            Ok(old)
+        }
+        _ => Err(format!("only the API server converts {own} to {wanted}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Where a control plane keeps what the topology controller sets: the contract of its kind.
+//!
+//! Source: `internal/contract/controlplane.go` and `version.go`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::role::PoolKind;
+use k8s_schema::value::{map, present};
+
+/// Of each kind the labels of its `CustomResourceDefinition`.
+static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../data/contracts.json")).expect("the file is part of the program")
+});
+
+/// The version of the contract that a kind follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contract {
+    /// Machine settings right under `spec.machineTemplate`.
+    V1Beta1,
+    /// Machine settings under `spec.machineTemplate.spec`.
+    V1Beta2,
+}
+
+/// A path of keys.
+pub type Path = &'static [&'static str];
+
+impl Contract {
+    /// `spec.version`.
+    pub const VERSION: Path = &["spec", "version"];
+    /// `spec.replicas`.
+    pub const REPLICAS: Path = &["spec", "replicas"];
+    /// `spec.rollout.after`.
+    pub const ROLLOUT_AFTER: Path = &["spec", "rollout", "after"];
+    /// `spec.machineTemplate.metadata`.
+    pub const MACHINE_METADATA: Path = &["spec", "machineTemplate", "metadata"];
+
+    /// What patches cannot change on a control plane.
+    pub const PRESERVED: &'static [Path] = &[
+        Self::MACHINE_METADATA,
+        &["spec", "machineTemplate", "readinessGates"],
+        &["spec", "machineTemplate", "spec", "readinessGates"],
+        &["spec", "machineTemplate", "taints"],
+        &["spec", "machineTemplate", "spec", "taints"],
+        &["spec", "machineTemplate", "infrastructureRef"],
+        &["spec", "machineTemplate", "spec", "infrastructureRef"],
+        &["spec", "machineTemplate", "nodeDrainTimeout"],
+        &["spec", "machineTemplate", "nodeVolumeDetachTimeout"],
+        &["spec", "machineTemplate", "nodeDeletionTimeout"],
+        &["spec", "machineTemplate", "spec", "deletion", "nodeDrainTimeoutSeconds"],
+        &["spec", "machineTemplate", "spec", "deletion", "nodeVolumeDetachTimeoutSeconds"],
+        &["spec", "machineTemplate", "spec", "deletion", "nodeDeletionTimeoutSeconds"],
+        Self::REPLICAS,
+        Self::VERSION,
+        Self::ROLLOUT_AFTER,
+    ];
+
+    /// The contract of a version of a kind, where it is known.
+    pub fn of(group: &str, kind: &str, version: &str) -> Option<Self> {
+        Self::labelled(KNOWN.get(&format!("{kind}.{group}"))?, version)
+    }
+
+    /// The contract of a version, as the labels of a `CustomResourceDefinition` tell it.
+    pub fn labelled(labels: &Value, version: &str) -> Option<Self> {
+        let contracts =
+            [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
+        let labels = map(labels, &[])?;
+        let serves = |label: &str| {
+            let versions = labels.get(label).and_then(Value::as_str).unwrap_or_default();
+            versions.split('_').any(|one| one == version)
+        };
+        contracts.into_iter().find(|(label, _)| serves(label)).map(|(_, contract)| contract)
+    }
+
+    /// The contract by which a control plane was made.
+    pub fn in_use(control_plane: &Value) -> Self {
+        match present(control_plane, Self::V1Beta1.infrastructure_ref()) {
+            Some(_) => Self::V1Beta1,
+            None => Self::V1Beta2,
+        }
+    }
+
+    /// Where the machine template is referred to.
+    pub fn infrastructure_ref(self) -> Path {
+        match self {
+            Self::V1Beta1 => &["spec", "machineTemplate", "infrastructureRef"],
+            Self::V1Beta2 => &["spec", "machineTemplate", "spec", "infrastructureRef"],
+        }
+    }
+
+    /// Where readiness gates are.
+    pub fn readiness_gates(self) -> Path {
+        match self {
+            Self::V1Beta1 => &["spec", "machineTemplate", "readinessGates"],
+            Self::V1Beta2 => &["spec", "machineTemplate", "spec", "readinessGates"],
+        }
+    }
+
+    /// Where taints are.
+    pub fn taints(self) -> Path {
+        match self {
+            Self::V1Beta1 => &["spec", "machineTemplate", "taints"],
+            Self::V1Beta2 => &["spec", "machineTemplate", "spec", "taints"],
+        }
+    }
+
+    /// Where the three timeouts of deleting a node are, and their names in the topology.
+    pub fn timeouts(self) -> [(&'static str, Path); 3] {
+        let names =
+            ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"];
+        let paths: [Path; 3] = match self {
+            Self::V1Beta1 => [
+                &["spec", "machineTemplate", "nodeDrainTimeout"],
+                &["spec", "machineTemplate", "nodeVolumeDetachTimeout"],
+                &["spec", "machineTemplate", "nodeDeletionTimeout"],
+            ],
+            Self::V1Beta2 => [
+                &["spec", "machineTemplate", "spec", "deletion", "nodeDrainTimeoutSeconds"],
+                &["spec", "machineTemplate", "spec", "deletion", "nodeVolumeDetachTimeoutSeconds"],
+                &["spec", "machineTemplate", "spec", "deletion", "nodeDeletionTimeoutSeconds"],
+            ],
+        };
+        [(names[0], paths[0]), (names[1], paths[1]), (names[2], paths[2])]
+    }
+}
+
+/// The label that names the cluster.
+pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+/// The label of everything that the topology controller owns.
+pub const OWNED: &str = "topology.cluster.x-k8s.io/owned";
+/// The label that names the machine deployment in the topology.
+pub const DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
+/// The label that names the machine pool in the topology.
+pub const POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
+
+/// The label that names a pool of a kind in the topology.
+pub const fn pool_label(kind: PoolKind) -> &'static str {
+    match kind {
+        PoolKind::MachineDeployment => DEPLOYMENT_NAME,
+        PoolKind::MachinePool => POOL_NAME,
+    }
+}
+
+/// The annotation with the name of the template that was copied.
+pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
+/// The annotation with the kind of the template that was copied.
+pub const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+/// The annotation that carries the version of the running upgrade step.
+pub const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
+/// The annotation that stops an upgrade at a machine deployment, and at all after it.
+pub const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+/// The annotation that leaves a machine deployment out of an upgrade.
+pub const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+/// What `kubectl apply` keeps in annotations.
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Labels and annotations that no patch can change.
+pub const ALWAYS_PRESERVED: &[Path] = &[
+    &["metadata", "labels", CLUSTER_NAME],
+    &["metadata", "labels", OWNED],
+    &["metadata", "labels", DEPLOYMENT_NAME],
+    &["metadata", "labels", POOL_NAME],
+    &["metadata", "annotations", CLONED_FROM_NAME],
+    &["metadata", "annotations", CLONED_FROM_KIND],
+];

@@ -1,0 +1,96 @@
+//! The desired state: what the topology controller wants to exist, before it applies anything.
+//!
+//! Source: `exp/topology/desiredstate/desired_state.go`.
+
+pub mod cluster;
+pub mod contract;
+pub mod control_plane;
+pub mod health_check;
+pub mod state;
+pub mod templates;
+pub mod workers;
+
+use gotmpl::time::utc_seconds;
+use serde_json::Value;
+
+use self::state::Desired;
+use super::class::Blueprint;
+use super::fault::{Fault, Opaque, Stage};
+use super::names::Draw;
+use super::patches::engine;
+use super::role::Role;
+use super::upgrade::tracker::Tracker;
+use k8s_schema::value::get;
+
+/// What a desired state is computed from; the Cluster becomes part of it.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// The class.
+    pub blueprint: &'a Blueprint,
+    /// The Cluster as admitted.
+    pub cluster: Value,
+    /// What runs already; none for a cluster that does not exist yet.
+    pub current: Option<&'a Desired>,
+    /// What names of new objects end in.
+    pub draw: Draw,
+    /// What the version of Cluster API decides.
+    pub version: engine::Version,
+    /// What was computed before with the same class, draw and version; what would be the same again is taken over from it.
+    pub earlier: Option<&'a Generated>,
+}
+
+/// A desired state, and what of it cannot be known.
+#[derive(Debug)]
+pub struct Generated {
+    /// The objects.
+    pub desired: Desired,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// How far an upgrade is.
+    pub tracker: Tracker,
+}
+
+impl Input<'_> {
+    /// The topology of the Cluster.
+    pub fn topology(&self) -> &Value {
+        get(&self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
+    }
+
+    /// What was computed before of the same Cluster, where all of it is known.
+    fn known(&self) -> Option<&Desired> {
+        let earlier = self.earlier.filter(|earlier| earlier.opaque.is_empty())?;
+        (earlier.desired.cluster == self.cluster).then_some(&earlier.desired)
+    }
+}
+
+/// An instant as it is written of a topology, which is read as `metav1.Time`.
+pub fn instant(written: &Value) -> Value {
+    written.as_str().and_then(utc_seconds).map_or_else(|| written.clone(), Value::String)
+}
+
+/// Computes the desired state, in the order of upstream's generator.
+pub fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
+    let failed = |error: String| {
+        let detail = format!("error computing the desired state of the Cluster topology: {error}");
+        Fault::controller(Stage::Desired, detail)
+    };
+    let mut desired =
+        Desired { infrastructure: cluster::infrastructure(&input).map_err(failed)?, ..Desired::default() };
+    desired.machine_template = control_plane::machine_template(&input);
+    let mut tracker = Tracker::plan(&input).map_err(failed)?;
+    desired.control_plane =
+        control_plane::compute(&input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
+    desired.health_check = health_check::of_control_plane(&input, &desired.control_plane);
+    // What comes now looks at nothing of the Cluster that this changes, save for patches, which are to see the change.
+    cluster::complete(&mut input.cluster, &desired, &tracker);
+    let known = input.known();
+    desired.deployments = workers::deployments(&input, known, &mut tracker).map_err(failed)?;
+    desired.pools = workers::pools(&input, known, &mut tracker).map_err(failed)?;
+    let mut opaque = engine::apply(&input, known, &mut desired).map_err(failed)?;
+    let unknown = control_plane::unknown_contract(&input);
+    opaque.extend(unknown.map(|reason| Opaque { role: Role::ControlPlane, reason }));
+    let class = input.blueprint.opaque.iter().cloned();
+    opaque.extend(class.map(Opaque::of_all));
+    desired.cluster = input.cluster;
+    Ok(Generated { desired, opaque, tracker })
+}

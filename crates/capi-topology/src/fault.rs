@@ -1,0 +1,125 @@
+//! What Cluster API and the API server refuse, and what cannot be known offline.
+
+use std::fmt;
+
+pub use k8s_schema::error::{ErrorType, FieldError};
+
+use super::role::Role;
+
+/// When something is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// A template is written.
+    Template,
+    /// A `ClusterClass` is written.
+    Class,
+    /// The class controller looks at it.
+    ClassReconcile,
+    /// A Cluster is written.
+    Cluster,
+    /// The desired state is computed.
+    Desired,
+    /// An object of the cluster is written.
+    Apply,
+}
+
+/// Who refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum By {
+    /// The schema of the kind.
+    Schema,
+    /// The defaulting webhook.
+    WebhookDefault,
+    /// The validating webhook.
+    WebhookValidate,
+    /// Server-side apply, before any schema or webhook.
+    ServerSideApply,
+    /// A controller.
+    Topology,
+}
+
+impl Stage {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Template => "template",
+            Self::Class => "class",
+            Self::ClassReconcile => "class-reconcile",
+            Self::Cluster => "cluster",
+            Self::Desired => "desired",
+            Self::Apply => "apply",
+        }
+    }
+}
+
+impl By {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::WebhookDefault => "webhook-default",
+            Self::WebhookValidate => "webhook-validate",
+            Self::ServerSideApply => "server-side-apply",
+            Self::Topology => "topology",
+        }
+    }
+}
+
+/// A refusal: who, when, which object, which field, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// When.
+    pub stage: Stage,
+    /// Who.
+    pub by: By,
+    /// `Kind/name` of the object, empty for an error of a controller.
+    pub object: String,
+    /// What.
+    pub error: FieldError,
+}
+
+impl Fault {
+    /// An error of a controller, which names no object and no field.
+    pub fn controller(stage: Stage, detail: impl Into<String>) -> Self {
+        Self {
+            stage,
+            by: By::Topology,
+            object: String::new(),
+            error: FieldError::new(ErrorType::Controller, "", detail),
+        }
+    }
+
+    /// Field errors of one object, as faults.
+    pub fn of(stage: Stage, by: By, object: &str, errors: Vec<FieldError>) -> Vec<Self> {
+        errors.into_iter().map(|error| Self { stage, by, object: object.to_owned(), error }).collect()
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { object, error, .. } = self;
+        // What Cluster API draws for a name is not known.
+        let object = object.replace("#1", "xxxxx").replace("#2", "xxxxx");
+        match (object.is_empty(), error.field.is_empty()) {
+            (true, _) => write!(f, "{}", error.detail),
+            (false, true) => write!(f, "{object}: {}", error.detail),
+            (false, false) => write!(f, "{object}: {}: {}", error.field, error.detail),
+        }
+    }
+}
+
+/// Something that cannot be known offline, and which objects it reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opaque {
+    /// The object that it affects; the Cluster where it affects all objects.
+    pub role: Role,
+    /// What is not known, and why.
+    pub reason: String,
+}
+
+impl Opaque {
+    /// Something that affects all objects of a cluster.
+    pub fn of_all(reason: String) -> Self {
+        Self { role: Role::Cluster, reason }
+    }
+}

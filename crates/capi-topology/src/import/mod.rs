@@ -1,0 +1,453 @@
+//! Objects as people have them: files of several documents, lists, exports of `kubectl get -o yaml`.
+//!
+//! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
+//! Clusters and classes of `v1beta1` become what the API server stores of them (`convert`); templates stay as they
+//! are written, since a class refers to them by version.
+
+mod applied;
+pub mod applier;
+mod documents;
+mod doubled;
+mod json;
+mod made;
+mod open;
+mod renamed;
+mod spared;
+mod stored;
+
+use std::collections::BTreeMap;
+
+use gotmpl::yaml;
+use serde_json::Value;
+
+use documents::documents;
+use stored::{cleaned, stored};
+
+use super::desired::contract::OWNED;
+use super::fault::Fault;
+use k8s_schema::value::{get, group, list, present, set, text, version};
+
+pub use applied::{Applied, Claim};
+pub use applier::Applier;
+pub use made::Made;
+pub use open::Open;
+pub use spared::Spared;
+
+/// An object, and which file it came from.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The file, as the user named it.
+    pub file: String,
+    /// The object, without what the API server keeps for itself.
+    pub object: Value,
+    /// The line at which its document begins, counted from 1.
+    pub line: usize,
+    /// What is known of who wrote it.
+    pub applied: Applied,
+    /// Who set what of it, where the topology controller made it and managed fields tell that.
+    pub made: Option<Made>,
+    /// The field managers that wrote it; none in a file, or where it was exported without them.
+    pub managers: Vec<String>,
+    /// Its status; empty where it has none.
+    pub status: Value,
+    /// Its generation; none in a file.
+    pub generation: Option<i64>,
+    /// When it was made; empty in a file.
+    pub created: String,
+    /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
+    pub refused: Vec<Fault>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// The line, counted from 1; 0 where there is none.
+    pub line: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// Objects of one or more files.
+#[derive(Debug, Clone, Default)]
+pub struct Objects {
+    all: Vec<Imported>,
+    applier: Option<Applier>,
+}
+
+/// The class of a Cluster: itself, and the templates that it names.
+#[derive(Debug, Clone, Default)]
+pub struct ClassFiles {
+    /// The `ClusterClass` first, then its templates.
+    pub objects: Vec<Value>,
+    /// Templates that it names and that are not there, as `Kind/name`.
+    pub missing: Vec<String>,
+}
+
+impl ClassFiles {
+    /// The object that a message calls `Kind/name`.
+    pub fn labelled(&self, label: &str) -> Option<&Value> {
+        let (kind, name) = label.split_once('/')?;
+        let is_it = |one: &&Value| text(one, &["kind"]) == kind && text(one, &["metadata", "name"]) == name;
+        self.objects.iter().find(is_it)
+    }
+}
+
+const CORE: &str = "cluster.x-k8s.io";
+const DEFINITION: &str = "CustomResourceDefinition";
+
+impl Objects {
+    /// Objects of files that are yet to be read; `applier` is who applies what comes after them, where that was said.
+    pub fn applied_by(applier: Option<Applier>) -> Self {
+        Self { applier, ..Self::default() }
+    }
+
+    /// Reads a file and adds its objects.
+    pub fn read(&mut self, file: &str, source: &str) -> Result<(), Unread> {
+        for (line, document) in documents(source) {
+            let value = yaml::parse(&json::readable(document)).map_err(|error| Unread {
+                line: line + error.line.unwrap_or(1) - 1,
+                message: format!("this cannot be read as YAML: {}", error.message),
+                hint: "give files as `kubectl apply` takes them: YAML or JSON, documents apart by `---`",
+            })?;
+            self.add(file, line, value)?;
+        }
+        Ok(())
+    }
+
+    /// These, and of others what these do not have.
+    #[must_use]
+    pub fn over(&self, base: &Self) -> Self {
+        let mut all = self.all.clone();
+        all.extend(base.all.iter().cloned());
+        Self { all, applier: None }
+    }
+
+    /// The same, with the `CustomResourceDefinition`s of others for kinds that it has none of: they are the management
+    /// cluster's, and no change of a Cluster or class changes them.
+    #[must_use]
+    pub fn defined_by(&self, others: &Self) -> Self {
+        let kind = |one: &Imported| {
+            let of = |path: &[&str]| text(&one.object, path).to_owned();
+            (of(&["kind"]) == DEFINITION).then(|| (of(&["spec", "group"]), of(&["spec", "names", "kind"])))
+        };
+        let known: Vec<_> = self.all.iter().filter_map(kind).collect();
+        let is_new = |one: &&Imported| kind(one).is_some_and(|kind| !known.contains(&kind));
+        let all = self.all.iter().chain(others.all.iter().filter(is_new));
+        Self { all: all.cloned().collect(), applier: None }
+    }
+
+    fn add(&mut self, file: &str, line: usize, value: Value) -> Result<(), Unread> {
+        if value.is_null() {
+            return Ok(());
+        }
+        let kind = text(&value, &["kind"]).to_owned();
+        if kind.is_empty() || text(&value, &["apiVersion"]).is_empty() {
+            return Err(Unread {
+                line,
+                message: "this document is not a Kubernetes object: it has no apiVersion or no kind"
+                    .to_owned(),
+                hint: "give Clusters, ClusterClasses and their templates",
+            });
+        }
+        if let (true, Some(items)) = (kind.ends_with("List"), get(&value, &["items"])) {
+            for item in items.as_array().into_iter().flatten() {
+                self.add(file, line, item.clone())?;
+            }
+            return Ok(());
+        }
+        let applied = Applied::of(&value, self.applier.as_ref());
+        let entries = list(&value, &["metadata", "managedFields"]).iter();
+        let managers = entries.map(|one| text(one, &["manager"]).to_owned()).collect();
+        let made = Made::of(&value).map(|made| made.map(cleaned));
+        let status = get(&value, &["status"]).cloned().unwrap_or_default();
+        let generation = get(&value, &["metadata", "generation"]).and_then(Value::as_i64);
+        let created = text(&value, &["metadata", "creationTimestamp"]).to_owned();
+        let object = cleaned(value);
+        let ours = group(text(&object, &["apiVersion"])) == CORE
+            && matches!(kind.as_str(), "Cluster" | "ClusterClass");
+        let (object, applied, refused) = match version(text(&object, &["apiVersion"])) {
+            "v1beta1" if ours => stored(object, applied),
+            "v1beta2" => (object, applied, Vec::new()),
+            other if ours => {
+                let name = text(&object, &["metadata", "name"]);
+                return Err(Unread {
+                    line,
+                    message: format!("{kind} {name} is of {other}, and v1beta1 or v1beta2 is needed"),
+                    hint: "the API server converts: `kubectl get clusters.v1beta2.cluster.x-k8s.io -o yaml`, and the same with clusterclasses",
+                });
+            }
+            _ => (object, applied, Vec::new()),
+        };
+        let file = file.to_owned();
+        self.all.push(Imported {
+            file,
+            object,
+            line,
+            applied,
+            made,
+            managers,
+            status,
+            generation,
+            created,
+            refused,
+        });
+        Ok(())
+    }
+
+    /// Clusters with a topology, by namespace and name.
+    pub fn clusters(&self) -> Vec<&Imported> {
+        let managed = |one: &&Imported| {
+            is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_some()
+        };
+        let mut found: Vec<_> = self.all.iter().filter(managed).collect();
+        found.sort_by_key(|one| identity(&one.object));
+        found
+    }
+
+    /// Clusters that no class manages.
+    pub fn unmanaged(&self) -> impl Iterator<Item = &Imported> {
+        self.all
+            .iter()
+            .filter(|one| is(&one.object, "Cluster") && present(&one.object, &["spec", "topology"]).is_none())
+    }
+
+    /// The file of an object that came from here.
+    pub fn source(&self, object: &Value) -> Option<&Imported> {
+        self.all.iter().find(|one| one.object == *object)
+    }
+
+    /// Whether anything of it is looked at.
+    pub fn counts(&self) -> bool {
+        self.all.iter().any(|one| counts(&one.object))
+    }
+
+    /// Those that the API server refuses in the version in which they are written.
+    pub fn refused(&self) -> impl Iterator<Item = &Imported> {
+        self.all.iter().filter(|one| !one.refused.is_empty())
+    }
+
+    /// All classes.
+    pub fn classes(&self) -> impl Iterator<Item = &Imported> {
+        self.all.iter().filter(|one| is(&one.object, "ClusterClass"))
+    }
+
+    /// The Cluster of a namespace and name.
+    pub fn cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
+        self.clusters().into_iter().find(|one| identity(&one.object) == (namespace, name))
+    }
+
+    /// The same, where no class may manage it.
+    pub fn any_cluster(&self, namespace: &str, name: &str) -> Option<&Imported> {
+        let mut all = self.clusters().into_iter().chain(self.unmanaged());
+        all.find(|one| identity(&one.object) == (namespace, name))
+    }
+
+    /// The class that a Cluster asks for, with its templates; none where the class is not among the files.
+    pub fn class_of(&self, cluster: &Value) -> Option<ClassFiles> {
+        let (namespace, name) = asked_class(cluster);
+        let named = |one: &&Imported| text(&one.object, &["metadata", "name"]) == name;
+        let class = self.classes().filter(named).find(|one| lies_in(&one.object, namespace))?;
+        Some(self.files_of(&class.object))
+    }
+
+    /// A class with the templates that it names.
+    pub fn files_of(&self, class: &Value) -> ClassFiles {
+        let namespace = text(class, &["metadata", "namespace"]);
+        let mut files = ClassFiles { objects: vec![class.clone()], missing: Vec::new() };
+        for reference in references(class) {
+            let (kind, name) = (text(reference, &["kind"]), text(reference, &["name"]));
+            let found = self.all.iter().map(|one| &one.object).find(|object| {
+                let api_version = text(object, &["apiVersion"]);
+                text(object, &["kind"]) == kind
+                    && text(object, &["metadata", "name"]) == name
+                    && group(api_version) == group(text(reference, &["apiVersion"]))
+                    && lies_in(object, namespace)
+            });
+            let label = format!("{kind}/{name}");
+            match found {
+                Some(object) if !files.objects.contains(object) => files.objects.push(object.clone()),
+                None if !files.missing.contains(&label) => files.missing.push(label),
+                _ => {}
+            }
+        }
+        let control_plane = get(class, &["spec", "controlPlane", "templateRef"]).unwrap_or(&Value::Null);
+        let definition = self.all.iter().map(|one| &one.object).find(|object| defines(object, control_plane));
+        files.objects.extend(definition.cloned());
+        files
+    }
+
+    /// What runs for a Cluster and has a version: control planes, machine deployments and machine pools, with their status.
+    pub fn running_for(&self, cluster: &Value) -> Vec<Value> {
+        self.made_for(cluster).filter(|one| has_version(&one.object)).map(with_status).collect()
+    }
+
+    /// Machines that run for a Cluster, with their status.
+    pub fn machines_for(&self, cluster: &Value) -> Vec<Value> {
+        self.made_for(cluster).filter(|one| is(&one.object, "Machine")).map(with_status).collect()
+    }
+
+    /// Kinds of what the topology controller made, with how many there are.
+    pub fn made(&self) -> BTreeMap<String, usize> {
+        kinds(self.all.iter().filter(|one| is_made(&one.object) && !is(&one.object, "Cluster")))
+    }
+
+    /// The same of those that are not looked at.
+    pub fn ignored(&self) -> BTreeMap<String, usize> {
+        let is_used = |one: &&Imported| {
+            let kind = text(&one.object, &["kind"]);
+            let is_read = is(&one.object, "Cluster") || kind.ends_with("Template");
+            is_read || has_version(&one.object) || one.made.is_some()
+        };
+        kinds(self.all.iter().filter(|one| is_made(&one.object) && !is_used(one)))
+    }
+}
+
+fn kinds<'a>(objects: impl Iterator<Item = &'a Imported>) -> BTreeMap<String, usize> {
+    let mut kinds = BTreeMap::new();
+    for one in objects {
+        *kinds.entry(text(&one.object, &["kind"]).to_owned()).or_default() += 1;
+    }
+    kinds
+}
+
+fn with_status(one: &Imported) -> Value {
+    let mut object = one.object.clone();
+    set(&mut object, &["status"], one.status.clone());
+    if let Some(generation) = one.generation {
+        set(&mut object, &["metadata", "generation"], generation.into());
+    }
+    object
+}
+
+/// Whether the topology controller made an object.
+fn is_made(object: &Value) -> bool {
+    get(object, &["metadata", "labels", OWNED]).is_some()
+}
+
+/// Whether an object that runs tells a version by which upgrades go.
+fn has_version(object: &Value) -> bool {
+    let kind = text(object, &["kind"]);
+    matches!(kind, "MachineDeployment" | "MachinePool") || kind.ends_with("ControlPlane")
+}
+
+/// The namespace and name of the class that a Cluster asks for; a file may leave the namespace open.
+pub fn asked_class(cluster: &Value) -> (&str, &str) {
+    let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
+    let namespace = match text(reference, &["namespace"]) {
+        "" => text(cluster, &["metadata", "namespace"]),
+        own => own,
+    };
+    (namespace, text(reference, &["name"]))
+}
+
+/// Namespace and name, as what they are without one.
+pub fn identity(object: &Value) -> (&str, &str) {
+    let namespace = match text(object, &["metadata", "namespace"]) {
+        "" => "default",
+        own => own,
+    };
+    (namespace, text(object, &["metadata", "name"]))
+}
+
+fn is(object: &Value, kind: &str) -> bool {
+    text(object, &["kind"]) == kind && group(text(object, &["apiVersion"])) == CORE
+}
+
+/// Whether an object is looked at: a Cluster, a class, a template that no controller made, or a definition.
+fn counts(object: &Value) -> bool {
+    let template = text(object, &["kind"]).ends_with("Template") && !is_made(object);
+    let definition = text(object, &["kind"]) == DEFINITION;
+    definition || is(object, "Cluster") || is(object, "ClusterClass") || template
+}
+
+/// Files in git often leave the namespace to whoever applies them.
+fn lies_in(object: &Value, namespace: &str) -> bool {
+    let own = text(object, &["metadata", "namespace"]);
+    own.is_empty() || namespace.is_empty() || own == namespace
+}
+
+/// Whether an object is the `CustomResourceDefinition` of what a template makes: its labels tell the contract.
+fn defines(object: &Value, template: &Value) -> bool {
+    let kind = text(template, &["kind"]);
+    text(object, &["kind"]) == DEFINITION
+        && text(object, &["spec", "group"]) == group(text(template, &["apiVersion"]))
+        && text(object, &["spec", "names", "kind"]) == kind.strip_suffix("Template").unwrap_or(kind)
+}
+
+/// Every reference to a template in a class.
+fn references(class: &Value) -> Vec<&Value> {
+    let spec = get(class, &["spec"]).unwrap_or(&Value::Null);
+    let mut all = vec![
+        get(spec, &["infrastructure", "templateRef"]),
+        get(spec, &["controlPlane", "templateRef"]),
+        get(spec, &["controlPlane", "machineInfrastructure", "templateRef"]),
+    ];
+    for kind in ["machineDeployments", "machinePools"] {
+        for worker in list(spec, &["workers", kind]) {
+            all.push(get(worker, &["bootstrap", "templateRef"]));
+            all.push(get(worker, &["infrastructure", "templateRef"]));
+        }
+    }
+    all.into_iter().flatten().filter(|one| !text(one, &["name"]).is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: &str = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: { name: c, namespace: classes, resourceVersion: \"7\" }
+spec:
+  infrastructure: { templateRef: { apiVersion: x.io/v1, kind: XClusterTemplate, name: i } }
+  controlPlane: { templateRef: { apiVersion: y.io/v1, kind: YTemplate, name: p } }
+";
+
+    fn read(files: &[&str]) -> Objects {
+        let mut objects = Objects::default();
+        for file in files {
+            objects.read("file.yaml", file).unwrap();
+        }
+        objects
+    }
+
+    #[test]
+    fn lists_are_taken_apart_and_marks_of_the_api_server_are_dropped() {
+        let list = format!("apiVersion: v1\nkind: List\nitems:\n- {}", CLASS.trim().replace('\n', "\n  "));
+        let objects = read(&[&list]);
+        let class = &objects.classes().next().unwrap().object;
+        assert!(get(class, &["metadata", "resourceVersion"]).is_none());
+        assert_eq!(objects.files_of(class).missing, ["XClusterTemplate/i", "YTemplate/p"]);
+    }
+
+    #[test]
+    fn a_class_is_found_in_its_namespace_with_its_templates() {
+        let template = "apiVersion: x.io/v1\nkind: XClusterTemplate\nmetadata: { name: i, namespace: NS }\n";
+        let cluster = "
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: { name: one, namespace: team }
+spec: { topology: { classRef: { name: c, namespace: classes }, version: v1.35.0 } }
+";
+        let own = template.replace("NS", "classes");
+        let objects = read(&[CLASS, &own, cluster]);
+        let cluster = objects.cluster("team", "one").unwrap();
+        let files = objects.class_of(&cluster.object).unwrap();
+        assert_eq!((files.objects.len(), files.missing.len()), (2, 1));
+        let other = read(&[CLASS, &template.replace("NS", "other")]);
+        assert_eq!(other.files_of(&other.classes().next().unwrap().object).missing.len(), 2);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_line() {
+        let mut objects = Objects::default();
+        let refused = |objects: &mut Objects, text: &str| objects.read("f", text).unwrap_err();
+        assert_eq!(refused(&mut objects, "# none\n---\nb: [\n").line, 3);
+        assert!(refused(&mut objects, "a: 1\n").message.contains("not a Kubernetes object"));
+        let old = CLASS.replace("v1beta2", "v1alpha4");
+        assert!(refused(&mut objects, &old).message.contains("v1alpha4"));
+    }
+}

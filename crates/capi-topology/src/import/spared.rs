@@ -1,0 +1,114 @@
+//! What Flux leaves alone because an object asks it to: the rest of a commit is applied without it.
+
+use serde_json::Value;
+
+use super::applier::FLUX;
+use super::{Applier, Imported, Objects, lies_in};
+use k8s_schema::value::{get, name_of, set, text};
+
+/// An object of the new files that Flux would not write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spared {
+    /// Its file, as the user named it.
+    pub file: String,
+    /// The line at which its document begins.
+    pub line: usize,
+    /// `Kind name`.
+    pub name: String,
+    /// The label or annotation that asks for it, as `key: value`.
+    pub asks: &'static str,
+}
+
+/// What keeps Flux from writing an object at all, on either side.
+const NEVER: [(&str, &str, &str); 2] = [
+    (SSA, "ignore", "kustomize.toolkit.fluxcd.io/ssa: Ignore"),
+    ("kustomize.toolkit.fluxcd.io/reconcile", "disabled", "kustomize.toolkit.fluxcd.io/reconcile: disabled"),
+];
+/// What keeps it from writing an object that is there.
+const ONCE: (&str, &str, &str) = (SSA, "ifnotpresent", "kustomize.toolkit.fluxcd.io/ssa: IfNotPresent");
+/// With this it deletes an object whose change is refused because a field is immutable, and makes it anew.
+const FORCE: (&str, &str, &str) =
+    ("kustomize.toolkit.fluxcd.io/force", "enabled", "kustomize.toolkit.fluxcd.io/force: enabled");
+/// Its own labels.
+const OWNER: [&str; 2] = ["kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"];
+const SSA: &str = "kustomize.toolkit.fluxcd.io/ssa";
+
+impl Objects {
+    /// Takes out what Flux would not write over what is there, and says what it was. `by` is who applies, where that was
+    /// said; else Flux is taken to, unless managed fields show only others.
+    ///
+    /// Source: `fluxcd/pkg/ssa`, `manager_apply.go`, `shouldSkipApply`, and `kustomize-controller`,
+    /// `internal/controller/kustomization_controller.go`, `apply` (the selectors).
+    pub fn spare(&mut self, there: &Self, by: Option<&Applier>) -> Vec<Spared> {
+        let mut spared = Vec::new();
+        self.all.retain(|one| {
+            let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
+            let asks = is_by_flux(old, by).then(|| asks(one, old)).flatten();
+            spared.extend(asks.map(|asks| one.spared(asks)));
+            asks.is_none()
+        });
+        spared
+    }
+
+    /// Gives each object the labels by which Flux knows what it applied, where what is there has them: no file does.
+    ///
+    /// Source: `fluxcd/pkg/ssa`, `manager.go`, `SetOwnerLabels`.
+    pub fn label(&mut self, there: &Self, by: Option<&Applier>) {
+        for one in self.all.iter_mut().filter(|one| !one.applied.is_live()) {
+            let old = there.all.iter().find(|old| is_same(&one.object, &old.object));
+            let Some(old) = old.filter(|old| is_by_flux(Some(old), by)) else { continue };
+            for label in OWNER {
+                let path = ["metadata", "labels", label];
+                if let (Some(value), None) = (get(&old.object, &path), get(&one.object, &path)) {
+                    set(&mut one.object, &path, value.clone());
+                }
+            }
+        }
+    }
+
+    /// What Flux would delete and make anew, where the API server refuses a change of it as one of an immutable field.
+    ///
+    /// Source: as of [`Objects::spare`], `shouldForceApply`.
+    pub fn forced(&self, there: &Self, by: Option<&Applier>) -> Vec<Spared> {
+        let changed = self.all.iter().filter_map(|one| {
+            let old = there.all.iter().find(|old| is_same(&one.object, &old.object))?;
+            let asks = has(&one.object, FORCE).or_else(|| has(&old.object, FORCE))?;
+            (is_by_flux(Some(old), by) && one.object != old.object).then(|| one.spared(asks))
+        });
+        changed.collect()
+    }
+}
+
+impl Imported {
+    fn spared(&self, asks: &'static str) -> Spared {
+        let name = format!("{} {}", text(&self.object, &["kind"]), text(&self.object, &["metadata", "name"]));
+        Spared { file: self.file.clone(), line: self.line, name, asks }
+    }
+}
+
+fn is_same(one: &Value, other: &Value) -> bool {
+    name_of(one) == name_of(other) && lies_in(one, text(other, &["metadata", "namespace"]))
+}
+
+fn is_by_flux(old: Option<&Imported>, by: Option<&Applier>) -> bool {
+    match (by, old) {
+        (Some(by), _) => by.is_flux(),
+        (None, Some(old)) => old.managers.is_empty() || old.managers.iter().any(|one| one == FLUX),
+        (None, None) => true,
+    }
+}
+
+fn asks(new: &Imported, old: Option<&Imported>) -> Option<&'static str> {
+    let sides = [Some(new), old].into_iter().flatten();
+    let never = sides.flat_map(|one| NEVER.map(|ask| has(&one.object, ask))).flatten().next();
+    never.or_else(|| old.and_then(|_| has(&new.object, ONCE)))
+}
+
+/// Source: `fluxcd/pkg/ssa`, `utils/meta.go`, `AnyInMetadata`: labels and annotations, in any case.
+fn has(object: &Value, (key, value, words): (&str, &str, &'static str)) -> Option<&'static str> {
+    let asked = |field| text(object, &["metadata", field, key]);
+    ["labels", "annotations"]
+        .into_iter()
+        .any(|field| asked(field).eq_ignore_ascii_case(value))
+        .then_some(words)
+}

@@ -1,0 +1,63 @@
+//! What the API server stores of an object that is written.
+
+use serde_json::Value;
+
+use super::applied::LAST_APPLIED;
+use super::{Applied, Claim, is_made};
+use crate::convert;
+use crate::fault::{By, Fault, FieldError, Stage};
+use crate::schemas::{apply_faults, schema_faults};
+use k8s_schema::value::{keep_numbers, remove, text};
+
+/// Without what the API server and controllers write for themselves.
+pub(super) fn cleaned(mut object: Value) -> Value {
+    keep_numbers(&mut object);
+    for path in [
+        &["status"][..],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+        &["metadata", "creationTimestamp"],
+        &["metadata", "generation"],
+        &["metadata", "selfLink"],
+        &["metadata", "finalizers"],
+        &["metadata", "annotations", LAST_APPLIED],
+    ] {
+        remove(&mut object, path);
+    }
+    // Of a template of a class they tell that the class has taken it over.
+    if is_made(&object) || !text(&object, &["kind"]).ends_with("Template") {
+        remove(&mut object, &["metadata", "ownerReferences"]);
+    }
+    object
+}
+
+/// What the API server stores of an object of an old version, once its schema has taken it.
+pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
+    let stage = if text(&object, &["kind"]) == "Cluster" { Stage::Cluster } else { Stage::Class };
+    let mut refused = apply_faults(&object, stage);
+    if refused.is_empty() {
+        refused = schema_faults(&object, stage);
+    }
+    if !refused.is_empty() {
+        return (object, applied, refused);
+    }
+    let applied = match applied {
+        // What was applied is a part of a Cluster, and may be of either version.
+        Applied::Known(claims) => {
+            let converted = claims.into_iter().map(|one| {
+                let part = convert::to_stored(&one.part)?;
+                Ok(Claim { part, ..one })
+            });
+            converted.collect::<Result<_, String>>().map_or(Applied::Unknown, Applied::Known)
+        }
+        other => other,
+    };
+    match convert::to_stored(&object) {
+        Ok(converted) => (converted, applied, Vec::new()),
+        Err(error) => {
+            let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
+            let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
+            (object, applied, Fault::of(stage, By::WebhookValidate, &name, vec![error]))
+        }
+    }
+}

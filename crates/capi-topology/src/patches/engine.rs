@@ -1,0 +1,175 @@
+//! Runs the patches of a class over copies of its templates, and takes the results over into
+//! the desired objects.
+//!
+//! Source: `core/reconcilers/topology/cluster/patches/engine.go`.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Patch;
+use super::item::{Item, Operation, Slot, WorkerTemplate};
+use super::selector::Holder;
+use super::values::{Failure, enabled, value};
+use crate::builtins::{self, Variables};
+use crate::class::Blueprint;
+use crate::desired::Input;
+use crate::desired::state::Desired;
+use crate::fault::Opaque;
+use crate::role::PoolKind;
+use k8s_schema::value::{get, list, text};
+
+/// What decides how patches behave beside the class.
+#[derive(Debug, Clone, Copy)]
+pub struct Version {
+    /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
+    pub metadata_patches: bool,
+}
+
+/// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
+/// been patched already.
+pub fn apply(
+    input: &Input<'_>,
+    known: Option<&Desired>,
+    desired: &mut Desired,
+) -> Result<Vec<Opaque>, String> {
+    let Input { blueprint, version, .. } = *input;
+    let mut items = items(&input.cluster, blueprint, desired, known)?;
+    for (at, patch) in blueprint.patches.iter().enumerate() {
+        run(patch, at, &mut items, version)
+            .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;
+    }
+    let mut unknown = Vec::new();
+    for item in items {
+        let (slot, role) = (item.slot, item.slot.role(desired));
+        let Some(target) = slot.of(desired) else { continue };
+        let reasons = item.finish(target, version);
+        unknown.extend(reasons.into_iter().map(|reason| Opaque { role: role.clone(), reason }));
+    }
+    Ok(unknown)
+}
+
+/// `number`: the position of the patch in its class.
+fn run(patch: &Patch, number: usize, items: &mut [Item<'_>], version: Version) -> Result<(), String> {
+    if patch.external {
+        for item in items.iter_mut() {
+            item.opaque.push(format!("patch {:?} is made by a runtime extension", patch.name));
+        }
+        return Ok(());
+    }
+    let mut work = Vec::new();
+    let mut errors = Vec::new();
+    let mut conditions = Conditions::new();
+    for (at, item) in items.iter_mut().enumerate() {
+        let selected = item.selected.get(number).map_or(&[][..], Vec::as_slice);
+        match documents(patch, selected, item, &mut conditions) {
+            Ok(documents) => work.extend(documents.into_iter().map(|one| (at, one))),
+            Err(Failure::Error(error)) => errors.push(error),
+            Err(Failure::Unknown(reason)) => item.opaque.push(reason),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors.join(", "));
+    }
+    for (at, document) in work {
+        if let Some(item) = items.get_mut(at) {
+            item.patch(document, version)?;
+        }
+    }
+    Ok(())
+}
+
+/// What `enabledIf` gave for variables that several templates share.
+type Conditions<'a> = Vec<(Rc<Variables<'a>>, bool)>;
+
+fn is_enabled<'v>(
+    patch: &Patch,
+    variables: &Rc<Variables<'v>>,
+    conditions: &mut Conditions<'v>,
+) -> Result<bool, Failure> {
+    let known = conditions.iter().find(|(same, _)| Rc::ptr_eq(same, variables));
+    if let Some((_, enabled)) = known {
+        return Ok(*enabled);
+    }
+    let enabled = enabled(patch, variables)?;
+    conditions.push((Rc::clone(variables), enabled));
+    Ok(enabled)
+}
+
+/// The JSON patches that a patch means for one template, one for each definition.
+fn documents<'a, 'v>(
+    patch: &'a Patch,
+    selected: &[usize],
+    item: &Item<'v>,
+    conditions: &mut Conditions<'v>,
+) -> Result<Vec<Vec<Operation<'a>>>, Failure> {
+    if selected.is_empty() || !is_enabled(patch, &item.variables, conditions)? {
+        return Ok(Vec::new());
+    }
+    let document = |at: &usize| {
+        let operations = patch.operations(*at).iter();
+        operations
+            .map(|operation| {
+                let value = value(operation, &item.variables)?;
+                Ok((operation.op.as_str(), &operation.path, value))
+            })
+            .collect()
+    };
+    selected.iter().map(document).collect()
+}
+
+/// The templates of which it is not known what the patches make; what is known is in its place then.
+fn items<'a>(
+    cluster: &'a Value,
+    blueprint: &'a Blueprint,
+    desired: &mut Desired,
+    known: Option<&Desired>,
+) -> Result<Vec<Item<'a>>, String> {
+    let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
+    let definitions = blueprint.definitions();
+    let global = builtins::global(cluster, definitions);
+    let own = get(topology, &["controlPlane"]).unwrap_or(&Value::Null);
+    let control_plane = Rc::new(builtins::control_plane(&global, desired, own, definitions));
+    let mut workers = Vec::new();
+    let classes = [&blueprint.deployments, &blueprint.pools];
+    for (kind, classes) in PoolKind::ALL.into_iter().zip(classes) {
+        let entries = list(topology, &["workers", kind.list()]);
+        for (at, (worker, entry)) in desired.workers(kind).iter().zip(entries).enumerate() {
+            let known = known.and_then(|known| known.workers(kind).get(at));
+            if known.is_some_and(|known| Arc::ptr_eq(known, worker)) {
+                continue;
+            }
+            let builtin = match kind {
+                PoolKind::MachineDeployment => "machineDeployment",
+                PoolKind::MachinePool => "machinePool",
+            };
+            let variables = Rc::new(builtins::worker(&global, worker, builtin, entry, definitions));
+            let name = text(entry, &["class"]);
+            let class = classes.get(name).ok_or_else(|| format!("failed to lookup class {name:?}"))?;
+            workers.push((kind, at, class, variables));
+        }
+    }
+    let global = Rc::new(global);
+    let mut items = Vec::new();
+    let mut add = |slot, holder, template, variables| {
+        items.extend(Item::new(slot, holder, template, variables, (&blueprint.patches, &mut *desired)));
+    };
+    let infrastructure = &blueprint.infrastructure;
+    add(Slot::Infrastructure, Holder::InfrastructureCluster, infrastructure, &global);
+    add(Slot::ControlPlane, Holder::ControlPlane, &blueprint.control_plane, &control_plane);
+    if let Some(template) = &blueprint.machine {
+        add(Slot::Machines, Holder::ControlPlane, template, &control_plane);
+    }
+    for (kind, at, class, variables) in &workers {
+        let name = text(&class.class, &["class"]);
+        let holder = match kind {
+            PoolKind::MachineDeployment => Holder::MachineDeployment(name),
+            PoolKind::MachinePool => Holder::MachinePool(name),
+        };
+        let slot = |template| Slot::Worker(*kind, *at, template);
+        add(slot(WorkerTemplate::Bootstrap), holder, &class.bootstrap, variables);
+        add(slot(WorkerTemplate::Infrastructure), holder, &class.infrastructure, variables);
+    }
+    Ok(items)
+}

@@ -1,0 +1,212 @@
+//! Objects of files are written one by one: where some are refused, others are taken, and a class is there before its Cluster.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Settings;
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::forecast::{Forecast, of_change};
+use super::side::Side;
+use super::templates::is_edited;
+use super::verdict::{Meaning, Verdict};
+use crate::fault::{Fault, Stage};
+use crate::import::{Applied, ClassFiles};
+use crate::role::Part;
+use k8s_schema::value::{get, list, name_of, text};
+
+const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
+                             objects are written one by one";
+const OTHERS_ARE_TAKEN: &str =
+    "objects are written one by one: what else there is among the new files is taken, and not told here";
+const CLASS_IS_TAKEN: &str =
+    "Flux writes classes before all else: the class is taken, and what comes of that is not told here";
+const CLASS_LACKS_TEMPLATES: &str = "Flux writes classes before all else: the class is taken, and templates of the same files, which it \
+                                     names, are not, so that Cluster API gets stuck at them";
+
+/// What becomes of a Cluster that runs when each object of the files is written for itself; `left` is the class that the
+/// Cluster moves away from, as the files leave it.
+///
+/// Source: `kubectl apply` and Argo CD go on with the next object; Flux writes classes in a stage of their own, waits until
+/// they are reconciled, and writes nothing of a stage in which one object is refused (`fluxcd/pkg/ssa`, `manager_apply.go`,
+/// `ApplyAllStaged` and `ApplyAll`).
+pub fn of_files(
+    before: &Side,
+    after: &Side,
+    left: Option<&ClassFiles>,
+    settings: &Settings,
+) -> Result<Forecast, Vec<Fault>> {
+    let mut forecast = of_change(before, after, settings)?;
+    let class = left.unwrap_or(&after.class).clone();
+    let alone = Side { cluster: before.cluster.clone(), written: false, class, ..after.clone() };
+    let edited: Vec<&Value> =
+        alone.class.objects.iter().filter(|one| is_edited(one, &before.class.objects)).collect();
+    if !forecast.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
+        let by_class = edited.iter().any(|one| is_class(one));
+        if by_class && after.written && before.cluster != after.cluster {
+            between(&mut forecast, &of_change(before, &alone, settings)?);
+            forecast.notes.extend(lost_values(before, after, &alone.class));
+        }
+        if by_class && is_by_flux(before) {
+            waits_for_templates(&mut forecast, before, &alone.class);
+        }
+        return Ok(forecast);
+    }
+    if !forecast.faults.iter().all(|fault| fault.stage == Stage::Cluster) {
+        let others = edited.len() > 1 || after.written && before.cluster != after.cluster;
+        forecast.notes.extend(beside_refused(&forecast.faults, others, is_by_flux(before)));
+        return Ok(forecast);
+    }
+    if edited.is_empty() {
+        return Ok(forecast);
+    }
+    beside_refused_cluster(forecast, before, alone, settings)
+}
+
+/// What a class makes of the Cluster as it is, where what the files make of the Cluster is refused.
+fn beside_refused_cluster(
+    mut forecast: Forecast,
+    before: &Side,
+    alone: Side,
+    settings: &Settings,
+) -> Result<Forecast, Vec<Fault>> {
+    let by_flux = is_by_flux(before);
+    let alone = if by_flux { without_templates(alone, before) } else { alone };
+    if !alone.class.objects.iter().any(|one| is_edited(one, &before.class.objects)) {
+        return Ok(forecast);
+    }
+    let mut told = of_change(before, &alone, settings)?;
+    if told.faults.iter().any(|fault| fault.stage == Stage::ClassReconcile) && by_flux {
+        forecast.notes.push(CLASS_LACKS_TEMPLATES.to_owned());
+        return Ok(forecast);
+    }
+    if told.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
+        return Ok(forecast);
+    }
+    told.faults.splice(0..0, forecast.faults);
+    told.notes.insert(0, CLUSTER_STAYS.to_owned());
+    Ok(told)
+}
+
+/// What is said of other objects, where a class or a template is refused.
+fn beside_refused(faults: &[Fault], others: bool, by_flux: bool) -> Option<String> {
+    let has_class = faults.iter().any(|fault| matches!(fault.stage, Stage::Class | Stage::ClassReconcile));
+    match (others, by_flux) {
+        (false, _) => None,
+        (true, false) => Some(OTHERS_ARE_TAKEN.to_owned()),
+        (true, true) => (!has_class).then(|| CLASS_IS_TAKEN.to_owned()),
+    }
+}
+
+/// Between its class and the Cluster, Cluster API may begin what the class alone asks for: no part is told to rest then, and
+/// what is told of others has that beside it.
+///
+/// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `SetupWithManager` (it watches classes).
+fn between(forecast: &mut Forecast, alone: &Forecast) {
+    if !alone.faults.is_empty() {
+        return;
+    }
+    let patches = |of: &Forecast, subject: &Part| -> Vec<Option<Value>> {
+        let objects = of.change.iter().flat_map(|change| &change.objects);
+        objects.filter(|one| one.role.is_of(subject)).map(|one| one.patch.clone()).collect()
+    };
+    let differs = |subject: &Part| patches(forecast, subject) != patches(alone, subject);
+    let first = alone.verdicts.iter().filter(|one| touches_machines(one) && differs(&one.subject));
+    let first: BTreeMap<&Part, &Verdict> = first.map(|one| (&one.subject, one)).collect();
+    let mut found = Vec::new();
+    for verdict in &forecast.verdicts {
+        let Some(first) = first.get(&verdict.subject) else { continue };
+        let reason = format!(
+            "its class is written before the Cluster, and means by itself: {}; Cluster API may begin with that in between (with Flux, \
+             which waits for the class, it does), so that machines are replaced more than once",
+            first.meaning.words()
+        );
+        let rests = matches!(verdict.meaning, Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace);
+        let outcome = if rests { Outcome::Unsure } else { Outcome::Remark(On::ALL) };
+        found.push(Evidence::new(verdict.subject.clone(), Rule::ClassFirst, outcome).because(reason));
+    }
+    forecast.weigh(found);
+}
+
+/// Values that the Cluster sets for new variables of its class: Cluster API, which fills in their defaults at the same time,
+/// writes all variables as one list, and whoever writes last wins.
+///
+/// Source, and seen with 1.14.2: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile` (the patch at its end).
+fn lost_values(before: &Side, after: &Side, class: &ClassFiles) -> Option<String> {
+    let set = |side: &Side, name: &str| {
+        list(&side.cluster, &["spec", "topology", "variables"]).iter().any(|one| text(one, &["name"]) == name)
+    };
+    let variables = |of: &ClassFiles| -> Vec<Value> {
+        let classes = of.objects.iter().filter(|one| is_class(one));
+        classes.flat_map(|class| list(class, &["spec", "variables"])).cloned().collect()
+    };
+    let (old, new) = (variables(&before.class), variables(class));
+    let is_new = |one: &&Value| old.iter().all(|old| text(old, &["name"]) != text(one, &["name"]));
+    let filled =
+        new.iter().filter(is_new).filter(|one| get(one, &["schema", "openAPIV3Schema", "default"]).is_some());
+    let names = filled.map(|one| text(one, &["name"]));
+    let names: Vec<String> =
+        names.filter(|name| set(after, name) && !set(before, name)).map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the default of {} may be written over the value that is applied at the same time: Cluster API fills it in as soon as the \
+             class is there; apply the class first, and the Cluster once that is done",
+            names.join(" and ")
+        )
+    })
+}
+
+/// A class that was there and names a template of the same files: Flux writes it first, waits until it is reconciled, and never
+/// comes to the template, unless another Kustomization brings that before.
+///
+/// Source, and seen with kustomize-controller 1.9.4: `fluxcd/pkg/ssa`, `manager_apply.go`, `ApplyAllStaged`.
+fn waits_for_templates(forecast: &mut Forecast, before: &Side, class: &ClassFiles) {
+    let is_there = |one: &Value| before.class.objects.iter().any(|old| name_of(old) == name_of(one));
+    if class.objects.first().is_none_or(|class| !is_there(class)) {
+        return;
+    }
+    let new = class.objects.iter().filter(|one| text(one, &["kind"]).ends_with("Template") && !is_there(one));
+    let new: Vec<String> =
+        new.map(|one| format!("{} {}", text(one, &["kind"]), text(one, &["metadata", "name"]))).collect();
+    if new.is_empty() {
+        return;
+    }
+    let acts = |one: &&Verdict| !matches!(one.meaning, Meaning::NoChange | Meaning::Opaque);
+    let unsure = |verdict: &Verdict| {
+        let reason = format!(
+            "Flux writes the class first, waits until Cluster API has reconciled it, and so never comes to {}, which it names: \
+             unless another Kustomization brings that before, Cluster API gets stuck and nothing happens; else: {}",
+            new.join(" and "),
+            verdict.meaning.words()
+        );
+        Evidence::new(verdict.subject.clone(), Rule::FluxOrder, Outcome::Unsure).because(reason)
+    };
+    let found: Vec<Evidence> = forecast.verdicts.iter().filter(acts).map(unsure).collect();
+    forecast.weigh(found);
+}
+
+fn touches_machines(verdict: &Verdict) -> bool {
+    matches!(
+        verdict.meaning,
+        Meaning::Rollout { .. } | Meaning::Scale { .. } | Meaning::Create | Meaning::Delete
+    )
+}
+
+fn is_class(object: &Value) -> bool {
+    text(object, &["kind"]) == "ClusterClass"
+}
+
+fn is_by_flux(before: &Side) -> bool {
+    let Applied::Known(claims) = &before.applied else { return false };
+    !claims.is_empty() && claims.iter().all(|claim| claim.by.is_flux())
+}
+
+/// The class as it is written, with the templates that were there.
+fn without_templates(side: Side, before: &Side) -> Side {
+    let there = |one: Value| {
+        let old = before.class.objects.iter().find(|old| name_of(old) == name_of(&one)).cloned();
+        if is_class(&one) { Some(one) } else { old }
+    };
+    let objects = side.class.objects.into_iter().filter_map(there).collect();
+    Side { class: ClassFiles { objects, ..side.class }, ..side }
+}

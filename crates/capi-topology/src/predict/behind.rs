@@ -1,0 +1,224 @@
+//! Machines that a pool or control plane was let keep although they are outdated: its strategy was `OnDelete`, or it was paused.
+//! When that ends, they are replaced without any change of what they are made from.
+//!
+//! Source: `core/reconcilers/machinedeployment/machinedeployment_controller.go` (`reconcile` by strategy; `EnsurePausedCondition`
+//! comes before the status is written) and `machinedeployment_status.go` (`upToDateReplicas`, the condition `RollingOut`);
+//! `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/kubeadmcontrolplane_controller.go` and `status.go` there do the same.
+
+use serde_json::Value;
+
+use super::observed::{self, Observed};
+use super::rollout::{Replaced, Rollout, is_on_delete, surge};
+use super::running::is_paused;
+use crate::desired::contract::Contract;
+use crate::desired::state::Desired;
+use crate::role::{Part, Pool, PoolKind};
+use crate::upgrade::version::Version;
+use k8s_schema::value::{get, list, text};
+
+/// Counts what is outdated already to what is replaced, where nothing keeps it any more.
+pub(super) fn released(
+    rollouts: &mut [Rollout],
+    before: &Desired,
+    after: Option<&Desired>,
+    observed: &Observed,
+) {
+    let Some(after) = after else { return };
+    for rollout in rollouts {
+        let name = match &rollout.part {
+            Part::ControlPlane => {
+                of_control_plane(rollout, &before.control_plane, &after.control_plane, observed);
+                continue;
+            }
+            Part::Pool(Pool { kind: PoolKind::MachineDeployment, name }) => name,
+            _ => continue,
+        };
+        let own = |state: &Desired| state.own(&rollout.part).cloned();
+        let (Some(old), Some(new)) = (own(before), own(after)) else { continue };
+        let live = observed::deployment(observed, name);
+        if rollout.replaced != Replaced::No {
+            taken_back(rollout, (&old, &new), live);
+            continue;
+        }
+        let Some(how) = ends(&old, &new) else { continue };
+        match outdated(name, &old, text(&before.cluster, &["metadata", "name"]), observed) {
+            Some(0) => {}
+            Some(count) => {
+                replace(rollout, (&old, &new), count, how);
+                rollout.surge = surge(&new, replicas(&new));
+            }
+            None => {
+                rollout.replaced = Replaced::Unknown;
+                rollout.reasons.push(not_known(how, "MachineDeployment", live));
+            }
+        }
+    }
+}
+
+/// A failure domain changes in the pool alone: where machines are still being replaced for it, those that are left fit what it is
+/// taken back to. A template that is made anew always has another name.
+///
+/// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `FindNewAndOldMachineSets`.
+fn taken_back(rollout: &mut Rollout, (old, new): (&Value, &Value), live: Option<&Value>) {
+    let only = rollout.reasons.iter().all(|one| one.starts_with("Failure domain "));
+    let left = live.and_then(of_status).unwrap_or(0);
+    if only && left > 0 {
+        rollout.some = Some((0, replicas(old).min(replicas(new))));
+        rollout.reasons.push(format!(
+            "machines are being replaced already: where the change takes that back, those that are left ({left}) stay"
+        ));
+    }
+}
+
+/// A control plane that was paused by itself; machines of another version than its own are outdated, whenever that was written.
+fn of_control_plane(rollout: &mut Rollout, old: &Value, new: &Value, observed: &Observed) {
+    let is_whole = rollout.replaced != Replaced::No && rollout.some.is_none();
+    if !is_paused(old) || is_paused(new) || is_whole {
+        return;
+    }
+    let kind = text(old, &["kind"]);
+    if kind != "KubeadmControlPlane" {
+        rollout.replaced = Replaced::Unknown;
+        rollout.reasons.push(format!("{NOT_PAUSED}: what its {kind} was asked for meanwhile is done now"));
+        return;
+    }
+    let live = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
+    let (count, lag) = live.map_or((None, None), |live| (of_status(live), lag(live)));
+    match (count, lag) {
+        (Some(0), None) => {}
+        (Some(count), None) => {
+            let (least, most) = rollout.some.unwrap_or((0, 0));
+            replace(rollout, (old, new), count, NOT_PAUSED);
+            let both =
+                |(fewest, all): (i64, i64)| (fewest.max(least), all.saturating_add(most).min(replicas(new)));
+            rollout.some = rollout.some.map(both);
+        }
+        (_, Some((count, from))) => {
+            let wanted = text(new, Contract::VERSION);
+            replace(rollout, (old, new), count, NOT_PAUSED);
+            rollout.reasons.push(format!("Version {from}, {wanted} required"));
+            rollout.from = Some(from);
+        }
+        _ => {
+            rollout.replaced = Replaced::Unknown;
+            rollout.reasons.push(not_known(NOT_PAUSED, kind, live));
+        }
+    }
+}
+
+/// How many machines of a control plane are of an older version than its own, and of which.
+fn lag(control_plane: &Value) -> Option<(i64, String)> {
+    let wanted = Version::tolerant(text(control_plane, Contract::VERSION))?;
+    let is_late = |one: &&Value| {
+        Version::tolerant(text(one, &["version"])).is_some_and(|version| wanted.exceeds(&version))
+    };
+    let late: Vec<&Value> = list(control_plane, &["status", "versions"]).iter().filter(is_late).collect();
+    let count = |one: &&Value| get(one, &["replicas"]).and_then(Value::as_i64).unwrap_or(1);
+    let first = late.first().map(|one| text(one, &["version"]).to_owned())?;
+    Some((late.iter().map(count).fold(0, i64::saturating_add), first))
+}
+
+fn replicas(object: &Value) -> i64 {
+    get(object, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1)
+}
+
+fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how: &str) {
+    let (was, now) = (replicas(old), replicas(new));
+    // What is scaled down may be what is outdated.
+    let least = count.saturating_sub(was.saturating_sub(now).max(0)).max(0);
+    let most = count.min(now);
+    rollout.some = Some((least.min(most), most));
+    rollout.replaced = Replaced::Yes;
+    let reason =
+        format!("{how}: the machines that an earlier change made outdated ({count}) are replaced now");
+    rollout.reasons.push(reason);
+}
+
+fn not_known(how: &str, kind: &str, live: Option<&Value>) -> String {
+    let why = match live {
+        Some(_) => ": its status is older than what it was asked for last".to_owned(),
+        None => format!(" (the status of its running {kind} among --before tells it)"),
+    };
+    format!(
+        "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known{why}"
+    )
+}
+
+const NOT_PAUSED: &str = "it is not paused any more";
+
+/// What kept outdated machines, and does so no more.
+fn ends(old: &Value, new: &Value) -> Option<&'static str> {
+    if is_paused(new) || is_on_delete(new) {
+        return None;
+    }
+    if is_on_delete(old) {
+        return Some("its strategy is not OnDelete any more");
+    }
+    is_paused(old).then_some(NOT_PAUSED)
+}
+
+/// How many machines of a pool are outdated, where that is known.
+fn outdated(name: &str, old: &Value, cluster: &str, observed: &Observed) -> Option<i64> {
+    match observed::deployment(observed, name) {
+        Some(object) => of_status(object),
+        // What a paused pool says is older than what it was asked for since.
+        None if is_paused(old) => None,
+        None => of_cluster(&format!("{cluster}-{name}-"), observed),
+    }
+}
+
+fn of_status(object: &Value) -> Option<i64> {
+    let number = |path: &[&str]| get(object, path).and_then(Value::as_i64);
+    let is_late = number(&["status", "observedGeneration"]) < number(&["metadata", "generation"]);
+    let all = number(&["status", "replicas"]).filter(|_| !is_late)?;
+    let current = number(&["status", "upToDateReplicas"])
+        .or_else(|| number(&["status", "v1beta2", "upToDateReplicas"]))
+        .or_else(|| number(&["status", "updatedReplicas"]))?;
+    Some(all.saturating_sub(current).max(0))
+}
+
+/// What the conditions of the live Cluster say of a pool, by the name of its `MachineDeployment` without the random part.
+fn of_cluster(prefix: &str, observed: &Observed) -> Option<i64> {
+    let status = &observed.status;
+    let mut conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
+    let rolling = conditions.find(|one| text(one, &["type"]) == "RollingOut")?;
+    let seen = get(rolling, &["observedGeneration"]).and_then(Value::as_i64);
+    if seen < observed.generation {
+        return None;
+    }
+    if text(rolling, &["status"]) == "False" {
+        return Some(0);
+    }
+    rolling_out(text(rolling, &["message"]), prefix)
+}
+
+fn rolling_out(message: &str, prefix: &str) -> Option<i64> {
+    let is_own = |name: &str| observed::is_named(name, prefix);
+    let mut own = false;
+    for line in message.lines().map(|line| line.trim_start().trim_start_matches("* ")) {
+        let names =
+            line.strip_prefix("MachineDeployments ").or_else(|| line.strip_prefix("MachineDeployment "));
+        if let Some(names) = names {
+            own = names.trim_end_matches(':').split(", ").any(is_own);
+        } else if let (true, Some(count)) = (own, line.strip_prefix("Rolling out ")) {
+            return count.split(' ').next()?.parse().ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_condition_of_the_cluster_tells_pools_apart() {
+        let message = "* MachineDeployment c-a-lgnnb:\n  * Rolling out 2 not up-to-date replicas\n    * KubeadmConfig is \
+                       not up-to-date\n* MachineDeployments c-b-x-lgnnb, c-d-lgnnb:\n  * Rolling out 1 not up-to-date replicas";
+        let known =
+            [("c-a-", Some(2)), ("c-b-", None), ("c-b-x-", Some(1)), ("c-d-", Some(1)), ("c-e-", None)];
+        for (prefix, count) in known {
+            assert_eq!(rolling_out(message, prefix), count, "{prefix}");
+        }
+    }
+}

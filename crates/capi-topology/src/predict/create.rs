@@ -1,0 +1,197 @@
+//! A class and a Cluster that do not exist yet: are they accepted, and what is made of them?
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::apply::{has_empty, read_metadata, server_side_apply};
+use super::change::Writing;
+use super::client_side::client_side_apply;
+use crate::admission;
+use crate::admission::gates::Gates;
+use crate::class::{Blueprint, Catalog, class_key};
+use crate::desired::state::Desired;
+use crate::desired::{Generated, Input, generate};
+use crate::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
+use crate::names::Draw;
+use crate::schemas::{apply_faults, schema_faults};
+use k8s_schema::value::{present, set, text};
+
+/// A Cluster after admission.
+#[derive(Debug)]
+pub struct Admitted {
+    /// The Cluster: version spelled out, variables defaulted.
+    pub cluster: Value,
+    /// What was refused.
+    pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+}
+
+/// What becomes of a Cluster that does not exist yet.
+#[derive(Debug)]
+pub struct Created {
+    /// The desired objects; none where they cannot be computed.
+    pub desired: Option<Desired>,
+    /// What was refused, in the order of the flow.
+    pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+}
+
+/// Writes classes and their templates; `before` is what was there.
+pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
+    for object in objects.iter().filter(|object| !is_class(object)) {
+        faults.extend(written(object, before.same_object(object), Stage::Template, before.gates));
+    }
+    let mut there = before.clone();
+    there.apply(objects.iter().cloned());
+    let mut missing = Vec::new();
+    for class in objects.iter().filter(is_class) {
+        let own = written(class, None, Stage::Class, before.gates);
+        if !own.is_empty() {
+            faults.extend(own);
+            continue;
+        }
+        let name = text(class, &["metadata", "name"]);
+        let errors = admission::class::validate(class, before.same_object(class), clusters, before.gates);
+        if errors.is_empty()
+            && let Err(fault) = Blueprint::read(class, &there)
+        {
+            missing.push(Fault { stage: Stage::ClassReconcile, ..fault });
+        }
+        let object = format!("ClusterClass/{name}");
+        faults.extend(Fault::of(Stage::Class, By::WebhookValidate, &object, errors));
+    }
+    if faults.is_empty() { missing } else { faults }
+}
+
+/// Classes and templates as they are stored when they are written over what is there: what comes from an API server is what is
+/// stored. One field manager set all that is there, so only what is empty is merged.
+pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
+    let stored = |object: &Value| {
+        let is_live =
+            ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
+        let there = before.same_object(object).filter(|there| {
+            *there != object
+                && !is_live
+                && has_empty(object)
+                && text(there, &["apiVersion"]) == text(object, &["apiVersion"])
+        });
+        match there {
+            None => object.clone(),
+            Some(there) if writing == Writing::Merge => client_side_apply(there, there, object),
+            Some(there) => server_side_apply(there, there, &Value::Null, object),
+        }
+    };
+    objects.iter().map(stored).collect()
+}
+
+/// Values nest no deeper in any real object; walking over them recurses.
+const MAX_DEPTH: usize = 300;
+
+/// Whether a value nests too deep to be followed; found without recursion.
+fn nests_too_deep(object: &Value) -> bool {
+    let mut level: Vec<&Value> = vec![object];
+    for _ in 0..MAX_DEPTH {
+        level = level
+            .iter()
+            .flat_map(|value| {
+                let fields = value.as_object().into_iter().flat_map(serde_json::Map::values);
+                fields.chain(value.as_array().into_iter().flatten())
+            })
+            .collect();
+        if level.is_empty() {
+            return false;
+        }
+    }
+    true
+}
+
+/// What the API server and the kubeadm webhooks refuse when an object is written.
+fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Fault> {
+    if nests_too_deep(object) {
+        let detail =
+            format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
+        let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+        let error = FieldError::new(ErrorType::Internal, "", detail);
+        return Fault::of(stage, By::Schema, &name, vec![error]);
+    }
+    let mut faults = apply_faults(object, stage);
+    if faults.is_empty() {
+        faults = schema_faults(object, stage);
+    }
+    if faults.is_empty() {
+        let kind = text(object, &["kind"]);
+        let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
+        let errors = admission::webhooks::validate(object, running, gates);
+        faults = Fault::of(stage, By::WebhookValidate, &name, errors);
+    }
+    faults
+}
+
+/// Admission of a new Cluster.
+pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
+    if text(&cluster, &["metadata", "namespace"]).is_empty() {
+        set(&mut cluster, &["metadata", "namespace"], json!("default"));
+    }
+    read_metadata(&mut cluster);
+    let object = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
+    let mut opaque = Vec::new();
+    let mut faults = apply_faults(&cluster, Stage::Cluster);
+    let class = catalog.class_of(&cluster);
+    if faults.is_empty() {
+        let known = class.map(|class| catalog.definitions(class));
+        let known = known.as_deref().map(Vec::as_slice);
+        let open = admission::cluster::discovers(class, catalog.gates);
+        let judged = admission::cluster::default(&mut cluster, None, known, open);
+        opaque.extend(judged.opaque);
+        faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
+    }
+    if faults.is_empty() {
+        faults = schema_faults(&cluster, Stage::Cluster);
+    }
+    if faults.is_empty() {
+        let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
+        faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
+    }
+    Admitted { cluster, faults, opaque: opaque.into_iter().map(Opaque::of_all).collect() }
+}
+
+/// Admits a Cluster and computes what is made of it.
+pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created {
+    let Admitted { cluster, mut faults, mut opaque } = admit(cluster, catalog);
+    if !faults.is_empty() {
+        return Created { desired: None, faults, opaque };
+    }
+    match desired(cluster, catalog, settings) {
+        Ok(generated) => {
+            opaque.extend(generated.opaque);
+            Created { desired: Some(generated.desired), faults, opaque }
+        }
+        Err(fault) => {
+            faults.push(fault);
+            Created { desired: None, faults, opaque }
+        }
+    }
+}
+
+/// The desired state of an admitted Cluster.
+fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Fault> {
+    let blueprint = blueprint(&cluster, catalog)?;
+    let (draw, version) = (Draw(1), settings.patches());
+    generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
+}
+
+/// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
+/// keeps it: use one catalog for all Clusters.
+pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
+    catalog.blueprint(cluster).unwrap_or_else(|| {
+        let (namespace, name) = class_key(cluster);
+        let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
+        Err(Fault::controller(Stage::Desired, detail))
+    })
+}

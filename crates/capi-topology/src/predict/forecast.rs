@@ -1,0 +1,380 @@
+//! A whole answer: what is made of a Cluster, or what becomes of it when it and its class change.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::before::{Ground, ground, missing};
+use super::behind;
+use super::change::{self, After, Before, Change};
+use super::create;
+use super::evidence::{Evidence, Ledger, Outcome, Rule};
+use super::found::{self, Facts};
+use super::hands;
+use super::live::{self, Adopted};
+use super::manner::{Manner, as_applied, manner, outcome, rests_on_applier};
+use super::objects;
+use super::observed::{self, Observed};
+use super::provider;
+use super::reconcile::RECONCILE;
+use super::rollout::{self, Instants};
+use super::running::is_paused;
+use super::side::Side;
+use super::templates;
+use super::upgrading;
+use super::verdict::{Meaning, Verdict};
+use super::{Settings, adoption};
+use crate::admission::{class_update, cluster_update};
+use crate::class::Catalog;
+use crate::desired::state::Desired;
+use crate::fault::{By, Fault, Opaque, Stage};
+use crate::import::{Applied, Claim};
+use crate::role::{Part, Role};
+use k8s_schema::value::{get, present, text};
+
+/// What is predicted.
+#[derive(Debug, Clone, Default)]
+pub struct Forecast {
+    /// What was refused; nothing happens then.
+    pub faults: Vec<Fault>,
+    /// The objects in the end; none where they cannot be computed.
+    pub desired: Option<Desired>,
+    /// One for each part of the cluster; none where nothing is compared.
+    pub verdicts: Vec<Verdict>,
+    /// What the verdicts are made of.
+    evidence: Ledger,
+    /// The change, where one was computed.
+    pub change: Option<Change>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// What else is to know of the whole.
+    pub notes: Vec<String>,
+}
+
+const PAUSED: &str =
+    "the Cluster is paused: Cluster API makes and changes nothing of it until it is unpaused";
+const WAS_PAUSED: &str = "the Cluster was paused: what was changed meanwhile happens once it is unpaused, too, and is \
+                          not seen here";
+
+const TOGETHER: &str = "what is still to be done for it is told together with the change, machines that are being replaced \
+                        already are not";
+
+/// What is made of a Cluster that does not exist yet.
+pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
+    let mut forecast = Forecast { notes: paused(None, &side.cluster), ..Forecast::default() };
+    let partial = !side.class.missing.is_empty();
+    let catalog = Catalog::default().with_gates(settings.gates);
+    let mut faults = create::apply_classes(&side.class.objects, &catalog, &[]);
+    // A class whose templates are elsewhere is not at fault for that.
+    faults.retain(|one| !(partial && one.stage == Stage::ClassReconcile));
+    if faults.is_empty() {
+        faults = adoption::refused(&side.class.objects, &[]);
+    }
+    let is_refused = !faults.is_empty();
+    forecast.faults.extend(faults);
+    let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
+    if partial {
+        let admitted = create::admit(side.cluster.clone(), &catalog);
+        forecast.faults.extend(admitted.faults);
+        forecast.opaque = admitted.opaque;
+        forecast.opaque.extend(missing(side, "which was not given"));
+        return forecast;
+    }
+    let created = create::create(side.cluster.clone(), &catalog, settings);
+    // What a refused class would make is at fault for nothing else.
+    let own = |one: &Fault| !is_refused || one.stage == Stage::Cluster;
+    forecast.faults.extend(created.faults.into_iter().filter(own));
+    forecast.opaque = created.opaque;
+    if let Some(desired) = created.desired {
+        forecast.faults.extend(objects::refused(&desired, settings.gates));
+        forecast.desired = Some(desired);
+    }
+    forecast
+}
+
+/// What becomes of a Cluster that runs, that no class manages, and that gets one.
+pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Forecast {
+    let created = of_new(after, settings);
+    let is_admission = |one: &Fault| matches!(one.stage, Stage::Template | Stage::Class | Stage::Cluster);
+    let mut faults: Vec<Fault> = created.faults.into_iter().filter(is_admission).collect();
+    let by_webhook = |one: &Fault| one.stage == Stage::Cluster && one.by == By::WebhookValidate;
+    // An apply leaves the annotation where someone else set it.
+    let errors = cluster_update::adopted(&after.cluster).and(cluster_update::adopted(before));
+    if faults.iter().all(by_webhook) {
+        let name = format!("Cluster/{}", text(&after.cluster, &["metadata", "name"]));
+        faults.extend(Fault::of(Stage::Cluster, By::WebhookValidate, &name, errors.into_iter().collect()));
+    }
+    if !faults.is_empty() {
+        return rejected(faults, created.notes);
+    }
+    let mut opaque = created.opaque;
+    let reason = "no class manages the Cluster yet: the annotation lets it have one, and how what runs differs from what the class \
+                  makes is not known here";
+    opaque.push(Opaque::of_all(reason.to_owned()));
+    Forecast {
+        opaque: opaque.clone(),
+        notes: created.notes,
+        ..Forecast::of([whole(Meaning::Opaque, &opaque)])
+    }
+}
+
+/// Refused where what is written takes the Cluster from its class: what is stored then has no topology.
+fn released(before: &Side, after: &Side) -> Option<Forecast> {
+    if !after.written || get(&after.cluster, &["spec", "topology"]).is_some() {
+        return None;
+    }
+    let Manner { written, others, writing, note, .. } = manner(before, after);
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    let error =
+        cluster_update::released(&change::stored(&before.cluster, (&written, &others), &cluster, writing))?;
+    let name = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
+    let faults = Fault::of(Stage::Cluster, By::WebhookValidate, &name, vec![error]);
+    Some(rejected(faults, note.into_iter().collect()))
+}
+
+fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+    let evidence = found::refused(&faults, Meaning::Rejected, found::ADMISSION);
+    Forecast { faults, notes, ..Forecast::of([evidence]) }
+}
+
+/// Class and Cluster are written, and Cluster API never gets to the Cluster.
+fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+    let evidence = found::refused(&faults, Meaning::Wedged, adoption::SOURCE);
+    Forecast { faults, notes, ..Forecast::of([evidence]) }
+}
+
+/// What becomes of a Cluster that runs.
+///
+/// Faults of the state before are an error: nothing runs then that could be compared with.
+pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+    if let Some(forecast) = outright(before, after, settings) {
+        return forecast;
+    }
+    let forecast = of_written(before, after, settings)?;
+    let unowned = adoption::refused(&after.class.objects, &before.class.objects);
+    let is_accepted = forecast.change.as_ref().is_some_and(|change| change.accepted);
+    Ok(if is_accepted && !unowned.is_empty() { unreconciled(unowned, forecast.notes) } else { forecast })
+}
+
+/// What Cluster API makes of what is written, where it gets to it.
+fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+    let mut unknown = missing(after, "which was not given");
+    let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
+    let (desired, mut opaque, given) = match ground(before, &catalog, settings) {
+        Ground::Fault(faults) if unknown.is_empty() => return Err(faults),
+        Ground::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
+        Ground::Given(desired, why) if unknown.is_empty() => (desired, Vec::new(), Some(why)),
+        Ground::Unknown(reasons) => {
+            unknown.extend(reasons);
+            return Ok(of_unknown(before, after, unknown, settings));
+        }
+        _ => return Ok(of_unknown(before, after, unknown, settings)),
+    };
+    let mut running = change::run(&desired);
+    let mut known = observed::versions(&mut running, &before.observed);
+    let mut adopted = live::adopt(&mut running, &before.observed);
+    let edited = templates::adopt(&mut running, &mut adopted, &before.observed);
+    let Adopted { known: content, others: set_by_others } = adopted;
+    known.extend(content.iter().cloned());
+    let mut counted = observed::counts(&mut running, &before.observed);
+    counted.extend(content.iter().cloned());
+    let foreign = hands::found(&running, &before.observed);
+    let held = observed::held(&before.cluster, &known);
+    let Manner { written, others, writing, doubts, note } = manner(before, after);
+    opaque.extend(doubts);
+    opaque.extend(templates::doubts(&edited));
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    let unseen = (!all_known(&running, &content)).then_some(&before.cluster);
+    let mut notes = paused(unseen, &cluster);
+    notes.extend(given.into_iter().chain(note));
+    notes.extend(observed::lagging(&held, &before.cluster, &cluster));
+    let (late, unsettled) = unsettled(&running, &before.observed, &content, &known);
+    notes.extend(late);
+    opaque.extend(unsettled);
+    let question =
+        After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
+    let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::parts(&running, &before.observed));
+    let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
+    let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
+    behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
+    let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
+    let mut evidence = found::evidence(facts);
+    if change.accepted {
+        notes.extend(unseen_clusters(&state.catalog, after));
+        let found = evidence.verdicts();
+        let end = change.running.as_ref().unwrap_or(&state.running);
+        evidence.extend(rests_on_applier(&found, before, after));
+        evidence.extend(observed::evidence(&found, &held, &cluster));
+        evidence.extend(templates::evidence(&edited));
+        evidence.extend(hands::evidence(&found, &foreign));
+        evidence.extend(hands::of_paused(&found, end));
+        provider::stop(&mut change, &across(&mut evidence, settings));
+    }
+    let forecast = Forecast::of(evidence);
+    let verdicts = &forecast.verdicts;
+    notes.extend(templates::notes(&before.class.objects, &after.class.objects, &change, verdicts));
+    Ok(Forecast {
+        faults: change.faults.clone(),
+        desired: change.desired.clone(),
+        opaque: opaque.into_iter().chain(change.opaque.iter().cloned()).collect(),
+        notes,
+        change: Some(change),
+        ..forecast
+    })
+}
+
+/// Adds what becomes of one part because of another; gives the verdicts on which that rests.
+fn across(evidence: &mut Ledger, settings: &Settings) -> Vec<Verdict> {
+    let verdicts = evidence.verdicts();
+    evidence.extend(rollout::not_together(&verdicts));
+    evidence.extend(provider::evidence(&verdicts));
+    if settings.gates.in_place {
+        evidence.extend(rollout::in_place_updates(&verdicts));
+    }
+    verdicts
+}
+
+impl Forecast {
+    /// What evidence comes to.
+    fn of(all: impl IntoIterator<Item = Evidence>) -> Self {
+        let mut forecast = Self::default();
+        forecast.weigh(all);
+        forecast
+    }
+
+    /// Adds evidence, and makes the verdicts anew.
+    pub(super) fn weigh(&mut self, all: impl IntoIterator<Item = Evidence>) {
+        self.evidence.extend(all);
+        self.verdicts = self.evidence.verdicts();
+    }
+}
+
+/// What is told without following the controller from what runs.
+fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+    if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
+        return Some(Ok(of_deleted()));
+    }
+    by_applier(before, after, settings).or_else(|| released(before, after).map(Ok))
+}
+
+/// What becomes of a live Cluster that is being deleted, whatever is written.
+///
+/// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `Reconcile`.
+fn of_deleted() -> Forecast {
+    let reason =
+        "the live Cluster is being deleted: all its machines go, and nothing of what is written changes that";
+    Forecast::of([whole(Meaning::Delete, &[]).because(reason)])
+}
+
+/// Where it is not known what runs: only the class and the Cluster are judged.
+fn of_unknown(before: &Side, after: &Side, unknown: Vec<Opaque>, settings: &Settings) -> Forecast {
+    let is_whole = before.class.missing.is_empty() && after.class.missing.is_empty();
+    let cluster = match &before.applied {
+        Applied::Known(claims) if is_whole && after.written => {
+            claims.first().map(|claim| outcome(claim, before, after))
+        }
+        _ => None,
+    };
+    let side = Side { cluster: cluster.unwrap_or_else(|| after.cluster.clone()), ..after.clone() };
+    let mut forecast = of_new(&side, settings);
+    if forecast.faults.is_empty() {
+        forecast.weigh([whole(Meaning::Opaque, &unknown)]);
+    }
+    forecast.opaque = unknown;
+    forecast
+}
+
+/// Whether all that the topology asks for is known as it runs.
+fn all_known(running: &Desired, content: &BTreeSet<Part>) -> bool {
+    content.contains(&Part::Infrastructure) && observed::all_known(running, content)
+}
+
+/// What a live Cluster that Cluster API is not done with makes unknown: nothing where all that runs was given, which is noted.
+fn unsettled(
+    running: &Desired,
+    observed: &Observed,
+    content: &BTreeSet<Part>,
+    known: &BTreeSet<Part>,
+) -> (Option<String>, Option<Opaque>) {
+    let Some(late) = observed::unsettled(observed) else { return (None, None) };
+    let has_all = |parts: &BTreeSet<Part>| observed::all_known(running, parts);
+    let doubt = |role| Opaque { role, reason: late.reason.clone() };
+    if !(has_all(content) || late.upgrading && has_all(known)) {
+        return (None, Some(doubt(Role::Cluster)));
+    }
+    let is_read = late.upgrading || content.contains(&Part::Infrastructure);
+    (Some(format!("{}; {TOGETHER}", late.reason)), (!is_read).then(|| doubt(Role::Infrastructure)))
+}
+
+fn paused(before: Option<&Value>, after: &Value) -> Vec<String> {
+    match (before.is_some_and(is_paused), is_paused(after)) {
+        (_, true) => vec![PAUSED.to_owned()],
+        (true, false) => vec![WAS_PAUSED.to_owned()],
+        (false, false) => Vec::new(),
+    }
+}
+
+/// The verdicts on a cluster that comes or goes as a whole.
+pub fn of_all_parts(desired: &Desired, meaning: &Meaning) -> Vec<Verdict> {
+    let pools = desired.all_workers().map(|(pool, _)| Part::Pool(pool));
+    let parts: BTreeSet<Part> = pools.chain([Part::ControlPlane, Part::Infrastructure]).collect();
+    let evidence = |part| Evidence { part, ..whole(meaning.clone(), &[]) };
+    parts.into_iter().map(evidence).collect::<Ledger>().verdicts()
+}
+
+fn whole(meaning: Meaning, unknown: &[Opaque]) -> Evidence {
+    Evidence {
+        reasons: unknown.iter().map(|one| one.reason.clone()).collect(),
+        source: Some(RECONCILE),
+        ..Evidence::new(Part::Cluster, Rule::Change, Outcome::Means(meaning))
+    }
+}
+
+/// Said where a class changes in what Clusters of it rely on: the webhook asks all of them, and only those given are seen.
+fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
+    let class = after.class.objects.first()?;
+    let old = before.same_object(class)?;
+    class_update::asks_clusters(class, old).then(|| {
+        format!(
+            "the webhook judges the new edition of {} by all Clusters of the class: what those use that are not among the files \
+             is not seen",
+            text(class, &["metadata", "name"])
+        )
+    })
+}
+
+/// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
+/// where it comes to the same, else that it is not known.
+fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+    if !after.written {
+        return None;
+    }
+    let (Applied::Known(claims), Applied::File) = (&before.applied, &after.applied) else { return None };
+    let first = outcome(claims.first()?, before, after);
+    if claims.iter().all(|one| outcome(one, before, after) == first) {
+        return None;
+    }
+    let by = |claim: &Claim| {
+        let side = Side { applied: Applied::Known(vec![claim.clone()]), ..before.clone() };
+        of_change(&side, after, settings)
+    };
+    let all: Result<Vec<Forecast>, _> = claims.iter().map(by).collect();
+    let mut all = match all {
+        Ok(all) => all,
+        Err(faults) => return Some(Err(faults)),
+    };
+    let answer = |one: &Forecast| (one.verdicts.clone(), one.faults.clone());
+    if all.iter().all(|one| answer(one) == answer(&all[0])) {
+        return Some(Ok(all.swap_remove(0)));
+    }
+    let names: Vec<String> =
+        claims.iter().map(|one| format!("{} ({})", one.by.name(), one.by.manner())).collect();
+    let reason = format!(
+        "{} each applied the Cluster: what of it stays depends on which of them applies the new one, which --applied-by says",
+        names.join(" and ")
+    );
+    let opaque = vec![Opaque::of_all(reason)];
+    let evidence = whole(Meaning::Opaque, &opaque);
+    Some(Ok(Forecast { opaque, ..Forecast::of([evidence]) }))
+}

@@ -1,0 +1,405 @@
+//! What a change alone means for each part: the cluster's infrastructure, its control plane and each pool.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::change::{Change, Effect, ObjectChange};
+use super::evidence::{Evidence, Ledger, On, Outcome, Rule};
+use super::field::Field;
+use super::provider::{Taken, takes};
+use super::reconcile::RECONCILE;
+use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
+use super::running::{is_autoscaled, is_paused};
+use super::stuck;
+use super::tries;
+use super::verdict::{Kind, Meaning};
+use crate::convert::is_own;
+use crate::desired::contract::Contract;
+use crate::desired::state::{Desired, Worker};
+use crate::fault::{Fault, Opaque};
+use crate::role::{Part, Role};
+use k8s_schema::value::{get, group, leaves, text, version};
+
+pub(super) const ADMISSION: &str = "core/webhooks/admission";
+const CONTROL_PLANE: &str = "controlplane/kubeadm/pkg/filters.go";
+const DEPLOYMENT: &str = "core/reconcilers/machinedeployment/mdutil/util.go";
+const PLAN: &str = "exp/topology/desiredstate/upgrade_plan.go";
+const PROVIDER: &str = "the infrastructure provider";
+
+/// What the rules look at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Facts<'a> {
+    /// What runs.
+    pub before: &'a Desired,
+    /// The parts whose number of machines was given.
+    pub counted: &'a BTreeSet<Part>,
+    /// What is not known of what runs.
+    pub unknown: &'a [Opaque],
+    /// What becomes of it.
+    pub change: &'a Change,
+}
+
+/// The evidence of a change.
+pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
+    let Facts { before, change, .. } = facts;
+    if !change.accepted {
+        return Ledger::from_iter([refused(&change.faults, Meaning::Rejected, ADMISSION)]);
+    }
+    let mut ledger = Ledger::default();
+    if !change.faults.is_empty() {
+        ledger.add(refused(&change.faults, Meaning::Wedged, RECONCILE));
+    }
+    let parts = change.objects.iter().map(|one| one.role.part());
+    let waiting = change.waits.pools.keys().cloned().map(Part::Pool);
+    let parts: BTreeSet<Part> = parts.chain(waiting).filter(|part| *part != Part::Cluster).collect();
+    let converted = converted(before, change);
+    for part in &parts {
+        let unknown = facts.unknown.iter().chain(&change.opaque).chain(&converted);
+        let unknown = unknown.filter(|one| one.role == Role::Cluster || one.role.is_of(part));
+        ledger.extend(of_part(facts, part, unknown.map(|one| one.reason.clone()).collect()));
+    }
+    let is_paused = change.running.as_ref().is_some_and(|state| is_paused(&state.cluster));
+    let all = parts.iter().chain((!change.faults.is_empty()).then_some(&Part::Cluster));
+    for part in all.filter(|_| is_paused) {
+        let on = On::AllBut(&[Kind::NoChange]);
+        ledger.add(Evidence::remark(part.clone(), Rule::PausedCluster, on).because(PAUSED));
+    }
+    ledger.extend(tries::evidence(&parts, change));
+    ledger
+}
+
+/// Said of every change of a paused Cluster.
+const PAUSED: &str = "the Cluster is paused: nothing happens until it is unpaused";
+
+/// Objects of providers that are written in another API version than before: the API server converts what is there before
+/// the two are compared, and how it does so is the provider's.
+fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
+    let Some(running) = &change.running else { return Vec::new() };
+    let after = running.objects();
+    let mut found = Vec::new();
+    for (role, old) in before.objects() {
+        let Some(new) = after.get(&role) else { continue };
+        let [from, to] = [old, new].map(|object| text(object, &["apiVersion"]));
+        let kind = text(old, &["kind"]);
+        if kind == text(new, &["kind"]) && group(from) == group(to) && from != to && !is_own(old) {
+            let (from, to) = (version(from), version(to));
+            let reason =
+                format!("{kind} was {from} and is {to}: only the API server converts one to the other");
+            found.push(Opaque { role, reason });
+        }
+    }
+    found
+}
+
+/// That the whole change is refused, or the controller stops. Upstream reports some refusals twice; here each is shown once.
+pub(super) fn refused(faults: &[Fault], meaning: Meaning, source: &'static str) -> Evidence {
+    let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
+    evidence.source = Some(source);
+    for fault in faults {
+        let (field, reason) = (Field::Refused(fault.error.field.clone()), fault.to_string());
+        if !fault.error.field.is_empty() && !evidence.fields.contains(&field) {
+            evidence.fields.push(field);
+        }
+        if !evidence.reasons.contains(&reason) {
+            evidence.reasons.push(reason);
+        }
+    }
+    evidence
+}
+
+fn of_part(facts: Facts<'_>, part: &Part, unknown: BTreeSet<String>) -> Vec<Evidence> {
+    let Facts { before, change, .. } = facts;
+    let objects: Vec<&ObjectChange> = change.objects.iter().filter(|one| one.role.is_of(part)).collect();
+    let finding = found(before, change, part, &objects);
+    let comes_or_goes = matches!(finding.meaning, Meaning::Create | Meaning::Delete);
+    let is_known = unknown.is_empty();
+    let mut all = Vec::new();
+    if !is_known {
+        // A part is said to come or go, and why that is not sure.
+        let evidence = if comes_or_goes {
+            Evidence::remark(part.clone(), Rule::Unknown, On::ALL)
+        } else {
+            Evidence::unknown(part.clone(), Rule::Unknown, RECONCILE)
+        };
+        all.push(Evidence { reasons: unknown.into_iter().collect(), ..evidence });
+    }
+    if (is_known || comes_or_goes) && !facts.counted.contains(part) {
+        all.extend(uncounted(&finding, before, change));
+    }
+    all.extend(by_hand(&finding, before, change));
+    all.extend(waiting(part, change));
+    all.extend(beside(part, &objects));
+    all.push(finding.into());
+    all
+}
+
+/// What a change means for a part, as far as its objects and machines tell.
+struct Finding {
+    part: Part,
+    meaning: Meaning,
+    fields: Vec<Field>,
+    reasons: Vec<String>,
+    source: &'static str,
+}
+
+impl From<Finding> for Evidence {
+    fn from(finding: Finding) -> Self {
+        let Finding { part, meaning, fields, reasons, source } = finding;
+        let source = Some(source);
+        Self { part, rule: Rule::Change, outcome: Outcome::Means(meaning), fields, reasons, source }
+    }
+}
+
+fn found(before: &Desired, change: &Change, part: &Part, objects: &[&ObjectChange]) -> Finding {
+    let own_role = part.own();
+    let own = objects.iter().find(|one| one.role == own_role);
+    let rollout = change.rollouts.iter().find(|one| one.part == *part);
+    let (fields, effect) = fields(objects);
+    let mut finding = Finding {
+        part: part.clone(),
+        meaning: Meaning::NoChange,
+        fields,
+        reasons: rollout.map(|one| one.reasons.clone()).unwrap_or_default(),
+        source: RECONCILE,
+    };
+    match (own.map(|one| one.effect), rollout.map(|one| one.replaced)) {
+        (Some(Effect::Created), _) => finding.meaning = Meaning::Create,
+        (Some(Effect::Deleted), _) => finding.meaning = Meaning::Delete,
+        (_, Some(Replaced::Yes)) => machines(&mut finding, before, change, rollout),
+        (_, Some(Replaced::Unknown)) if rollout.is_some_and(|one| one.basis == Basis::Upstream) => {
+            finding.meaning = Meaning::Opaque;
+            finding.source = if *part == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
+        }
+        (_, Some(Replaced::Unknown)) => {
+            finding.meaning = Meaning::ProviderDependent;
+            finding.source = PROVIDER;
+        }
+        _ => in_place(&mut finding, change, objects, effect),
+    }
+    finding
+}
+
+/// Said of a part that gets another number of machines beside another version.
+fn scaled(change: &Change, subject: &Part) -> Option<String> {
+    let now = get(change.running.as_ref()?.own(subject)?, &["spec", "replicas"])?.as_i64()?;
+    let was = change.replicas_before.get(subject).copied()?;
+    (was != now).then(|| format!("it scales from {was} to {now}, too"))
+}
+
+/// If nothing sets a pool's number of machines, it is unknown unless it was given: the number here is the initial one,
+/// and an autoscaler or a person may have set another one since, which belongs to no field manager.
+///
+/// Source: `core/webhooks/admission/machinedeployment.go`, `calculateMachineDeploymentReplicas`.
+fn uncounted(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
+    let pool = finding.part.as_pool()?;
+    let (old, new) = (before.worker(pool)?, change.running.as_ref()?.worker(pool)?);
+    let is_set = |worker: &Worker| get(&worker.applied, &["spec", "replicas"]).is_some();
+    if is_set(old) {
+        return None;
+    }
+    let reason = if is_autoscaled(&old.object) {
+        "the autoscaler sets the number of machines, so the current number is unknown"
+    } else {
+        "no replica count was set before, so the current number of machines is unknown"
+    };
+    let part = finding.part.clone();
+    let on = On::Only(&[Kind::Scale, Kind::Rollout, Kind::Upgrade]);
+    let remark = |part| Evidence::remark(part, Rule::Count, on).because(reason);
+    match finding.meaning {
+        Meaning::NoChange | Meaning::MetadataOnly | Meaning::InPlace if is_set(new) => {
+            let now = get(&new.object, &["spec", "replicas"]);
+            let now = now.map(|count| format!(": now it is set to {count}")).unwrap_or_default();
+            Some(Evidence::unknown(part, Rule::Count, RECONCILE).because(format!("{reason}{now}")))
+        }
+        Meaning::Scale { .. } | Meaning::Rollout { .. } => Some(remark(part)),
+        Meaning::Upgrade { .. } if scaled(change, &part).is_some() => Some(remark(part)),
+        _ => None,
+    }
+}
+
+/// What people have to do before a part gets to its version, or to what is wanted of it.
+fn by_hand(finding: &Finding, before: &Desired, change: &Change) -> Option<Evidence> {
+    const ON: &[Kind] = &[Kind::Create, Kind::Upgrade, Kind::ProviderDependent];
+    if !ON.contains(&finding.meaning.kind()) {
+        return None;
+    }
+    let reasons = stuck::by_hand(before, change, &finding.part);
+    let remark = Evidence::remark(finding.part.clone(), Rule::ByHand, On::Only(ON));
+    (!reasons.is_empty()).then_some(Evidence { reasons, ..remark })
+}
+
+/// What is held back, and what never ends.
+fn waiting(part: &Part, change: &Change) -> Option<Evidence> {
+    let source = Some(stuck::SOURCE);
+    if let Some(reason) = part.as_pool().and_then(|pool| change.waits.pools.get(pool)) {
+        let on = On::AllBut(&[Kind::Opaque, Kind::Delete]);
+        return Some(Evidence {
+            source,
+            ..Evidence::remark(part.clone(), Rule::Waiting, on).because(reason)
+        });
+    }
+    let reason = change.waits.control_plane.as_ref().filter(|_| *part == Part::ControlPlane)?;
+    let stuck = Evidence::new(part.clone(), Rule::Waiting, Outcome::Means(Meaning::Wedged));
+    Some(Evidence { source, ..stuck.because(reason) })
+}
+
+/// Objects that come or go beside one that stays.
+fn beside(part: &Part, objects: &[&ObjectChange]) -> Option<Evidence> {
+    let on = On::AllBut(&[Kind::Create, Kind::Delete, Kind::Opaque]);
+    let mut evidence = Evidence::remark(part.clone(), Rule::Objects, on);
+    for one in objects {
+        let health = one.kind == "MachineHealthCheck";
+        let reason = match one.effect {
+            Effect::Created if health => {
+                "its MachineHealthCheck is created: from then on it replaces unhealthy machines".to_owned()
+            }
+            Effect::Deleted if health => {
+                "its MachineHealthCheck is deleted: unhealthy machines are no longer replaced".to_owned()
+            }
+            Effect::Created => format!("its {} is created", one.kind),
+            Effect::Deleted => format!("its {} is deleted", one.kind),
+            _ => continue,
+        };
+        evidence.fields.push(Field::Changed { role: one.role.clone(), path: Vec::new() });
+        evidence.reasons.push(reason);
+    }
+    (!evidence.reasons.is_empty()).then_some(evidence)
+}
+
+/// The fields that change, and the strongest effect.
+fn fields(objects: &[&ObjectChange]) -> (Vec<Field>, Effect) {
+    let mut fields = Vec::new();
+    let mut effect = Effect::Same;
+    for one in objects {
+        let strong = !matches!(one.effect, Effect::Same | Effect::Metadata);
+        if one.effect != Effect::Same && (strong || effect == Effect::Same) {
+            effect = one.effect;
+        }
+        let mut paths = Vec::new();
+        if let Some(patch) = &one.patch {
+            leaves(patch, &mut Vec::new(), &mut paths);
+        }
+        paths.sort();
+        fields.extend(paths.into_iter().map(|path| Field::Changed { role: one.role.clone(), path }));
+    }
+    (fields, effect)
+}
+
+fn machines(finding: &mut Finding, before: &Desired, change: &Change, rollout: Option<&Rollout>) {
+    let version = |state: &Desired| {
+        let object = state.own(&finding.part).unwrap_or(&Value::Null);
+        match &finding.part {
+            Part::ControlPlane => text(object, Contract::VERSION).to_owned(),
+            _ => text(object, &["spec", "template", "spec", "version"]).to_owned(),
+        }
+    };
+    let from = rollout.and_then(|one| one.from.clone()).unwrap_or_else(|| version(before));
+    let to = change.running.as_ref().map(version).unwrap_or_default();
+    if from != to {
+        let note = rollout.and_then(|one| one.note);
+        let times = stuck::versions(before, change, &finding.part).max(1);
+        finding.meaning = Meaning::Upgrade { from, to, times, on_delete: note == Some(ON_DELETE) };
+        finding.source = PLAN;
+        finding.reasons.extend(scaled(change, &finding.part));
+        finding.reasons.extend(note.map(str::to_owned));
+        return;
+    }
+    let on_delete = rollout.is_some_and(|one| one.note == Some(ON_DELETE));
+    let is_paused =
+        |part: &Part| change.running.as_ref().and_then(|end| end.own(part)).is_some_and(is_paused);
+    let is_other = |one: &&Rollout| {
+        let rolls = one.replaced == Replaced::Yes && one.note != Some(ON_DELETE);
+        rolls && one.part != finding.part && !is_paused(&one.part)
+    };
+    let others = change.rollouts.iter().filter(|_| !on_delete).filter(is_other);
+    finding.source = if finding.part == Part::ControlPlane { CONTROL_PLANE } else { DEPLOYMENT };
+    let now = rollout.and_then(|one| one.replicas).unwrap_or(1);
+    let was = change.replicas_before.get(&finding.part).copied().unwrap_or(now);
+    // What is scaled down goes, and what is scaled up is new: neither takes the place of another.
+    let all = now.min(was);
+    let (least, machines) = rollout.and_then(|one| one.some).unwrap_or((all, all));
+    finding.meaning = Meaning::Rollout {
+        machines,
+        least,
+        surge: rollout.and_then(|one| one.surge),
+        together_with: others.map(|one| one.part.clone()).collect(),
+        on_delete,
+    };
+    if was != now {
+        finding.reasons.push(format!("it scales from {was} to {now}, too"));
+    }
+    if let Some(note) = rollout.and_then(|one| one.note) {
+        finding.reasons.push(note.to_owned());
+    }
+}
+
+fn in_place(finding: &mut Finding, change: &Change, objects: &[&ObjectChange], effect: Effect) {
+    finding.meaning = match effect {
+        Effect::Same => Meaning::NoChange,
+        Effect::Metadata => Meaning::MetadataOnly,
+        _ => Meaning::InPlace,
+    };
+    let own_role = finding.part.own();
+    let has = |finding: &Finding, path: &[&str]| finding.fields.iter().any(|field| field.is(&own_role, path));
+    if finding.meaning == Meaning::InPlace && has(finding, &["spec", "replicas"]) {
+        let count = |value: Option<&Value>| value.and_then(Value::as_i64).unwrap_or(1);
+        let own = objects.iter().find(|one| one.role == own_role);
+        let to = own.and_then(|one| get(one.patch.as_ref()?, &["spec", "replicas"]));
+        let before = change.replicas_before.get(&finding.part).copied();
+        finding.meaning = Meaning::Scale { from: before.unwrap_or(1), to: count(to) };
+        if finding.fields.len() > 1 {
+            let detail = "the other fields change in place; no machine is replaced for them";
+            finding.reasons.push(detail.to_owned());
+        }
+    }
+    if finding.part == Part::Infrastructure && finding.meaning == Meaning::InPlace {
+        infrastructure(finding, change);
+    }
+    let changed = matches!(finding.meaning, Meaning::InPlace | Meaning::Scale { .. });
+    if changed && has(finding, &["spec", "failureDomains"]) {
+        // Of a machine pool, that is: machine deployments have one, and replace their machines for it.
+        finding.reasons = match finding.meaning {
+            Meaning::Scale { from, to } => vec![format!("it scales from {from} to {to}")],
+            _ => Vec::new(),
+        };
+        finding.meaning = Meaning::ProviderDependent;
+        finding.source = PROVIDER;
+        finding
+            .reasons
+            .push("the provider decides whether machines move to other failure domains".to_owned());
+    }
+}
+
+/// A provider may refuse a change of the infrastructure cluster.
+fn infrastructure(finding: &mut Finding, change: &Change) {
+    let Some(object) = change.running.as_ref().map(|state| &state.infrastructure) else {
+        return;
+    };
+    let (api_version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
+    let mut worst = Taken::Yes;
+    for field in &finding.fields {
+        let Field::Changed { path, .. } = field else { continue };
+        let Some(path) = path.strip_prefix(&["spec".to_owned()][..]) else { continue };
+        let (taken, source) = takes(api_version, kind, path);
+        if let Some(source) = source {
+            finding.source = source;
+        }
+        match taken {
+            Taken::No => {
+                worst = Taken::No;
+                finding.reasons.push(format!("spec.{} is immutable", path.join(".")));
+            }
+            Taken::Unknown if worst == Taken::Yes => worst = Taken::Unknown,
+            _ => {}
+        }
+    }
+    match worst {
+        Taken::Yes => {}
+        Taken::No => finding.meaning = Meaning::Wedged,
+        Taken::Unknown => {
+            finding.meaning = Meaning::ProviderDependent;
+            finding.reasons.push(format!("whether {kind} takes the change is not known"));
+        }
+    }
+}

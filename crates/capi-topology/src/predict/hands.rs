@@ -1,0 +1,183 @@
+//! Fields of running objects that are not as the Cluster asks for: someone else set them, and what a change does there may be
+//! another thing than it would be without them.
+//!
+//! Source: `core/reconcilers/topology/cluster/structuredmerge` (server-side apply leaves alone what others set) and
+//! `core/reconcilers/machinedeployment/machinedeployment_controller.go` (what pauses a pool, what its strategy does).
+
+use serde_json::Value;
+
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::field::Field;
+use super::kubeadm;
+use super::observed::{self, Observed};
+use super::reconcile::RECONCILE;
+use super::rollout::is_on_delete;
+use super::running::{is_paused, with_defaults};
+use super::verdict::{Kind, Verdict};
+use crate::desired::contract::Contract;
+use crate::desired::state::Desired;
+use crate::role::{Part, PoolKind};
+use k8s_schema::value::{get, leaves, merge_patch, same, set, text};
+
+/// What is not as it was asked for.
+pub(super) struct Foreign {
+    part: Part,
+    kind: String,
+    fields: Vec<Differing>,
+    /// Whether machines are kept that would be replaced otherwise.
+    holds: bool,
+}
+
+/// A field, and what is told of it.
+struct Differing {
+    path: Vec<String>,
+    told: String,
+}
+
+impl Differing {
+    /// A field whose value is named.
+    fn with_value(path: &[&str], live: &Value) -> Self {
+        let told = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
+        Self { path: owned(path), told }
+    }
+
+    /// A field that is named alone.
+    fn named(path: Vec<String>) -> Self {
+        Self { told: path.join("."), path }
+    }
+}
+
+fn owned(path: &[&str]) -> Vec<String> {
+    path.iter().map(|one| (*one).to_owned()).collect()
+}
+
+const PAUSED: [&str; 3] = ["metadata", "annotations", "cluster.x-k8s.io/paused"];
+const UPDATE: [&str; 4] = ["spec", "rollout", "strategy", "rollingUpdate"];
+const CONFIG: [&str; 2] = ["spec", "kubeadmConfigSpec"];
+
+/// The fields of a `MachineDeployment` that decide whether its machines are replaced, and how.
+const OF_DEPLOYMENT: [&[&str]; 5] = [
+    &["spec", "template", "spec", "failureDomain"],
+    &["spec", "rollout", "after"],
+    &["spec", "rollout", "strategy", "type"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"],
+    &["spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable"],
+];
+
+/// Compares the fields by which machines are replaced, where running objects were given.
+pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
+    let mut all = Vec::new();
+    let kind = text(&running.control_plane, &["kind"]);
+    if let Some(live) = observed.objects.iter().find(|one| text(one, &["kind"]) == kind) {
+        all.extend(control_plane(&running.control_plane, &with_defaults(live, None)));
+    }
+    for worker in &running.deployments {
+        if let Some(live) = observed::deployment(observed, &worker.name) {
+            let live = with_defaults(live, None);
+            let differs =
+                |path: &&[&str]| !same(&at(&worker.object, path), &at(&live, path)) && !unused(&live, path);
+            let fields = OF_DEPLOYMENT.into_iter().filter(differs);
+            let mut fields: Vec<Differing> = fields.map(|path| Differing::with_value(path, &live)).collect();
+            let held = is_paused(&live) && !is_paused(&worker.object);
+            fields.extend(held.then(|| Differing { path: owned(&PAUSED), told: "it is paused".to_owned() }));
+            let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
+            let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
+            all.push(Foreign { part, kind: "MachineDeployment".to_owned(), fields, holds });
+        }
+    }
+    all.retain(|one| !one.fields.is_empty());
+    all
+}
+
+fn at(object: &Value, path: &[&str]) -> Value {
+    get(object, path).cloned().unwrap_or_default()
+}
+
+/// Numbers of another strategy do nothing.
+fn unused(live: &Value, path: &[&str]) -> bool {
+    path.starts_with(&UPDATE) && is_on_delete(live)
+}
+
+fn control_plane(model: &Value, live: &Value) -> Option<Foreign> {
+    if text(model, &["kind"]) != "KubeadmControlPlane" {
+        return None;
+    }
+    // Its version is taken as it runs, where it is known.
+    let mut aligned = live.clone();
+    set(&mut aligned, Contract::VERSION, get(model, Contract::VERSION).cloned().unwrap_or_default());
+    let outdated = kubeadm::outdated(model, &aligned);
+    let mut fields = Vec::new();
+    if outdated.init || outdated.joined {
+        let config = |object| at(object, &CONFIG);
+        let mut paths = Vec::new();
+        leaves(&merge_patch(&config(model), &config(&aligned)), &mut Vec::new(), &mut paths);
+        let named = |path: Vec<String>| Differing::named([owned(&CONFIG), path].concat());
+        fields.extend(paths.into_iter().map(named));
+    }
+    let holds = is_paused(live) && !is_paused(model);
+    fields.extend(holds.then(|| Differing::named(owned(&PAUSED))));
+    let kind = text(model, &["kind"]).to_owned();
+    Some(Foreign { part: Part::ControlPlane, kind, fields, holds })
+}
+
+/// The kinds of findings that depend on such fields.
+const DEPENDS: &[Kind] = &[Kind::InPlace, Kind::Scale, Kind::Rollout, Kind::Upgrade];
+
+/// What a change does to such fields is not known; they are named where the change does something else. `found` is what the change
+/// alone means.
+pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> {
+    let mut all = Vec::new();
+    for one in foreign {
+        let Some(verdict) = found.iter().find(|verdict| verdict.subject == one.part) else { continue };
+        if !DEPENDS.contains(&verdict.meaning.kind()) {
+            continue;
+        }
+        let role = one.part.own();
+        let touched = |field: &Differing| {
+            let is_it = |other: &Field| matches!(other, Field::Changed { role: of, path } if *of == role && *path == field.path);
+            verdict.fields.iter().any(is_it)
+        };
+        let told: Vec<&str> = one.fields.iter().map(|field| field.told.as_str()).collect();
+        let reason = format!(
+            "the {} that runs has values that the Cluster does not ask for: {}",
+            one.kind,
+            told.join(", ")
+        );
+        if one.holds || one.fields.iter().any(touched) {
+            let reason = format!("{reason}; what the change does there depends on who set them");
+            all.push(Evidence::unknown(one.part.clone(), Rule::ForeignValues, RECONCILE).because(reason));
+            continue;
+        }
+        if one.fields.iter().any(|field| field.path.starts_with(&owned(&UPDATE))) {
+            all.push(Evidence::new(one.part.clone(), Rule::ForeignValues, Outcome::SurgeUnknown));
+        }
+        all.push(Evidence::remark(one.part.clone(), Rule::ForeignValues, On::Only(DEPENDS)).because(reason));
+    }
+    all
+}
+
+/// What is paused in the end, whoever paused it, keeps its machines as they are.
+///
+/// Instances of a machine pool are the provider's, whose controller looks at its own object: that is not paused with the pool.
+///
+/// Source: `util/paused/paused.go`, `EnsurePausedCondition` (the controllers return before anything else);
+/// `test/infrastructure/docker/internal/controllers/dockermachinepool_controller.go`, `Reconcile`.
+pub(super) fn of_paused(found: &[Verdict], after: &Desired) -> Vec<Evidence> {
+    let parts = found.iter().map(|verdict| &verdict.subject);
+    let paused = parts.filter_map(|part| Some((part, after.own(part).filter(|own| is_paused(own))?)));
+    let evidence = |(part, own): (&Part, &Value)| {
+        if part.is_of(PoolKind::MachinePool) {
+            let on = On::Only(&[Kind::InPlace, Kind::Scale, Kind::ProviderDependent]);
+            return Evidence::remark(part.clone(), Rule::PausedPart, on).because(
+                "its MachinePool is paused, but the provider's object is not: whether its instances stay as they are is \
+                 the provider's",
+            );
+        }
+        let reason = format!(
+            "its {} is paused: of its machines, nothing changes before that ends",
+            text(own, &["kind"])
+        );
+        Evidence::new(part.clone(), Rule::PausedPart, Outcome::Held).because(reason)
+    };
+    paused.map(evidence).collect()
+}

@@ -1,0 +1,156 @@
+//! How a Cluster is written over what is there, and by whom.
+
+use serde_json::{Value, json};
+
+use super::apply::server_side_apply;
+use super::change::Writing;
+use super::client_side::client_side_apply;
+use super::evidence::{Evidence, On, Rule};
+use super::lacks::lacks;
+use super::side::Side;
+use super::verdict::{Kind, Verdict};
+use crate::admission::cluster_update;
+use crate::fault::Opaque;
+use crate::import::{Applied, Applier, Claim};
+use crate::role::Part;
+use k8s_schema::value::{get, list, remove, set, text};
+
+const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
+
+/// How a Cluster is written over what is there.
+pub(super) struct Manner {
+    /// What was applied before.
+    pub written: Value,
+    /// What others set of it.
+    pub others: Value,
+    pub writing: Writing,
+    /// What is not known of that.
+    pub doubts: Vec<Opaque>,
+    pub note: Option<String>,
+}
+
+pub(super) fn manner(before: &Side, after: &Side) -> Manner {
+    let (written, others, writing) = (before.cluster.clone(), Value::Null, Writing::Apply);
+    let whole = Manner { written, others, writing, doubts: Vec::new(), note: None };
+    match (&before.applied, &after.applied) {
+        (Applied::File, _) => whole,
+        // Who edits an export writes it as a whole.
+        (_, Applied::Known(_) | Applied::Unknown) => Manner { writing: Writing::Replace, ..whole },
+        (Applied::Known(claims), Applied::File) => match claims.first() {
+            Some(claim) => Manner {
+                written: claim.part.clone(),
+                others: claim.others.clone(),
+                writing: writing_of(&claim.by),
+                note: after.written.then(|| taken(claim, before, after)).flatten(),
+                ..whole
+            },
+            None => whole,
+        },
+        (Applied::Unknown, Applied::File) => {
+            let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
+                          known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
+            let doubts = lacks(&before.cluster, &after.cluster);
+            let doubts = doubts
+                .into_iter()
+                .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })
+                .collect();
+            // References and hooks are the controller's, whoever wrote the rest.
+            let mut written = before.cluster.clone();
+            for reference in ["controlPlaneRef", "infrastructureRef", "controlPlaneEndpoint"] {
+                remove(&mut written, &["spec", reference]);
+            }
+            remove(&mut written, &["metadata", "annotations", cluster_update::PENDING_HOOKS]);
+            // An empty map would count as one that was applied, and take away the controller's annotations.
+            if get(&written, &ANNOTATIONS).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+                remove(&mut written, &ANNOTATIONS);
+            }
+            Manner { written, doubts, ..whole }
+        }
+    }
+}
+
+fn writing_of(by: &Applier) -> Writing {
+    match by {
+        Applier::ClientSide(_) => Writing::Merge,
+        Applier::ServerSide(_) => Writing::Apply,
+    }
+}
+
+/// The Cluster as one that applied it before leaves it.
+pub(super) fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    match claim.by {
+        Applier::ClientSide(_) => client_side_apply(&before.cluster, &claim.part, &cluster),
+        Applier::ServerSide(_) => server_side_apply(&before.cluster, &claim.part, &claim.others, &cluster),
+    }
+}
+
+/// Said of who is taken to apply the Cluster, where the user did not say it; and of what that means for what others set.
+fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
+    let by = &claim.by;
+    let mut words = format!("applied by {}, {}", by.name(), by.manner());
+    if !claim.said {
+        words.push_str(", as the live Cluster was (--applied-by names another)");
+    }
+    let mut effects = Vec::new();
+    if matches!(by, Applier::ClientSide(_)) {
+        effects.push(
+            "lists that differ are replaced as a whole, including values that were filled in".to_owned(),
+        );
+    }
+    if !claim.takes_over.is_empty() {
+        effects.push(format!("fields set by {} count as its own", claim.takes_over.join(" and ")));
+    }
+    if keeps_others(claim, before, after) {
+        let stays = "fields that others set (see `metadata.managedFields`) stay, although the new Cluster does not have them";
+        effects.push(stays.to_owned());
+    }
+    let is_plain = effects.is_empty() && claim.said;
+    effects.insert(0, words);
+    (!is_plain).then(|| effects.join("; "))
+}
+
+/// Says of what is deleted because the new Cluster lacks it that only its applier takes it away.
+pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -> Vec<Evidence> {
+    let (Applied::Known(claims), Applied::File, true) = (&before.applied, &after.applied, after.written)
+    else {
+        return Vec::new();
+    };
+    let Some(claim) = claims.first().filter(|one| !one.said && writing_of(&one.by) == Writing::Apply) else {
+        return Vec::new();
+    };
+    let applied = |part: &Part| {
+        let Some(pool) = part.as_pool() else { return false };
+        let pools = list(&claim.part, &["spec", "topology", "workers", pool.kind.list()]);
+        pools.iter().any(|one| text(one, &["name"]) == pool.name)
+    };
+    let reason = format!(
+        "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; applied by another \
+         (--applied-by), it stays",
+        claim.by.name()
+    );
+    let on = On::Only(&[Kind::Delete]);
+    let parts = found.iter().map(|one| &one.subject).filter(|part| applied(part));
+    parts.map(|part| Evidence::remark(part.clone(), Rule::Applier, on).because(&reason)).collect()
+}
+
+/// Whether the topology keeps what others set and the new Cluster does not have.
+fn keeps_others(claim: &Claim, before: &Side, after: &Side) -> bool {
+    let mut alone = claim.clone();
+    alone.others = Value::Null;
+    let Some(topology) = get(&claim.others, &["spec", "topology"]) else { return false };
+    let theirs = json!({ "spec": { "topology": topology } });
+    let cluster = as_applied(&after.cluster, &before.cluster);
+    let gone = server_side_apply(&outcome(&alone, before, after), &theirs, &Value::Null, &cluster);
+    gone != outcome(claim, before, after)
+}
+
+/// A file in git may leave the namespace to who applies it.
+pub(super) fn as_applied(cluster: &Value, live: &Value) -> Value {
+    let mut cluster = cluster.clone();
+    let namespace = text(live, &["metadata", "namespace"]);
+    if text(&cluster, &["metadata", "namespace"]).is_empty() && !namespace.is_empty() {
+        set(&mut cluster, &["metadata", "namespace"], Value::String(namespace.to_owned()));
+    }
+    cluster
+}

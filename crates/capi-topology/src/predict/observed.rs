@@ -1,0 +1,240 @@
+//! What is known of the objects that run: their versions, where they were given, and what the live Cluster says of itself.
+//!
+//! Source: `isMachineDeploymentDeferred` of `exp/topology/desiredstate/desired_state.go` (a pool that is held back may lag) and
+//! `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::evidence::{Evidence, Rule};
+use super::field::Field;
+use super::verdict::{Meaning, Verdict};
+use crate::desired::contract::{Contract, pool_label};
+use crate::desired::state::Desired;
+use crate::import::Made;
+use crate::role::{Part, PoolKind, Role};
+use crate::upgrade::tracker::{deferred_by, is_upgrading};
+use k8s_schema::value::{get, list, set, text};
+
+/// What runs, as far as it was given.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observed {
+    /// Control planes, machine deployments and machine pools that run for the Cluster.
+    pub objects: Vec<Value>,
+    /// Of all that runs, what the topology controller wrote and what others did; nothing of objects without managed fields.
+    pub made: Vec<Made>,
+    /// Machines that run for the Cluster.
+    pub machines: Vec<Value>,
+    /// Templates that the topology controller made, the newest first.
+    pub templates: Vec<Value>,
+    /// The status of the live Cluster.
+    pub status: Value,
+    /// The generation of the live Cluster.
+    pub generation: Option<i64>,
+    /// All Clusters that run beside it, itself among them, as far as they were given: one class is written for all of them.
+    pub all: Arc<[Value]>,
+}
+
+/// Gives what runs the versions that it was given with; says of which parts they are known.
+pub(super) fn versions(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
+    let mut known = BTreeSet::new();
+    let kind = text(&running.control_plane, &["kind"]).to_owned();
+    let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind && !is_upgrading(one));
+    if let Some(version) = own.map(|one| text(one, Contract::VERSION)).filter(|one| !one.is_empty()) {
+        set(&mut running.control_plane, Contract::VERSION, json!(version));
+        set(&mut running.control_plane, &["status"], json!({ "version": version }));
+        known.insert(Part::ControlPlane);
+    }
+    let path = ["spec", "template", "spec", "version"];
+    for kind in PoolKind::ALL {
+        for worker in running.workers_mut(kind).iter_mut().map(Arc::make_mut) {
+            let found = self::worker(observed, kind, &worker.name).map(|one| text(one, &path));
+            if let Some(version) = found.filter(|one| !one.is_empty()) {
+                set(&mut worker.object, &path, json!(version));
+                known.insert(Part::pool(kind, &worker.name));
+            }
+        }
+    }
+    known
+}
+
+/// Gives pools whose number of machines nobody sets the one that they run with, where it was given; says of which pools.
+pub(super) fn counts(running: &mut Desired, observed: &Observed) -> BTreeSet<Part> {
+    let path = ["spec", "replicas"];
+    let mut known = BTreeSet::new();
+    for kind in PoolKind::ALL {
+        let workers = running.workers_mut(kind).iter_mut();
+        for worker in workers.filter(|one| get(&one.applied, &path).is_none()) {
+            let found = self::worker(observed, kind, &worker.name);
+            if let Some(count) = found.and_then(|one| get(one, &path)).filter(|count| count.is_i64()) {
+                set(&mut Arc::make_mut(worker).object, &path, count.clone());
+                known.insert(Part::pool(kind, &worker.name));
+            }
+        }
+    }
+    known
+}
+
+/// The `MachineDeployment` that runs for a pool.
+pub(super) fn deployment<'a>(observed: &'a Observed, pool: &str) -> Option<&'a Value> {
+    worker(observed, PoolKind::MachineDeployment, pool)
+}
+
+/// The `MachineDeployment` or `MachinePool` that runs for a pool.
+pub(super) fn worker<'a>(observed: &'a Observed, kind: PoolKind, pool: &str) -> Option<&'a Value> {
+    let path = ["metadata", "labels", pool_label(kind)];
+    let is_it = |one: &&Value| text(one, &["kind"]) == kind.as_str() && text(one, &path) == pool;
+    observed.objects.iter().find(is_it)
+}
+
+/// Whether a name is what the topology controller makes of a prefix: five random characters stand after it.
+pub(super) fn is_named(name: &str, prefix: &str) -> bool {
+    let is_random = |rest: &str| rest.len() == 5 && rest.bytes().all(|one| one.is_ascii_alphanumeric());
+    name.strip_prefix(prefix).is_some_and(is_random)
+}
+
+/// A pool that an annotation held back before and whose version is not known.
+pub(super) struct Held {
+    part: Part,
+    /// Why its version is not known.
+    reason: String,
+}
+
+/// Pools that an annotation held back before and whose version is not known.
+pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
+    let topology = get(cluster, &["spec", "topology"]).unwrap_or(&Value::Null);
+    let mut held = Vec::new();
+    for kind in PoolKind::ALL {
+        for worker in list(topology, &["workers", kind.list()]) {
+            let part = Part::pool(kind, text(worker, &["name"]));
+            if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&part)) {
+                let reason = format!(
+                    "it was held back by {by}: where it runs an older version than the Cluster, it is upgraded, and its \
+                     machines are replaced, once nothing holds it back (its running object among --before tells its version)"
+                );
+                held.push(Held { part, reason });
+            }
+        }
+    }
+    held
+}
+
+/// What depends on the version of a pool that was held back is not known; what stays held back does not depend on it, and neither
+/// does a health check. `found` is what the change alone means.
+pub(super) fn evidence(found: &[Verdict], held: &[Held], after: &Value) -> Vec<Evidence> {
+    let still = self::held(after, &BTreeSet::new());
+    let judge = |one: &Held| {
+        let verdict = found.iter().find(|verdict| verdict.subject == one.part)?;
+        let stays = still.iter().any(|after| after.part == one.part);
+        let is_known = match verdict.meaning {
+            Meaning::Create | Meaning::Delete => true,
+            Meaning::NoChange | Meaning::InPlace => stays && only_health_check(verdict),
+            _ => false,
+        };
+        let unknown = Evidence::unknown(one.part.clone(), Rule::HeldBack, super::stuck::SOURCE);
+        (!is_known).then(|| unknown.because(&one.reason))
+    };
+    held.iter().filter_map(judge).collect()
+}
+
+fn only_health_check(verdict: &Verdict) -> bool {
+    verdict.fields.iter().filter_map(Field::role).all(Role::is_health_check)
+}
+
+/// Said where the version changes, and pools may lag.
+pub(super) fn lagging(held: &[Held], before: &Value, after: &Value) -> Option<String> {
+    let version = |cluster| text(cluster, &["spec", "topology", "version"]);
+    if held.is_empty() || version(before) == version(after) {
+        return None;
+    }
+    let pools: Vec<String> = held.iter().map(|one| one.part.in_words()).collect();
+    Some(format!(
+        "where {} runs an older version than the Cluster, because it was held back, the webhook refuses another version until \
+         it has caught up",
+        pools.join(" or ")
+    ))
+}
+
+fn is_control_plane(object: &Value) -> bool {
+    text(object, &["kind"]).ends_with("ControlPlane")
+}
+
+/// What the live Cluster says where it is not what its topology asks for.
+pub(super) struct Unsettled {
+    /// In words.
+    pub reason: String,
+    /// Only an upgrade goes on: what waits for it is what lags in its version.
+    pub upgrading: bool,
+}
+
+/// Whether what runs may be another thing than what its topology asks for.
+pub(super) fn unsettled(observed: &Observed) -> Option<Unsettled> {
+    condition(observed).or_else(|| {
+        let late = observed.objects.iter().find(|one| is_control_plane(one) && is_upgrading(one))?;
+        let kind = text(late, &["kind"]);
+        let reason = format!("the {kind} that runs is not at its version yet: an upgrade is in progress");
+        Some(Unsettled { reason, upgrading: true })
+    })
+}
+
+/// The live Cluster's condition where it says that something is still to be done for the Cluster as it is now.
+pub(super) fn unreconciled(observed: &Observed) -> Option<&Value> {
+    let mut found = topology_reconciled(observed);
+    found.find(|one| text(one, &["status"]) == "False" && !is_late(one, observed))
+}
+
+/// The condition, wherever the version of the live Cluster has it.
+fn topology_reconciled(observed: &Observed) -> impl Iterator<Item = &Value> {
+    let status = &observed.status;
+    let conditions = list(status, &["conditions"]).iter().chain(list(status, &["v1beta2", "conditions"]));
+    conditions.filter(|one| text(one, &["type"]) == "TopologyReconciled")
+}
+
+/// Whether a condition is of an older generation than the live Cluster.
+fn is_late(condition: &Value, observed: &Observed) -> bool {
+    let seen = get(condition, &["observedGeneration"]).and_then(Value::as_i64);
+    seen.zip(observed.generation).is_some_and(|(seen, now)| seen < now)
+}
+
+/// What the live Cluster's condition says.
+fn condition(observed: &Observed) -> Option<Unsettled> {
+    let is_unsettled = |one: &&Value| {
+        let is_done = text(one, &["status"]) == "True" || only_deferred(one);
+        !is_done || is_late(one, observed)
+    };
+    let found = topology_reconciled(observed).find(is_unsettled)?;
+    if is_late(found, observed) {
+        let reason = "the live Cluster's condition TopologyReconciled is of an older generation: Cluster API has not yet \
+                      looked at the Cluster as it is now";
+        return Some(Unsettled { reason: reason.to_owned(), upgrading: false });
+    }
+    let (word, why) = (text(found, &["status"]), text(found, &["reason"]));
+    let reason = format!(
+        "the live Cluster's condition TopologyReconciled is {word} ({why}): what runs is not yet what its topology asks for"
+    );
+    Some(Unsettled { reason, upgrading: UPGRADES.iter().any(|one| why.contains(one)) })
+}
+
+/// Whether nothing lags but pools that annotations hold back, which are looked at for themselves: the message lists all else
+/// that an upgrade still has to do.
+///
+/// Source: `reconcileTopologyReconciledCondition` of `core/reconcilers/topology/cluster/status.go`.
+fn only_deferred(condition: &Value) -> bool {
+    let mut lines = text(condition, &["message"]).lines().skip(1).peekable();
+    text(condition, &["reason"]).ends_with("UpgradeDeferred")
+        && lines.peek().is_some()
+        && lines.all(|line| line.contains(" deferred using "))
+}
+
+/// Parts of the reasons that the condition has while an upgrade goes on.
+///
+/// Source: `api/core/v1beta2/cluster_types.go`, `ClusterTopologyReconciled…Reason`.
+const UPGRADES: [&str; 4] = ["ClusterUpgrading", "UpgradePending", "CreatePending", "UpgradeDeferred"];
+
+/// Whether the version of every part that runs is known.
+pub(super) fn all_known(running: &Desired, known: &BTreeSet<Part>) -> bool {
+    let pools = running.all_workers().map(|(pool, _)| Part::Pool(pool));
+    pools.chain([Part::ControlPlane]).all(|part| known.contains(&part))
+}

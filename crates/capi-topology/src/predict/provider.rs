@@ -1,0 +1,159 @@
+//! What the webhooks of infrastructure providers let change in place.
+//!
+//! One file for each kind under `data/mutable/`; adding one is adding a file. `build.rs` lists them.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::change::{Change, Effect, ObjectChange};
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::reconcile::RECONCILE;
+use super::verdict::{Kind, Meaning, Verdict};
+use crate::role::{Part, Role};
+use k8s_schema::value::{group, list, path_matches, text};
+
+const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
+
+/// Whether a provider takes a change in place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// Its webhook lets the field change.
+    Yes,
+    /// Its webhook refuses.
+    No,
+    /// It depends on more than the field, or the webhook is not known.
+    Unknown,
+}
+
+struct Rules {
+    source: String,
+    refused: Vec<String>,
+    mutable: Vec<String>,
+    perhaps: Vec<String>,
+}
+
+/// Rules by group and kind.
+static KINDS: LazyLock<BTreeMap<(String, String), Rules>> = LazyLock::new(|| {
+    let words = |file: &Value, name: &str| {
+        let words = list(file, &[name]).iter().filter_map(Value::as_str);
+        words.map(str::to_owned).collect()
+    };
+    let read = |text_of_file: &&str| {
+        let file: Value = serde_json::from_str(text_of_file).expect("the file is part of the program");
+        let rules = Rules {
+            source: text(&file, &["source"]).to_owned(),
+            refused: words(&file, "refused"),
+            mutable: words(&file, "mutable"),
+            perhaps: words(&file, "perhaps"),
+        };
+        ((text(&file, &["group"]).to_owned(), text(&file, &["kind"]).to_owned()), rules)
+    };
+    FILES.iter().map(read).collect()
+});
+
+/// Whether a field below `spec` may change, and the source of the rule.
+pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
+    let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
+    let Some(rules) = rules else { return (Taken::Unknown, None) };
+    let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));
+    let taken = if any(&rules.refused) {
+        Taken::No
+    } else if any(&rules.perhaps) {
+        Taken::Unknown
+    } else if any(&rules.mutable) {
+        Taken::Yes
+    } else {
+        Taken::No
+    };
+    (taken, Some(&rules.source))
+}
+
+/// What a refusal of the infrastructure means for all else: Cluster API goes no further. Where the provider may refuse it, that is said.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `reconcileState`.
+pub(super) fn evidence(verdicts: &[Verdict]) -> Vec<Evidence> {
+    let evidence = |part: &Part| {
+        if refuses(verdicts) {
+            let stops = Evidence::new(part.clone(), Rule::Infrastructure, Outcome::NotReached);
+            Evidence { source: Some(RECONCILE), ..stops.because(STOPS) }
+        } else {
+            let on = On::AllBut(&[Kind::NoChange, Kind::Opaque]);
+            Evidence::remark(part.clone(), Rule::Infrastructure, on).because(PERHAPS_STOPS)
+        }
+    };
+    let may_refuse = meaning(verdicts) == Some(&Meaning::ProviderDependent);
+    let others = verdicts.iter().filter(|one| {
+        let changes = !matches!(one.meaning, Meaning::Opaque | Meaning::NoChange);
+        changes && one.subject != Part::Infrastructure && (may_refuse || refuses(verdicts))
+    });
+    others.map(|one| evidence(&one.subject)).collect()
+}
+
+/// Takes out of a change what Cluster API never comes to, because the provider refuses the infrastructure.
+pub(super) fn stop(change: &mut Change, verdicts: &[Verdict]) {
+    if !refuses(verdicts) {
+        return;
+    }
+    change.steps.clear();
+    change.plan = None;
+    let comes_later = |one: &&mut ObjectChange| !matches!(one.role, Role::Infrastructure | Role::Cluster);
+    for object in change.objects.iter_mut().filter(comes_later) {
+        object.effect = Effect::Same;
+        object.patch = None;
+    }
+}
+
+fn refuses(verdicts: &[Verdict]) -> bool {
+    meaning(verdicts) == Some(&Meaning::Wedged)
+}
+
+/// What becomes of the infrastructure.
+fn meaning(verdicts: &[Verdict]) -> Option<&Meaning> {
+    verdicts.iter().find(|one| one.subject == Part::Infrastructure).map(|one| &one.meaning)
+}
+
+const STOPS: &str = "Cluster API stops at the infrastructure, which it writes first: nothing of this happens";
+const PERHAPS_STOPS: &str =
+    "only if the provider takes the change of the infrastructure: else Cluster API stops there, before this";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(kind: &str, path: &str) -> Taken {
+        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
+        takes("infrastructure.cluster.x-k8s.io/v1beta1", kind, &path).0
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_read_and_names_its_source() {
+        assert_eq!(KINDS.len(), FILES.len());
+        for (kind, rules) in KINDS.iter() {
+            assert!(rules.source.contains(" v"), "the source of {kind:?} has no version");
+            assert!(!rules.mutable.is_empty(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_webhook_refuses_comes_before_what_it_takes() {
+        assert_eq!(taken("AWSCluster", "region"), Taken::No);
+        assert_eq!(taken("AWSCluster", "sshKeyName"), Taken::Yes);
+        assert_eq!(taken("AWSCluster", "controlPlaneLoadBalancer.scheme"), Taken::Unknown);
+        assert_eq!(taken("HetznerCluster", "hcloudNetwork.cidrBlock"), Taken::No);
+        assert_eq!(taken("HetznerCluster", "sshKeys.hcloud"), Taken::Yes);
+        assert_eq!(taken("OpenStackCluster", "identityRef.region"), Taken::No);
+        assert_eq!(taken("OpenStackCluster", "identityRef.name"), Taken::Yes);
+        assert_eq!(taken("OpenStackCluster", "networkMTU"), Taken::No);
+        assert_eq!(taken("DockerCluster", "failureDomains"), Taken::Unknown);
+        assert_eq!(taken("VSphereCluster", "server"), Taken::Yes);
+        assert_eq!(taken("AcmeCluster", "anything"), Taken::Unknown);
+    }
+
+    #[test]
+    fn another_group_of_the_same_kind_is_another_kind() {
+        let (taken, source) = takes("vmware.infrastructure.cluster.x-k8s.io/v1beta1", "VSphereCluster", &[]);
+        assert_eq!((taken, source), (Taken::Unknown, None));
+    }
+}

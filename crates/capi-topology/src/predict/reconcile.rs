@@ -1,0 +1,482 @@
+//! One pass of the topology controller over what runs: templates that change are rotated,
+//! objects are changed in place, what is gone from the topology is deleted.
+//!
+//! Source: `core/reconcilers/topology/cluster/reconcile_state.go`, and `structuredmerge` there: what is written is applied
+//! server-side, and a template is rotated where such an apply would change its specification.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::apply::{has_empty, server_side_apply};
+use super::kubeadm;
+use super::objects;
+use super::running::{with_defaults, with_filled};
+use crate::admission::gates::Gates;
+use crate::desired::Generated;
+use crate::desired::contract::Contract;
+use crate::desired::state::{Desired, Worker, positions};
+use crate::fault::{Fault, Opaque, Stage};
+use crate::names::{Draw, simple};
+use crate::role::{Pool, PoolKind, PoolObject, Role};
+use crate::schemas::is_known;
+use crate::upgrade::tracker::Workers;
+use k8s_schema::value::{get, group, same, set, text};
+
+/// Where the controller brings what runs to what is desired.
+pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_state.go";
+
+/// What a pass did.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// Templates that were replaced by one of a new name.
+    pub rotated: BTreeSet<Role>,
+    /// Why it stopped half-way.
+    pub faults: Vec<Fault>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// Feature gates of the management cluster.
+    gates: Gates,
+    /// What others set of objects that run.
+    others: BTreeMap<Role, Value>,
+}
+
+/// What earlier passes found, and need not be looked at again.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Pools that a pass left as they were: what runs of each, and what is desired. Where both are the same again, nothing is to
+    /// be done again.
+    workers: BTreeMap<Pool, (Arc<Worker>, Arc<Worker>)>,
+    /// The template that was taken last: pools of one class mostly have the same.
+    taken: Value,
+}
+
+impl Settled {
+    fn is_so(&self, pool: &Pool, current: &Arc<Worker>, next: &Arc<Worker>) -> bool {
+        let settled = self.workers.get(pool);
+        settled.is_some_and(|(one, other)| Arc::ptr_eq(one, current) && Arc::ptr_eq(other, next))
+    }
+
+    fn is_taken(&self, template: &Value) -> bool {
+        ["apiVersion", "kind", "spec"].iter().all(|field| self.taken.get(field) == template.get(field))
+    }
+}
+
+/// Brings what runs to what is desired, in the controller's order; stops at a refusal. What others set of it stays.
+pub fn reconcile(
+    running: &mut Desired,
+    generated: &Generated,
+    settled: &mut Settled,
+    others: &mut BTreeMap<Role, Value>,
+    draw: Draw,
+    gates: Gates,
+) -> Pass {
+    let mut pass = Pass { gates, others: take(others), ..Pass::default() };
+    let done = infrastructure(running, &generated.desired, &mut pass)
+        && control_plane(running, generated, settled, draw, &mut pass)
+        && cluster(running, &generated.desired)
+        && workers(running, generated, settled, draw, &mut pass);
+    debug_assert!(done || !pass.faults.is_empty(), "a pass stops only at a fault");
+    *others = take(&mut pass.others);
+    pass
+}
+
+fn infrastructure(running: &mut Desired, desired: &Desired, pass: &mut Pass) -> bool {
+    write(&Role::Infrastructure, &mut running.infrastructure, &desired.infrastructure, pass)
+}
+
+/// What becomes of an object where its controller applies another; `previous` is what it applied before. Where that set all that
+/// there is, only what is empty is merged.
+pub(super) fn applied(running: &Value, previous: &Value, desired: &Value, others: Option<&Value>) -> Value {
+    match others.filter(|others| others.is_object()) {
+        Some(others) => server_side_apply(running, previous, others, desired),
+        None if has_empty(desired) && text(running, &["apiVersion"]) == text(desired, &["apiVersion"]) => {
+            server_side_apply(running, previous, &Value::Null, desired)
+        }
+        None => desired.clone(),
+    }
+}
+
+/// The fields of a live object that the controller set, without those that webhooks filled in.
+fn set_before(running: &Value, desired: &Value) -> Value {
+    let mut previous = running.clone();
+    take_filled(&mut previous, &with_defaults(desired, Some(running)), desired);
+    previous
+}
+
+fn take_filled(previous: &mut Value, filled: &Value, desired: &Value) {
+    let (Some(previous), Some(filled)) = (previous.as_object_mut(), filled.as_object()) else { return };
+    previous.retain(|name, value| {
+        let Some(filled) = filled.get(name) else { return true };
+        match desired.get(name) {
+            None if same(value, filled) => false,
+            None => {
+                take_filled(value, filled, &Value::Null);
+                !value.as_object().is_some_and(serde_json::Map::is_empty)
+            }
+            Some(desired) => {
+                take_filled(value, filled, desired);
+                true
+            }
+        }
+    });
+}
+
+/// An object in the old version in which something loses all its entries: in that version nothing is known of what runs.
+fn emptied_in_old(role: &Role, running: &Value, desired: &Value) -> Option<Opaque> {
+    let api_version = text(desired, &["apiVersion"]);
+    if api_version == text(running, &["apiVersion"]) {
+        return None;
+    }
+    let path = emptied(running.get("spec")?, desired.get("spec")?)?;
+    let kind = text(desired, &["kind"]);
+    let reason = format!(
+        "{kind} is written in {api_version}, where spec{path} loses all its entries: whether the API server takes that in this \
+         version is not known here"
+    );
+    Some(Opaque { role: role.clone(), reason })
+}
+
+/// Where something has entries and is to have none.
+fn emptied(running: &Value, desired: &Value) -> Option<String> {
+    let has_entries = match running {
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let is_empty = match desired {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    if has_entries && is_empty {
+        return Some(String::new());
+    }
+    desired
+        .as_object()?
+        .iter()
+        .find_map(|(name, value)| Some(format!(".{name}{}", emptied(running.get(name)?, value)?)))
+}
+
+/// Writes one object in place.
+fn write(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    pass.opaque.extend(emptied_in_old(role, running, desired));
+    let previous = set_before(running, desired);
+    let written = applied(running, &previous, desired, pass.others.get(role));
+    let mut next = with_defaults(&written, Some(running));
+    for path in [&["status"][..], &["metadata", "ownerReferences"]] {
+        if let (Some(kept), None) = (get(running, path).cloned(), get(&next, path)) {
+            set(&mut next, path, kept);
+        }
+    }
+    let faults = objects::refused_update(&written, &next, running, pass.gates);
+    if faults.is_empty() {
+        *running = next;
+        return true;
+    }
+    pass.faults.extend(faults);
+    false
+}
+
+fn control_plane(
+    running: &mut Desired,
+    generated: &Generated,
+    settled: &mut Settled,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
+    let Generated { desired, tracker, .. } = generated;
+    running.health_check.clone_from(&desired.health_check);
+    // What waits for its next version changes together with it.
+    if tracker.control_plane.pending {
+        return true;
+    }
+    let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
+    let mut control_plane = desired.control_plane.clone();
+    let mut next = desired.machine_template.clone();
+    let before = running.machine_template.clone();
+    if let (Some(current), Some(next)) = (&mut running.machine_template, &mut next) {
+        let name = simple(&format!("{cluster}-"), draw);
+        let role = Role::ControlPlaneMachines;
+        let Some(rotated) = template(&role, current, next, &name, settled, pass) else { return false };
+        if rotated {
+            let contract = Contract::in_use(&control_plane);
+            let mut path = contract.infrastructure_ref().to_vec();
+            path.push("name");
+            set(&mut control_plane, &path, json!(name));
+        }
+    }
+    let done = write(&Role::ControlPlane, &mut running.control_plane, &control_plane, pass);
+    if !done && pass.rotated.remove(&Role::ControlPlaneMachines) {
+        running.machine_template = before;
+    }
+    done
+}
+
+/// The controller writes labels, annotations and references of the Cluster; its topology stays
+/// as it was written, without what the controller defaults for itself.
+fn cluster(running: &mut Desired, desired: &Desired) -> bool {
+    let topology = get(&running.cluster, &["spec", "topology"]).cloned();
+    running.cluster.clone_from(&desired.cluster);
+    if let Some(topology) = topology {
+        set(&mut running.cluster, &["spec", "topology"], topology);
+    }
+    true
+}
+
+/// Brings a template to what is desired; says whether it was rotated, or nothing where it is refused: it is written as a dry run
+/// before the two are compared. A change of metadata is made in place, and takes along a spec that differs only in what
+/// webhooks default.
+///
+/// Source: `reconcileReferencedTemplate`, and `dryRunSSAPatch` of `structuredmerge/dryrun.go`.
+fn template(
+    role: &Role,
+    current: &mut Value,
+    desired: &mut Value,
+    name: &str,
+    settled: &mut Settled,
+    pass: &mut Pass,
+) -> Option<bool> {
+    let next = applied(current, current, desired, pass.others.get(role));
+    if is_known(desired) && !settled.is_taken(&next) {
+        let defaulted = with_defaults(&next, Some(current));
+        let faults = objects::refused_update(&next, &defaulted, current, pass.gates);
+        if !faults.is_empty() {
+            pass.faults.extend(faults);
+            return None;
+        }
+        settled.taken.clone_from(&next);
+    }
+    let spec = |template: &Value| kubeadm::comparable_spec(template);
+    if !same(&spec(current), &spec(&next)) {
+        set(desired, &["metadata", "name"], json!(name));
+        *current = desired.clone();
+        pass.rotated.insert(role.clone());
+        // Nobody else set anything of the new one.
+        pass.others.remove(role);
+        return Some(true);
+    }
+    let metadata = |template: &Value, field: &str| get(template, &["metadata", field]).cloned();
+    let changed =
+        ["labels", "annotations"].iter().any(|field| metadata(current, field) != metadata(&next, field));
+    let version = text(current, &["apiVersion"]) != text(desired, &["apiVersion"]);
+    if changed || version {
+        *current = next;
+    }
+    Some(false)
+}
+
+fn workers(
+    running: &mut Desired,
+    generated: &Generated,
+    settled: &mut Settled,
+    draw: Draw,
+    pass: &mut Pass,
+) -> bool {
+    let cluster = text(&running.cluster, &["metadata", "name"]).to_owned();
+    let Generated { desired, tracker, .. } = generated;
+    PoolKind::ALL.into_iter().all(|kind| {
+        let side = Side { kind, tracker: tracker.workers(kind) };
+        side.reconcile(running.workers_mut(kind), desired.workers(kind), settled, &cluster, draw, pass)
+    })
+}
+
+/// Machine deployments or machine pools.
+struct Side<'a> {
+    kind: PoolKind,
+    tracker: &'a Workers,
+}
+
+impl Side<'_> {
+    /// Upstream stops at the first that is refused, and tries again with the workers in another order, as Go iterates over
+    /// maps: what is not refused is done sooner or later, creations before updates, and nothing is deleted.
+    ///
+    /// Source: `reconcileMachineDeployments` and `calculateMachineDeploymentDiff`; the same of machine pools.
+    fn reconcile(
+        &self,
+        running: &mut Vec<Arc<Worker>>,
+        desired: &[Arc<Worker>],
+        settled: &mut Settled,
+        cluster: &str,
+        draw: Draw,
+        pass: &mut Pass,
+    ) -> bool {
+        let mut places: BTreeMap<String, usize> =
+            positions(running).into_iter().map(|(name, at)| (name.to_owned(), at)).collect();
+        let mut stopped = false;
+        for next in desired {
+            if !places.contains_key(&next.name) && !self.tracker.pending_create.contains(&next.name) {
+                let parts = [&next.infrastructure, &next.bootstrap, &next.object];
+                let refused = |object: &Value| objects::refused_create(object, pass.gates);
+                if let Some(faults) = parts.into_iter().map(refused).find(|faults| !faults.is_empty()) {
+                    pass.faults.extend(faults);
+                    stopped = true;
+                    continue;
+                }
+                places.insert(next.name.clone(), running.len());
+                running.push(Arc::new(created(next)));
+            }
+        }
+        if stopped {
+            return false;
+        }
+        for next in desired {
+            let place = places.get(&next.name).and_then(|at| running.get_mut(*at));
+            let Some(current) = place else { continue };
+            if current.health_check != next.health_check {
+                Arc::make_mut(current).health_check.clone_from(&next.health_check);
+            }
+            let pool = Pool::new(self.kind, &next.name);
+            if self.tracker.pending.contains(&next.name) || settled.is_so(&pool, current, next) {
+                continue;
+            }
+            let mut updated = Worker::clone(current);
+            let done = self.update(&mut updated, &mut Worker::clone(next), cluster, settled, draw, pass);
+            if !done {
+                clean_up(&mut updated, current, &pool, pass);
+            }
+            if updated != **current {
+                *current = Arc::new(updated);
+            } else if done {
+                settled.workers.insert(pool, (Arc::clone(current), Arc::clone(next)));
+            }
+            stopped |= !done;
+        }
+        if stopped {
+            return false;
+        }
+        let names = positions(desired);
+        running.retain(|one| names.contains_key(one.name.as_str()));
+        true
+    }
+
+    fn update(
+        &self,
+        current: &mut Worker,
+        next: &mut Worker,
+        cluster: &str,
+        settled: &mut Settled,
+        draw: Draw,
+        pass: &mut Pass,
+    ) -> bool {
+        let role = |object| Pool::new(self.kind, &next.name).role(object);
+        let [own, bootstrap, infrastructure] =
+            [PoolObject::Own, PoolObject::Bootstrap, PoolObject::Infrastructure].map(role);
+        // What a machine pool refers to is changed in place.
+        if self.kind == PoolKind::MachinePool {
+            return reference(&infrastructure, &mut current.infrastructure, &next.infrastructure, pass)
+                && reference(&bootstrap, &mut current.bootstrap, &next.bootstrap, pass)
+                && write_worker(&own, current, next, pass);
+        }
+        let name = simple(&format!("{cluster}-{}-", next.name), draw);
+        let templates: [(&Role, &[&str], Mismatch, _, _); 2] = [
+            (
+                &infrastructure,
+                &["infrastructureRef", "name"],
+                |old, new| incompatible(PoolKind::MachineDeployment, old, new),
+                &mut current.infrastructure,
+                &mut next.infrastructure,
+            ),
+            (
+                &bootstrap,
+                &["bootstrap", "configRef", "name"],
+                |old, _| uid_mismatch(old),
+                &mut current.bootstrap,
+                &mut next.bootstrap,
+            ),
+        ];
+        for (role, reference, mismatch, old, new) in templates {
+            if group_kind(old) != group_kind(new) {
+                pass.faults.push(mismatch(old, new));
+                return false;
+            }
+            let Some(rotated) = template(role, old, new, &name, settled, pass) else { return false };
+            if rotated {
+                let mut path = vec!["spec", "template", "spec"];
+                path.extend(reference);
+                set(&mut next.object, &path, new["metadata"]["name"].clone());
+            }
+        }
+        write_worker(&own, current, next, pass)
+    }
+}
+
+/// The refusal of a template of another kind.
+type Mismatch = fn(&Value, &Value) -> Fault;
+
+/// New templates of a worker that is not changed in the end are deleted.
+fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass) {
+    let templates = [
+        (PoolObject::Infrastructure, &mut updated.infrastructure, &before.infrastructure),
+        (PoolObject::Bootstrap, &mut updated.bootstrap, &before.bootstrap),
+    ];
+    for (object, now, was) in templates {
+        if pass.rotated.remove(&pool.clone().role(object)) {
+            now.clone_from(was);
+        }
+    }
+}
+
+/// A worker as it is created.
+pub fn created(worker: &Worker) -> Worker {
+    let applied = worker.object.clone();
+    Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
+}
+
+fn write_worker(role: &Role, current: &mut Worker, next: &Worker, pass: &mut Pass) -> bool {
+    let merged = with_filled(&next.object, &current.object, &current.applied);
+    if !write(role, &mut current.object, &merged, pass) {
+        return false;
+    }
+    current.applied.clone_from(&next.object);
+    true
+}
+
+/// Writes an object that a machine pool refers to: one of another kind cannot take its place.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachinePool` and `reconcileReferencedObject`.
+fn reference(role: &Role, running: &mut Value, desired: &Value, pass: &mut Pass) -> bool {
+    if group_kind(running) == group_kind(desired) {
+        return write(role, running, desired, pass);
+    }
+    pass.faults.push(incompatible(PoolKind::MachinePool, running, desired));
+    false
+}
+
+/// What an object is, whatever its version; the same kind of another API group is another kind.
+fn group_kind(object: &Value) -> (&str, &str) {
+    (group(text(object, &["apiVersion"])), text(object, &["kind"]))
+}
+
+/// The refusal of infrastructure, or of a part of a machine pool, of another kind.
+///
+/// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
+fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Fault {
+    let (old, new) = (group_kind(running), group_kind(desired));
+    let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
+    let detail = format!(
+        "error reconciling the Cluster topology: failed to reconcile a {}: apiVersion.{field} of {}.{}/{} cannot be \
+         changed from {from:?} to {to:?} to prevent incompatible changes in the Cluster",
+        owner.as_str(),
+        old.1,
+        old.0,
+        text(running, &["metadata", "name"])
+    );
+    Fault::controller(Stage::Apply, detail)
+}
+
+/// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
+///
+/// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
+/// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
+fn uid_mismatch(template: &Value) -> Fault {
+    let detail = format!(
+        "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
+         mismatch, because the kind of the template, or its API group, changed",
+        text(template, &["metadata", "name"])
+    );
+    Fault::controller(Stage::Apply, detail)
+}

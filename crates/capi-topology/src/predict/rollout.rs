@@ -1,0 +1,376 @@
+//! Whose machines are replaced by a change.
+//!
+//! Source: `controlplane/kubeadm/pkg/filters.go` and `core/reconcilers/machinedeployment/mdutil`.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::evidence::{Evidence, On, Outcome, Rule};
+use super::kubeadm::{self, Outdated};
+use super::verdict::{Kind, Meaning, Verdict};
+use crate::desired::contract::Contract;
+use crate::desired::state::{Desired, Worker};
+use crate::role::{Part, Pool, PoolKind};
+use k8s_schema::value::{get, group, present, same, text};
+
+/// Where a verdict comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Cluster API's own code decides so.
+    Upstream,
+    /// No code of Cluster API decides it ahead of time.
+    Derived,
+}
+
+/// Whether machines are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replaced {
+    /// They stay.
+    No,
+    /// They are replaced.
+    Yes,
+    /// The provider decides, or a date that only the cluster knows.
+    Unknown,
+}
+
+/// What happens to the machines of a control plane, machine deployment or machine pool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rollout {
+    /// The part whose machines they are.
+    pub part: Part,
+    /// Where the verdict comes from.
+    pub basis: Basis,
+    /// Whether machines are replaced.
+    pub replaced: Replaced,
+    /// The version of machines that are older than what was asked for before.
+    pub from: Option<String>,
+    /// The number of machines there are.
+    pub replicas: Option<i64>,
+    /// How many of them are replaced, at least and at most, where it is not all of them.
+    pub some: Option<(i64, i64)>,
+    /// Cluster API's reasons.
+    pub reasons: Vec<String>,
+    /// The number of machines more there may be, and how many less, while they are replaced.
+    pub surge: Option<(i64, i64)>,
+    /// What else is to know.
+    pub note: Option<&'static str>,
+}
+
+/// The instants by which `rollout.after` is judged: now, and when the machines were made. Machines of which that is known
+/// report no date at which their certificates expire.
+#[derive(Debug, Clone, Copy)]
+pub struct Instants<'a> {
+    /// Now, as RFC 3339 in UTC.
+    pub now: &'a str,
+    /// When the machines were made, as RFC 3339 in UTC.
+    pub machines: &'a str,
+}
+
+impl Instants<'_> {
+    /// Neither is known: a `rollout.after` that is new counts, whenever it is, and one that stands already does not.
+    pub const UNKNOWN: Self = Self { now: "", machines: "" };
+}
+
+impl Rollout {
+    fn new(part: Part, basis: Basis) -> Self {
+        Self {
+            part,
+            basis,
+            replaced: Replaced::No,
+            from: None,
+            replicas: None,
+            some: None,
+            reasons: Vec::new(),
+            surge: None,
+            note: None,
+        }
+    }
+}
+
+/// The rollouts that lead from one state to another.
+pub fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
+    let mut all = vec![control_plane(before, after, instants)];
+    let pools: BTreeSet<Pool> =
+        before.all_workers().chain(after.all_workers()).map(|(pool, _)| pool).collect();
+    for one in pools {
+        let (old, new, kind) = (before.worker(&one), after.worker(&one), one.kind);
+        let part = Part::Pool(one);
+        all.push(match (old, new, kind) {
+            (Some(old), Some(new), PoolKind::MachineDeployment) => deployment(part, old, new, instants),
+            (Some(old), Some(new), PoolKind::MachinePool) => pool(part, old, new),
+            (Some(_), None, _) => noted(part, "deleted with its machines"),
+            _ => noted(part, "created with its machines"),
+        });
+    }
+    all
+}
+
+fn noted(part: Part, note: &'static str) -> Rollout {
+    Rollout { note: Some(note), ..Rollout::new(part, Basis::Derived) }
+}
+
+fn version_reason(old: &str, new: &str) -> Option<String> {
+    (old != new).then(|| format!("Version {old}, {new} required"))
+}
+
+fn machine_kind(kind: &str) -> String {
+    format!("{} is not up-to-date", kind.strip_suffix("Template").unwrap_or(kind))
+}
+
+/// Group, kind and name of the template of a control plane's machines, wherever its contract keeps them.
+fn machine_reference(control_plane: &Value) -> (&str, &str, &str) {
+    let path = Contract::in_use(control_plane).infrastructure_ref();
+    let reference = get(control_plane, path).unwrap_or(&Value::Null);
+    let group_of = match text(reference, &["apiVersion"]) {
+        "" => text(reference, &["apiGroup"]),
+        api_version => group(api_version),
+    };
+    (group_of, text(reference, &["kind"]), text(reference, &["name"]))
+}
+
+/// Whether `rollout.after` lies between the making of the machines and now.
+fn is_due(old: &Value, new: &Value, instants: Instants<'_>) -> bool {
+    let [before, after] = [old, new].map(|object| text(object, &["spec", "rollout", "after"]));
+    if instants.now.is_empty() {
+        return !after.is_empty() && before != after;
+    }
+    !after.is_empty() && after < instants.now && instants.machines < after
+}
+
+/// The reason in upstream's words, or with the instant where it is not known whether it has passed.
+fn due_reason(kind: &str, new: &Value, instants: Instants<'_>) -> String {
+    match instants.now {
+        "" => format!("{kind} spec.rollout.after is {}", text(new, &["spec", "rollout", "after"])),
+        _ => format!("{kind} spec.rolloutAfter expired"),
+    }
+}
+
+/// That machines may be replaced because their certificates expire: when they do is only known of the machines
+/// themselves. A window that does not grow finds nothing that it had not found already.
+///
+/// Source: `util/collections/machine_filters.go`, `ShouldRolloutBefore`.
+fn expiring(old: &Value, new: &Value, instants: Instants<'_>) -> Option<String> {
+    if !instants.now.is_empty() {
+        return None;
+    }
+    let [before, after] = [old, new].map(|object| {
+        get(object, &["spec", "rollout", "before", "certificatesExpiryDays"]).and_then(Value::as_i64)
+    });
+    let days = after.filter(|days| *days > before.unwrap_or(0))?;
+    let reason = "spec.rollout.before: machines whose certificates expire within";
+    Some(format!("{reason} {days} days are replaced; whether there are any is not known offline"))
+}
+
+fn control_plane(before: &Desired, after: &Desired, instants: Instants<'_>) -> Rollout {
+    let (old, new) = (&before.control_plane, &after.control_plane);
+    let is_kubeadm = text(new, &["kind"]) == "KubeadmControlPlane";
+    let basis = if is_kubeadm { Basis::Upstream } else { Basis::Derived };
+    let mut rollout = Rollout::new(Part::ControlPlane, basis);
+    rollout.replicas = get(new, Contract::REPLICAS).and_then(Value::as_i64);
+    if is_due(old, new, instants) {
+        rollout.reasons.push(due_reason("KubeadmControlPlane", new, instants));
+    }
+    let versions = [old, new].map(|object| text(object, Contract::VERSION));
+    rollout.reasons.extend(version_reason(versions[0], versions[1]));
+    let mut outdated = Outdated { init: false, joined: false };
+    if is_kubeadm {
+        outdated = kubeadm::outdated(old, new);
+        // A single machine never joined, unless it took the place of another; and where one stays of several, those that
+        // joined go first.
+        let one = |object| get(object, Contract::REPLICAS).and_then(Value::as_i64) == Some(1);
+        outdated.joined &= instants.now.is_empty() || !one(old) && !one(new);
+        if outdated.init || outdated.joined {
+            rollout.reasons.push("KubeadmConfig is not up-to-date".to_owned());
+        }
+    }
+    let [from, to] = [old, new].map(machine_reference);
+    if from != to {
+        rollout.reasons.push(machine_kind(from.1));
+    }
+    if !is_kubeadm {
+        let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
+        if !rollout.reasons.is_empty() || !same(&spec(old), &spec(new)) {
+            rollout.replaced = Replaced::Unknown;
+        }
+        return rollout;
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Yes;
+    }
+    if let Some(reason) = expiring(old, new, instants) {
+        rollout.reasons.push(reason);
+        if rollout.replaced == Replaced::No {
+            rollout.replaced = Replaced::Unknown;
+        }
+    }
+    if rollout.reasons.len() == 1 {
+        let [was, now] =
+            [old, new].map(|object| get(object, Contract::REPLICAS).and_then(Value::as_i64).unwrap_or(1));
+        if outdated.init != outdated.joined {
+            by_origin(&mut rollout, was.min(now), outdated, instants);
+        } else if is_due(old, new, instants) {
+            by_instant(&mut rollout, was.min(now), instants);
+        }
+    }
+    rollout
+}
+
+/// Only machines that were made before `rollout.after` are replaced, and not before it has come.
+///
+/// Source: `util/collections/machine_filters.go`, `ShouldRolloutAfter`, and `core/reconcilers/machinedeployment/mdutil/util.go`,
+/// `MachineTemplateUpToDate` and `FindNewMachineSet`.
+fn by_instant(rollout: &mut Rollout, there: i64, instants: Instants<'_>) {
+    if instants.now.is_empty() {
+        rollout.some = Some((0, there));
+        rollout.note = Some(OLDER);
+    }
+}
+
+const OLDER: &str = "only what was made before that instant, and once it has come";
+
+/// Only the machines that joined are replaced, or only the one that kubeadm init made. Whether that one still runs is not
+/// known: any rollout before, and any repair, put one that joined into its place.
+fn by_origin(rollout: &mut Rollout, there: i64, outdated: Outdated, instants: Instants<'_>) {
+    let is_fresh = !instants.now.is_empty();
+    // What runs may say any number.
+    let others = there.saturating_sub(1);
+    let (some, note) = match (outdated.joined, is_fresh) {
+        (true, true) => ((others, others), "only the joined machine"),
+        (true, false) => ((others, there), JOINED),
+        (false, true) => ((1, 1), INIT),
+        (false, false) => ((0, 1), INIT),
+    };
+    rollout.some = Some((some.0.max(0), some.1));
+    rollout.note = Some(note);
+}
+
+const JOINED: &str = "only machines that joined: the one that kubeadm init made stays, where it still runs";
+const INIT: &str = "only the machine that kubeadm init made, where it still runs";
+
+fn deployment(part: Part, old: &Worker, new: &Worker, instants: Instants<'_>) -> Rollout {
+    let mut rollout = Rollout::new(part, Basis::Upstream);
+    let (old, new) = (&old.object, &new.object);
+    let of = |object, field: &[&str]| {
+        let mut path = vec!["spec", "template", "spec"];
+        path.extend(field);
+        get(object, &path).cloned().unwrap_or_default()
+    };
+    rollout.replicas = get(new, &["spec", "replicas"]).and_then(Value::as_i64);
+    if is_due(old, new, instants) {
+        rollout.reasons.push(due_reason("MachineDeployment", new, instants));
+    }
+    let words = |value: Value| value.as_str().unwrap_or_default().to_owned();
+    let versions = [old, new].map(|object| words(of(object, &["version"])));
+    rollout.reasons.extend(version_reason(&versions[0], &versions[1]));
+    for field in [&["bootstrap", "configRef"][..], &["infrastructureRef"]] {
+        let before = of(old, field);
+        if !same(&before, &of(new, field)) {
+            rollout.reasons.push(machine_kind(text(&before, &["kind"])));
+        }
+    }
+    let domains = [old, new].map(|object| words(of(object, &["failureDomain"])));
+    if domains[0] != domains[1] {
+        let [before, after] = domains;
+        rollout.reasons.push(format!("Failure domain {before}, {after} required"));
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Yes;
+        if rollout.reasons.len() == 1 && is_due(old, new, instants) {
+            let was = get(old, &["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(1);
+            let now = rollout.replicas.unwrap_or(1);
+            by_instant(&mut rollout, was.min(now), instants);
+        }
+        if is_on_delete(new) {
+            rollout.note = Some(ON_DELETE);
+        } else {
+            rollout.surge = surge(new, rollout.replicas.unwrap_or(1));
+        }
+    }
+    rollout
+}
+
+/// The note on a strategy that replaces nothing by itself.
+pub(super) const ON_DELETE: &str = "machines are replaced when they are deleted";
+
+/// Whether the machines of a deployment are replaced only when someone deletes them.
+pub(super) fn is_on_delete(deployment: &Value) -> bool {
+    text(deployment, &["spec", "rollout", "strategy", "type"]) == "OnDelete"
+}
+
+/// Surge is rounded up, unavailable down; both zero means one unavailable, but never more than there are.
+///
+/// Source: `core/reconcilers/machinedeployment/mdutil/util.go`, `ResolveFenceposts` and `MaxUnavailable`.
+pub(super) fn surge(deployment: &Value, replicas: i64) -> Option<(i64, i64)> {
+    let update = get(deployment, &["spec", "rollout", "strategy", "rollingUpdate"])?;
+    let resolve = |field: &str, up: bool| {
+        let value = present(update, &[field])?;
+        match value.as_str() {
+            None => value.as_i64(),
+            Some(text) => {
+                let percent: i64 = text.strip_suffix('%')?.parse().ok()?;
+                let hundredths = percent.checked_mul(replicas)?;
+                let rounded = if up { hundredths.checked_add(99)? } else { hundredths };
+                Some(rounded.div_euclid(100))
+            }
+        }
+    };
+    let surge = resolve("maxSurge", true)?;
+    let unavailable = resolve("maxUnavailable", false)?;
+    let unavailable = if surge == 0 && unavailable == 0 { 1 } else { unavailable };
+    Some((surge, unavailable.min(replicas)))
+}
+
+fn pool(part: Part, old: &Worker, new: &Worker) -> Rollout {
+    let mut rollout = Rollout::new(part, Basis::Derived);
+    let template =
+        |worker: &Worker| get(&worker.object, &["spec", "template", "spec"]).cloned().unwrap_or_default();
+    let spec = |object: &Value| get(object, &["spec"]).cloned().unwrap_or_default();
+    let changes = [
+        ("machine template changed", !same(&template(old), &template(new))),
+        ("bootstrap config changed", !same(&spec(&old.bootstrap), &spec(&new.bootstrap))),
+        ("infrastructure changed", !same(&spec(&old.infrastructure), &spec(&new.infrastructure))),
+    ];
+    for (reason, _) in changes.iter().filter(|(_, changed)| *changed) {
+        rollout.reasons.push((*reason).to_owned());
+    }
+    if !rollout.reasons.is_empty() {
+        rollout.replaced = Replaced::Unknown;
+        rollout.note = Some("decided by the infrastructure provider");
+    }
+    rollout
+}
+/// With the gate `InPlaceUpdates` an extension is asked before machines are replaced.
+///
+/// Source: `canUpdateMachine` of `controlplane/kubeadm/reconcilers/kubeadmcontrolplane/inplace_canupdatemachine.go`, and
+/// `core/reconcilers/machinedeployment/machinedeployment_rollout_rollingupdate.go`.
+pub(super) fn in_place_updates(verdicts: &[Verdict]) -> Vec<Evidence> {
+    const REPLACED: &[Kind] = &[Kind::Rollout, Kind::Upgrade];
+    let reason = "the gate InPlaceUpdates is on: an update extension may change machines in place instead; whether one does is not known \
+                  offline";
+    let replaced = verdicts.iter().filter(|one| REPLACED.contains(&one.meaning.kind()));
+    let remark = |part| Evidence::remark(part, Rule::InPlaceUpdates, On::Only(REPLACED)).because(reason);
+    replaced.map(|one| remark(one.subject.clone())).collect()
+}
+
+/// Of what rolls at the same time, that of which it is not known whether it does.
+pub(super) fn not_together(verdicts: &[Verdict]) -> Vec<Evidence> {
+    let unknown: BTreeSet<&Part> =
+        verdicts.iter().filter(|one| one.meaning == Meaning::Opaque).map(|one| &one.subject).collect();
+    let mut all = Vec::new();
+    for verdict in verdicts {
+        let Meaning::Rollout { together_with, .. } = &verdict.meaning else { continue };
+        let perhaps: Vec<Part> =
+            together_with.iter().filter(|part| unknown.contains(part)).cloned().collect();
+        if !perhaps.is_empty() {
+            let names: Vec<String> = perhaps.iter().map(Part::in_words).collect();
+            let reason = format!(
+                "it is unknown whether machines of {} are replaced at the same time",
+                names.join(", ")
+            );
+            let apart = Outcome::NotTogether(perhaps);
+            all.push(Evidence::new(verdict.subject.clone(), Rule::Together, apart).because(reason));
+        }
+    }
+    all
+}

@@ -1,0 +1,145 @@
+//! Objects as they run: what the webhooks of Cluster API's own kinds fill in.
+//!
+//! Source: the `Default` functions of `core/webhooks/admission` and
+//! `controlplane/kubeadm/webhooks/admission`.
+
+use serde_json::{Value, json};
+
+use crate::convert;
+use crate::desired::contract::Contract;
+use crate::desired::instant;
+use k8s_schema::value::{get, present, set, text, version};
+
+/// The state that is judged: an object as it is stored, after its kind's defaulting webhook.
+pub fn with_defaults(object: &Value, running: Option<&Value>) -> Value {
+    let mut object = stored(object);
+    match text(&object, &["kind"]) {
+        "KubeadmControlPlane" => control_plane(&mut object),
+        "MachineDeployment" => deployment(&mut object, running),
+        "MachinePool" => {
+            replicas(&mut object, running);
+            let timeout = ["spec", "template", "spec", "deletion", "nodeDeletionTimeoutSeconds"];
+            default(&mut object, &timeout, json!(10));
+            machine_version(&mut object);
+        }
+        _ => {}
+    }
+    object
+}
+
+/// An object as it is stored; what cannot be converted is refused where it is written.
+pub(super) fn stored(object: &Value) -> Value {
+    let mut stored = convert::to_stored(object).unwrap_or_else(|_| object.clone());
+    if text(object, &["kind"]) == "MachineDeployment" && version(text(object, &["apiVersion"])) == "v1beta1" {
+        let rollout = convert::rollout_of_deployment(get(object, &["spec"]).unwrap_or(&Value::Null));
+        for (name, value) in rollout.as_object().into_iter().flatten() {
+            set(&mut stored, &["spec", name], value.clone());
+        }
+    }
+    stored
+}
+
+fn default(object: &mut Value, path: &[&str], value: Value) {
+    if present(object, path).is_none() {
+        set(object, path, value);
+    }
+}
+
+fn control_plane(object: &mut Value) {
+    default(object, &["spec", "replicas"], json!(1));
+    prefixed(object, &["spec", "version"]);
+    set(object, &["spec", "rollout", "strategy", "type"], json!("RollingUpdate"));
+    let surge = ["spec", "rollout", "strategy", "rollingUpdate", "maxSurge"];
+    default(object, &surge, json!(1));
+    // The webhook reads the object into its type and writes all of it: also what the class' template says.
+    if let Some(after) = present(object, Contract::ROLLOUT_AFTER).map(instant) {
+        set(object, Contract::ROLLOUT_AFTER, after);
+    }
+}
+
+fn machine_version(object: &mut Value) {
+    let version = ["spec", "template", "spec", "version"];
+    if !text(object, &version).is_empty() {
+        prefixed(object, &version);
+    }
+}
+
+/// A version with its `v`.
+fn prefixed(object: &mut Value, path: &[&str]) {
+    let version = text(object, path);
+    if !version.starts_with('v') {
+        let version = json!(format!("v{version}"));
+        set(object, path, version);
+    }
+}
+
+fn deployment(object: &mut Value, running: Option<&Value>) {
+    replicas(object, running);
+    machine_version(object);
+    let strategy = ["spec", "rollout", "strategy", "type"];
+    default(object, &strategy, json!("RollingUpdate"));
+    if text(object, &strategy) == "RollingUpdate" {
+        let update = ["spec", "rollout", "strategy", "rollingUpdate"];
+        for (field, value) in [("maxSurge", 1), ("maxUnavailable", 0)] {
+            let mut path = update.to_vec();
+            path.push(field);
+            default(object, &path, json!(value));
+        }
+    }
+}
+
+/// Whether controllers leave a Cluster, or an object of it, alone.
+///
+/// Source: `util/annotations/helpers.go`, `IsPaused`.
+pub fn is_paused(object: &Value) -> bool {
+    get(object, &["spec", "paused"]) == Some(&Value::Bool(true))
+        || get(object, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
+}
+
+/// Whether a pool has a range that an autoscaler works in.
+pub(super) fn is_autoscaled(object: &Value) -> bool {
+    bound(object, "min").is_some() && bound(object, "max").is_some()
+}
+
+fn bound(object: &Value, end: &str) -> Option<i64> {
+    let key = format!("cluster.x-k8s.io/cluster-api-autoscaler-node-group-{end}-size");
+    text(object, &["metadata", "annotations", &key]).parse().ok()
+}
+
+/// What is written, with what webhooks filled in earlier: that belongs to no field manager, so no apply takes it away.
+///
+/// Source: `core/webhooks/admission/machinedeployment.go`, `Default` and `calculateMachineDeploymentReplicas`;
+/// `machinepool.go`, `calculateMachinePoolReplicas`. Other fields that they fill in have only one default, so keeping them
+/// and filling them in again is the same.
+pub(super) fn with_filled(desired: &Value, running: &Value, applied: &Value) -> Value {
+    let mut merged = desired.clone();
+    let update = ["spec", "rollout", "strategy", "rollingUpdate"];
+    let [surge, unavailable] = ["maxSurge", "maxUnavailable"].map(|field| [&update[..], &[field]].concat());
+    for path in [&["spec", "replicas"][..], &surge, &unavailable] {
+        let is_filled = present(applied, path).is_none() && present(desired, path).is_none();
+        if let (true, Some(value)) = (is_filled, present(running, path)) {
+            set(&mut merged, path, value.clone());
+        }
+    }
+    merged
+}
+
+/// Replicas that nobody sets: within the autoscaler's range, or one.
+fn replicas(object: &mut Value, running: Option<&Value>) {
+    if present(object, &["spec", "replicas"]).is_some() {
+        return;
+    }
+    let count = match (bound(object, "min"), bound(object, "max")) {
+        (Some(least), Some(most)) => {
+            let before =
+                running.and_then(|running| get(running, &["spec", "replicas"])).and_then(Value::as_i64);
+            match before {
+                Some(before) if before > most => most,
+                Some(before) if before >= least => before,
+                _ => least,
+            }
+        }
+        _ => 1,
+    };
+    set(object, &["spec", "replicas"], json!(count));
+}

@@ -1,0 +1,21 @@
+//! What is compared: a Cluster with its class, before and after a change.
+
+use serde_json::Value;
+
+use super::observed::Observed;
+use crate::import::{Applied, ClassFiles};
+
+/// A Cluster with its class, before or after a change.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// The Cluster.
+    pub cluster: Value,
+    /// Its class, and the templates that the class names.
+    pub class: ClassFiles,
+    /// What is known of who wrote the Cluster.
+    pub applied: Applied,
+    /// Whether the Cluster is written; else only its class is, and it stays as it is.
+    pub written: bool,
+    /// What is known of what runs.
+    pub observed: Observed,
+}

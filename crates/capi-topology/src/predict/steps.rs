@@ -1,0 +1,46 @@
+//! The states that an upgrade goes through.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::desired::contract::Contract;
+use crate::desired::state::{Desired, Worker};
+use crate::role::{Part, Pool, PoolKind, Role};
+use k8s_schema::value::text;
+
+/// One state that an upgrade goes through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The control plane's version.
+    pub control_plane: String,
+    /// Versions of the pools.
+    pub pools: BTreeMap<Pool, String>,
+    /// Templates that are rotated in this step.
+    pub rotated: BTreeSet<Role>,
+}
+
+impl Step {
+    /// The versions of the pools of a kind, by name.
+    pub fn pools_of(&self, kind: PoolKind) -> impl Iterator<Item = (&String, &String)> {
+        let of_kind = self.pools.iter().filter(move |(pool, _)| pool.kind == kind);
+        of_kind.map(|(pool, version)| (&pool.name, version))
+    }
+}
+
+/// The versions of a state, and what a pass rotated on the way to it.
+pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> Step {
+    let version = |worker: &Worker| text(&worker.object, &["spec", "template", "spec", "version"]).to_owned();
+    Step {
+        control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
+        pools: state.all_workers().map(|(pool, worker)| (pool, version(worker))).collect(),
+        rotated: rotated.clone(),
+    }
+}
+
+/// The version of a part in a step.
+pub(super) fn of_part<'a>(step: &'a Step, part: &Part) -> Option<&'a String> {
+    match part {
+        Part::ControlPlane => Some(&step.control_plane),
+        Part::Pool(pool) => step.pools.get(pool),
+        Part::Cluster | Part::Infrastructure => None,
+    }
+}

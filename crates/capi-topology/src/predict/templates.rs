@@ -1,0 +1,236 @@
+//! Templates that are edited in place: what Cluster API made of them stays as it is until the Cluster is reconciled again, so
+//! what runs may be older than what its class asks for.
+//!
+//! Source: `core/reconcilers/topology/cluster/cluster_controller.go` (it watches Clusters, classes, machine deployments and
+//! machine pools, and no templates) and `structuredmerge/dryrun.go` there (fields that others set are not compared).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::change::{Change, Effect};
+use super::evidence::{Evidence, On, Rule};
+use super::kubeadm::comparable_spec;
+use super::live::{self, Adopted};
+use super::observed::{self, Observed};
+use super::reconcile::applied;
+use super::verdict::{Kind, Meaning, Verdict};
+use crate::convert::is_own;
+use crate::desired::contract::{Contract, DEPLOYMENT_NAME};
+use crate::desired::state::Desired;
+use crate::fault::Opaque;
+use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
+use k8s_schema::value::{get, name_of, present, same, set, text};
+
+/// A template that runs and is not what its class makes now.
+pub(super) struct Edited {
+    role: Role,
+    reason: String,
+    /// Whether the next reconcile replaces it, or only may do so.
+    sure: bool,
+}
+
+/// Puts templates that run in the place of computed ones that differ from them, where not all of a part is known anyway.
+pub(super) fn adopt(running: &mut Desired, adopted: &mut Adopted, observed: &Observed) -> Vec<Edited> {
+    let Adopted { known, others } = adopted;
+    let mut edited = Vec::new();
+    if let (Some(model), false) = (&mut running.machine_template, known.contains(&Part::ControlPlane)) {
+        let kind = text(&running.control_plane, &["kind"]);
+        let own = observed.objects.iter().find(|one| text(one, &["kind"]) == kind);
+        let path = [Contract::in_use(&running.control_plane).infrastructure_ref(), &["name"]].concat();
+        let name = own.map(|own| text(own, &path)).unwrap_or_default();
+        edited.extend(compared(Role::ControlPlaneMachines, model, ("", name), observed, others));
+    }
+    for worker in running.deployments.iter_mut().map(Arc::make_mut) {
+        let pool = Pool::new(PoolKind::MachineDeployment, &worker.name);
+        if known.contains(&Part::Pool(pool.clone())) {
+            continue;
+        }
+        let own = observed::deployment(observed, &worker.name);
+        let name = |path: &[&str]| {
+            let path = [&["spec", "template", "spec"], path, &["name"]].concat();
+            own.map(|own| text(own, &path)).unwrap_or_default()
+        };
+        let [bootstrap, infrastructure] = [name(&["bootstrap", "configRef"]), name(&["infrastructureRef"])];
+        for (object, model, name) in [
+            (PoolObject::Bootstrap, &mut worker.bootstrap, bootstrap),
+            (PoolObject::Infrastructure, &mut worker.infrastructure, infrastructure),
+        ] {
+            let role = pool.clone().role(object);
+            edited.extend(compared(role, model, (&worker.name, name), observed, others));
+        }
+    }
+    edited
+}
+
+fn compared(
+    role: Role,
+    model: &mut Value,
+    (pool, name): (&str, &str),
+    observed: &Observed,
+    others: &mut BTreeMap<Role, Value>,
+) -> Option<Edited> {
+    // The newest comes first: it is the one that is referred to, where that is not given.
+    let there = observed.templates.iter().find(|one| {
+        ["apiVersion", "kind"].iter().all(|field| text(one, &[field]) == text(model, &[field]))
+            && text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == pool
+            && (name.is_empty() || text(one, &["metadata", "name"]) == name)
+    })?;
+    let which = format!(
+        "{} {}, which Cluster API made for it,",
+        text(there, &["kind"]),
+        text(there, &["metadata", "name"])
+    );
+    let edited = |spec: Value, model: &mut Value| {
+        set(model, &["spec"], spec);
+        let reason = format!(
+            "{which} is not what the class and its templates make now: they were changed since, and the next reconcile of the Cluster, \
+             whatever causes it, follows that"
+        );
+        Some(Edited { role: role.clone(), reason, sure: true })
+    };
+    if let Some(made) = live::named(model, text(there, &["metadata", "name"]), observed) {
+        let spec = with_symbols(get(&made.whole, &["spec"])?, get(model, &["spec"])?);
+        let mut whole = model.clone();
+        set(&mut whole, &["spec"], spec.clone());
+        let next = applied(&whole, &whole, model, Some(&made.others));
+        if same(&comparable_spec(&whole), &comparable_spec(&next)) {
+            return None;
+        }
+        others.insert(role.clone(), made.others.clone());
+        return edited(spec, model);
+    }
+    let [wanted, found] = [&*model, there].map(|one| without_empty(&comparable_spec(one)));
+    let kept = without_empty(&part_of(&wanted, &found));
+    if !same(&kept, &wanted) {
+        let spec = if is_own(model) { get(there, &["spec"])?.clone() } else { kept };
+        return edited(spec, model);
+    }
+    if same(&with_symbols(&found, &wanted), &wanted) {
+        return None;
+    }
+    let who =
+        if is_own(model) { "someone else added them" } else { "the provider or someone else added them" };
+    let reason = format!(
+        "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
+         the Cluster replaces machines, and where {who}, they stay (exported with --show-managed-fields, it tells which)"
+    );
+    Some(Edited { role, reason, sure: false })
+}
+
+/// What runs, with the symbols for random characters that stand in what is wanted.
+fn with_symbols(there: &Value, wanted: &Value) -> Value {
+    match (there, wanted) {
+        (Value::Object(there), Value::Object(wanted)) => {
+            let all = there.iter().map(|(key, value)| {
+                let value =
+                    wanted.get(key).map_or_else(|| value.clone(), |wanted| with_symbols(value, wanted));
+                (key.clone(), value)
+            });
+            Value::Object(all.collect())
+        }
+        (Value::Array(there), Value::Array(wanted)) if wanted.len() == there.len() => {
+            there.iter().zip(wanted).map(|(there, wanted)| with_symbols(there, wanted)).collect()
+        }
+        (Value::String(_), Value::String(name)) if is_symbolic(name) => wanted.clone(),
+        _ => there.clone(),
+    }
+}
+
+fn is_symbolic(name: &str) -> bool {
+    name.contains("#1") || name.contains("#2")
+}
+
+/// What is not known because of templates that run: nothing of a pool that the next reconcile rolls anyway.
+pub(super) fn doubts(edited: &[Edited]) -> impl Iterator<Item = Opaque> {
+    let rolls =
+        move |one: &&Edited| edited.iter().any(|other| other.sure && other.role.part() == one.role.part());
+    let unsure = edited.iter().filter(|one| !one.sure).filter(move |one| !rolls(one));
+    unsure.map(|one| Opaque { role: one.role.clone(), reason: one.reason.clone() })
+}
+
+/// What the class and its templates changed earlier.
+pub(super) fn evidence(edited: &[Edited]) -> Vec<Evidence> {
+    let on = On::AllBut(&[Kind::Opaque, Kind::Create, Kind::Delete]);
+    let mut parts: BTreeMap<Part, Evidence> = BTreeMap::new();
+    for one in edited.iter().filter(|one| one.sure) {
+        let part = one.role.part();
+        let new = || Evidence::remark(part.clone(), Rule::EditedTemplates, on);
+        parts.entry(part.clone()).or_insert_with(new).reasons.push(one.reason.clone());
+    }
+    parts.into_values().collect()
+}
+
+/// What is to know of templates that the change edits in place.
+pub(super) fn notes(before: &[Value], after: &[Value], change: &Change, verdicts: &[Verdict]) -> Vec<String> {
+    let edited: Vec<&Value> = after.iter().filter(|one| is_edited(one, before)).collect();
+    let is_template = |one: &&&Value| text(one, &["kind"]).ends_with("Template");
+    let mut notes = Vec::new();
+    if !change.accepted {
+        return notes;
+    }
+    for one in edited.iter().filter(is_template) {
+        let (kind, name) = (text(one, &["kind"]), text(one, &["metadata", "name"]));
+        if kind.ends_with("MachineTemplate") && !is_own(one) {
+            notes.push(format!(
+                "{kind} {name} is edited in place: nearly all providers refuse that in a webhook, and nothing of it happens then (give the \
+                 template another name)"
+            ));
+        }
+    }
+    let is_same = |one: &super::change::ObjectChange| one.role != Role::Cluster || one.effect == Effect::Same;
+    let only_templates = !edited.is_empty() && edited.iter().all(|one| is_template(&one));
+    let acts = verdicts.iter().any(|one| one.meaning != Meaning::NoChange);
+    if only_templates && acts && change.objects.iter().all(is_same) {
+        notes.push(
+            "only templates change, and Cluster API does not watch them: all of this happens at the next reconcile of the Cluster, \
+             whatever causes it"
+                .to_owned(),
+        );
+    }
+    notes
+}
+
+/// Whether a class or template is changed that was there before. Of a live object, fields that a file leaves out may be filled in.
+pub(super) fn is_edited(object: &Value, before: &[Value]) -> bool {
+    let Some(old) = before.iter().find(|one| name_of(one) == name_of(object)) else { return false };
+    let [was, is] = [old, object].map(|one| without_empty(get(one, &["spec"]).unwrap_or(&Value::Null)));
+    match present(old, &["metadata", "uid"]) {
+        Some(_) => !same(&without_empty(&part_of(&is, &was)), &is),
+        None => !same(&was, &is),
+    }
+}
+
+/// Of what is there, the part that is wanted, too. A name with symbols for random characters is taken for any.
+fn part_of(wanted: &Value, there: &Value) -> Value {
+    match (wanted, there) {
+        (Value::Object(wanted), Value::Object(there)) => {
+            let kept = wanted.iter().filter_map(|(key, value)| Some((key, part_of(value, there.get(key)?))));
+            Value::Object(kept.map(|(key, value)| (key.clone(), value)).collect())
+        }
+        (Value::Array(wanted), Value::Array(there)) if wanted.len() == there.len() => {
+            wanted.iter().zip(there).map(|(wanted, there)| part_of(wanted, there)).collect()
+        }
+        (Value::String(name), Value::String(_)) if is_symbolic(name) => wanted.clone(),
+        _ => there.clone(),
+    }
+}
+
+/// Without empty maps and lists: the API server does not keep all of them.
+fn without_empty(value: &Value) -> Value {
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    };
+    match value {
+        Value::Object(fields) => {
+            let kept = fields.iter().map(|(key, value)| (key.clone(), without_empty(value)));
+            Value::Object(kept.filter(|(_, value)| !is_empty(value)).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => items.iter().map(without_empty).collect(),
+        _ => value.clone(),
+    }
+}

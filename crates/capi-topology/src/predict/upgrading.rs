@@ -1,0 +1,126 @@
+//! Parts of which machines are not at their version yet: while there are any, the webhook refuses another version.
+//!
+//! Source: `internal/topology/check/upgrade.go`, and `reconcileTopologyReconciledCondition` of
+//! `core/reconcilers/topology/cluster/status.go`, which names such parts in the message of the condition.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::observed::{self, Observed};
+use crate::desired::contract::DEPLOYMENT_NAME;
+use crate::desired::state::{Desired, Worker};
+use crate::role::{Part, Pool, PoolKind};
+use k8s_schema::value::{list, text};
+
+/// Such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
+pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
+    let mut parts = BTreeSet::new();
+    let said = Said::by(observed);
+    let cluster = text(&running.cluster, &["metadata", "name"]);
+    let kind = text(&running.control_plane, &["kind"]);
+    let is_given = observed.objects.iter().any(|one| text(one, &["kind"]) == kind);
+    if !is_given && said.of_kind(kind) {
+        parts.insert(Part::ControlPlane);
+    }
+    let late = |(pool, worker): &(Pool, &Arc<Worker>)| is_late(worker, pool.kind, cluster, observed, &said);
+    parts.extend(running.all_workers().filter(late).map(|(pool, _)| Part::Pool(pool)));
+    parts
+}
+
+fn is_late(worker: &Worker, kind: PoolKind, cluster: &str, observed: &Observed, said: &Said<'_>) -> bool {
+    let wanted = text(&worker.object, &["spec", "template", "spec", "version"]);
+    let is_own = |one: &&Value| text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == worker.name;
+    let machines: Vec<&Value> = match kind {
+        PoolKind::MachineDeployment => observed.machines.iter().filter(is_own).collect(),
+        PoolKind::MachinePool => Vec::new(),
+    };
+    if !machines.is_empty() {
+        return machines.iter().any(|one| lags(one, wanted));
+    }
+    let live = observed::worker(observed, kind, &worker.name);
+    match live.map(|one| list(one, &["status", "versions"])) {
+        Some(versions) if !versions.is_empty() => {
+            versions.iter().any(|one| text(one, &["version"]) != wanted)
+        }
+        _ => {
+            let name = live.map(|one| text(one, &["metadata", "name"]));
+            said.names(kind, name, &format!("{cluster}-{}-", worker.name))
+        }
+    }
+}
+
+/// Whether a Machine is of another version than its deployment asks for, or its kubelet is.
+fn lags(machine: &Value, wanted: &str) -> bool {
+    let kubelet = text(machine, &["status", "nodeInfo", "kubeletVersion"]);
+    text(machine, &["spec", "version"]) != wanted || !kubelet.is_empty() && kubelet != wanted
+}
+
+/// What the live Cluster says of parts that are on the way to another version.
+struct Said<'a> {
+    /// Kinds, and the names that stand after them.
+    parts: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+/// What stands after the names of such parts in the message.
+const MARKS: [&str; 3] = [" upgrading to version ", " pending upgrade to version ", " upgrade to version "];
+
+impl<'a> Said<'a> {
+    fn by(observed: &'a Observed) -> Self {
+        let message = observed::unreconciled(observed).map_or("", |one| text(one, &["message"]));
+        let part = |line: &'a str| {
+            let line = line.trim_start().trim_start_matches("* ");
+            let end = MARKS.iter().filter_map(|mark| line.find(mark)).min()?;
+            let (kind, names) = line[..end].split_once(' ').unwrap_or((&line[..end], ""));
+            Some((kind, names.split(", ").collect()))
+        };
+        Self { parts: message.lines().filter_map(part).collect() }
+    }
+
+    fn of_kind(&self, kind: &str) -> bool {
+        self.parts.iter().any(|one| one.0 == kind)
+    }
+
+    /// Whether a pool is named: by the name of its object, or by the part of that which is not random.
+    fn names(&self, kind: PoolKind, name: Option<&str>, prefix: &str) -> bool {
+        let is_it = |one: &&str| name.map_or_else(|| observed::is_named(one, prefix), |name| name == *one);
+        let of_kind =
+            self.parts.iter().filter(|one| one.0.strip_suffix('s').unwrap_or(one.0) == kind.as_str());
+        of_kind.flat_map(|one| &one.1).any(is_it)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(message: &str) -> Observed {
+        let condition = json!({ "type": "TopologyReconciled", "status": "False", "observedGeneration": 3, "message": message });
+        Observed { status: json!({ "conditions": [condition] }), generation: Some(3), ..Observed::default() }
+    }
+
+    #[test]
+    fn the_condition_names_what_is_on_the_way_to_another_version() {
+        let message = "Cluster is upgrading to v1.35.0\n  * KubeadmControlPlane upgrading to version v1.35.0 (v1.36.0 pending)\n  \
+                       * MachineDeployments c-a-lgnnb, c-b-x-lgnnb pending upgrade to version v1.35.0\n  \
+                       * MachineDeployment c-d-lgnnb upgrade to version v1.35.0 deferred using defer-upgrade or \
+                       hold-upgrade-sequence annotations\n  \
+                       * MachineDeployment e creation deferred while control plane upgrade is in progress\n  \
+                       * MachinePool c-p-lgnnb upgrading to version v1.35.0";
+        let observed = said(message);
+        let said = Said::by(&observed);
+        assert!(said.of_kind("KubeadmControlPlane") && !said.of_kind("RKE2ControlPlane"));
+        let known = [("c-a-", true), ("c-b-", false), ("c-b-x-", true), ("c-d-", true), ("e", false)];
+        for (prefix, is_named) in known {
+            assert_eq!(said.names(PoolKind::MachineDeployment, None, prefix), is_named, "{prefix}");
+        }
+        assert!(said.names(PoolKind::MachineDeployment, Some("c-a-lgnnb"), ""));
+        assert!(!said.names(PoolKind::MachineDeployment, Some("c-a-other"), "c-a-"));
+        assert!(said.names(PoolKind::MachinePool, None, "c-p-"));
+        let older = Observed { generation: Some(4), ..observed.clone() };
+        assert!(Said::by(&older).parts.is_empty());
+    }
+}

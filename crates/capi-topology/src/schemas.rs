@@ -1,0 +1,228 @@
+//! The API server's own checks of Cluster API's kinds: fields that server-side apply does not
+//! know, and the schemas of the kinds.
+//!
+//! The schemas are those of Cluster API v1.14.0 (`config/crd/bases` of its repository,
+//! Apache-2.0), without descriptions and status; those of `v1beta1` for the kinds that people still write so.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use super::admission::checks::is_subdomain;
+use super::fault::{By, ErrorType, Fault, FieldError, Stage};
+use k8s_schema::defaulting::fill;
+use k8s_schema::rules::Rules;
+use k8s_schema::schema::{Identity, Schema};
+use k8s_schema::trail::Trail;
+use k8s_schema::value::{get, group, text, version};
+use k8s_schema::value_validation::validate;
+
+struct Kind {
+    group: String,
+    source: Value,
+    schema: Schema,
+    has_defaults: bool,
+    rules: Rules,
+}
+
+static KINDS: LazyLock<BTreeMap<String, Kind>> =
+    LazyLock::new(|| read(include_str!("data/schemas-v1.14.json")));
+
+static OLD_KINDS: LazyLock<BTreeMap<String, Kind>> =
+    LazyLock::new(|| read(include_str!("data/schemas-v1beta1-v1.14.json")));
+
+fn read(file: &str) -> BTreeMap<String, Kind> {
+    let all: Value = serde_json::from_str(file).expect("the file is part of the program");
+    let read = |(name, kind): (&String, &Value)| {
+        let source = get(kind, &["schema"])?.clone();
+        let schema = Schema::read(&source)?;
+        let kind = Kind {
+            group: text(kind, &["group"]).to_owned(),
+            has_defaults: schema.has_defaults(),
+            schema,
+            rules: Rules::read(&source),
+            source,
+        };
+        Some((name.clone(), kind))
+    };
+    all.as_object().into_iter().flatten().filter_map(read).collect()
+}
+
+fn kind_of(object: &Value) -> Option<&'static Kind> {
+    let api_version = text(object, &["apiVersion"]);
+    let kinds = match version(api_version) {
+        "v1beta2" => &KINDS,
+        "v1beta1" => &OLD_KINDS,
+        _ => return None,
+    };
+    kinds.get(text(object, &["kind"])).filter(|kind| kind.group == group(api_version))
+}
+
+/// Whether its kind is one whose schema is known: of others, nothing is refused.
+pub fn is_known(object: &Value) -> bool {
+    kind_of(object).is_some()
+}
+
+/// An object with the defaults that the schema of its kind has.
+pub fn defaulted(object: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(kind) = kind_of(&object) {
+        fill(&mut object, &kind.schema);
+    }
+    object
+}
+
+/// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
+/// It stops at the first kind of fault.
+pub fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+    let problems = apply_problems(object);
+    if problems.is_empty() {
+        return Vec::new();
+    }
+    let problems: Vec<_> = problems.iter().map(|one| format!("{}: {}", one.field, one.detail)).collect();
+    let error = FieldError::new(ErrorType::Controller, "", problems.join(", "));
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    Fault::of(stage, By::ServerSideApply, &name, vec![error])
+}
+
+/// What server-side apply refuses, field by field; the API server tells it in one sentence, as [`apply_faults`] does.
+pub fn apply_problems(object: &Value) -> Vec<FieldError> {
+    let Some(kind) = kind_of(object) else { return Vec::new() };
+    let mut problems = Vec::new();
+    for (name, value) in object.as_object().into_iter().flatten() {
+        if matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
+            continue;
+        }
+        typed(value, kind.schema.properties.get(name), &Trail::start("").dotted(name), &mut problems);
+    }
+    problems
+}
+
+/// What the schema of a kind refuses.
+pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+    let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
+    let Some(kind) = kind_of(object) else { return Fault::of(stage, By::Schema, &name, name_faults(object)) };
+    let mut filled = Cow::Borrowed(object);
+    if kind.has_defaults {
+        fill(filled.to_mut(), &kind.schema);
+    }
+    let strip = |mut error: FieldError| {
+        error.field = error.field.trim_start_matches('.').to_owned();
+        error
+    };
+    let mut errors = name_faults(object);
+    errors.extend(validate(&filled, &kind.schema, &"").into_iter().map(strip));
+    if errors.is_empty() {
+        errors.extend(kind.rules.judge(&filled, None, "").errors.into_iter().map(strip));
+    }
+    Fault::of(stage, By::Schema, &name, errors)
+}
+
+/// Names of custom resources are DNS subdomains.
+///
+/// Source: `pkg/registry/customresource/validator.go` of apiextensions-apiserver and `pkg/api/validation` of apimachinery.
+fn name_faults(object: &Value) -> Vec<FieldError> {
+    let is_custom = group(text(object, &["apiVersion"])).ends_with(".x-k8s.io");
+    match text(object, &["metadata", "name"]) {
+        name if !is_custom || name.is_empty() || is_subdomain(name) => Vec::new(),
+        name => {
+            let detail = format!(
+                "{name:?} is no name: it may have lower-case letters, digits, '-' and '.', and has to begin and end with a letter or a digit"
+            );
+            vec![FieldError::invalid("metadata.name", detail)]
+        }
+    }
+}
+
+fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
+    let Some(schema) = schema else {
+        problems.push(problem("field not declared in schema".to_owned()));
+        return;
+    };
+    let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
+    match (value, schema.only_type()) {
+        (Value::Null, _) | (_, "") => {}
+        (Value::Object(fields), "object") => {
+            for (name, child) in fields {
+                let known = schema.properties.get(name).or(schema.additional.as_deref());
+                if known.is_some() || !schema.preserve_unknown {
+                    typed(child, known, &path.dotted(name), problems);
+                }
+            }
+        }
+        (_, "object") => wrong("map"),
+        (Value::Array(items), "array") => typed_list(items, schema, path, problems),
+        (_, "array") => wrong("list"),
+        (Value::Array(_) | Value::Object(_), _) => wrong("a scalar"),
+        (Value::Bool(_) | Value::Number(_), "string") => wrong("string"),
+        (Value::String(_) | Value::Number(_), "boolean") => wrong("boolean"),
+        (Value::String(_) | Value::Bool(_), "integer" | "number") => wrong("numeric"),
+        _ => {}
+    }
+}
+
+fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let keys: Vec<Vec<&Value>> = match &schema.identity {
+        Identity::Atomic => Vec::new(),
+        Identity::Set => items.iter().map(|item| vec![item]).collect(),
+        Identity::Map(names) => {
+            let key =
+                |item| names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect();
+            items.iter().map(key).collect()
+        }
+    };
+    for (at, item) in items.iter().enumerate() {
+        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
+            let detail = format!("duplicate entries for key {key:?}");
+            problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
+        }
+        typed(item, schema.items.as_deref(), &path.item(at), problems);
+    }
+}
+
+/// The schema of a kind as the API server publishes it.
+pub fn source_schema(kind: &str) -> Option<&'static Value> {
+    KINDS.get(kind).map(|kind| &kind.source)
+}
+
+/// The schema of an object's kind, in the version in which the object is written.
+pub fn source_schema_of(object: &Value) -> Option<&'static Value> {
+    kind_of(object).map(|kind| &kind.source)
+}
+
+/// Drops `null` where the schema of the kind knows a field that cannot be `null`, as the API server does with all that is written
+/// otherwise than by server-side apply.
+///
+/// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
+pub fn drop_nulls(object: &mut Value) {
+    if let Some(kind) = kind_of(object) {
+        drop_known_nulls(object, &kind.schema);
+    }
+}
+
+fn drop_known_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            let known = |name: &str| schema.properties.get(name).or(schema.additional.as_deref());
+            fields.retain(|name, value| {
+                !value.is_null() || known(name).is_none_or(|known| known.nullable || known.default.is_some())
+            });
+            for (name, value) in fields.iter_mut() {
+                if let Some(known) = known(name) {
+                    drop_known_nulls(value, known);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Some(known) = &schema.items {
+                    drop_known_nulls(item, known);
+                }
+            }
+        }
+        _ => {}
+    }
+}

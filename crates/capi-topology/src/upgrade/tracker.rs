@@ -1,0 +1,274 @@
+//! How far an upgrade is: which version each part gets in one pass of the controller.
+//!
+//! Source: `exp/topology/scope/upgradetracker.go` and the version functions of
+//! `exp/topology/desiredstate/desired_state.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::plan::{self, Plan, Span};
+use super::version::{Order, Version};
+use crate::desired::Input;
+use crate::desired::contract::{Contract, DEFER, HOLD};
+use crate::desired::state::{Desired, Worker};
+use crate::role::PoolKind;
+use k8s_schema::value::{get, list, map, present, text};
+
+/// The state of an upgrade in one pass.
+#[derive(Debug, Clone, Default)]
+pub struct Tracker {
+    /// What is still to do, as planned at the start of the pass.
+    pub plan: Plan,
+    /// The control plane.
+    pub control_plane: ControlPlane,
+    /// Machine deployments.
+    pub deployments: Workers,
+    /// Machine pools.
+    pub pools: Workers,
+}
+
+/// The control plane's part.
+#[derive(Debug, Clone, Default)]
+pub struct ControlPlane {
+    /// It is not at the desired version, and does not start towards it.
+    pub pending: bool,
+    /// Workers have to follow first.
+    pub waiting_for_workers: bool,
+    /// It is being created.
+    pub provisioning: bool,
+    /// Its machines are not at its version yet.
+    pub upgrading: bool,
+    /// It gets its next version in this pass.
+    pub starting: bool,
+}
+
+/// The part of machine deployments or machine pools, by topology name.
+#[derive(Debug, Clone, Default)]
+pub struct Workers {
+    /// Those that get their next version in this pass.
+    pub upgrading: BTreeSet<String>,
+    /// Those that wait; nothing of them is touched.
+    pub pending: BTreeSet<String>,
+    /// Those that are held back by an annotation, and by which, in words.
+    pub deferred: BTreeMap<String, String>,
+    /// Those that are not created yet.
+    pub pending_create: BTreeSet<String>,
+    planned: bool,
+    /// The first so far with the annotation that holds back all after it.
+    holder: Option<String>,
+}
+
+impl ControlPlane {
+    /// Nothing goes on, and nothing is about to.
+    pub fn is_stable(&self) -> bool {
+        !(self.provisioning || self.upgrading || self.starting || self.pending)
+    }
+
+    fn is_stable_or_waits(&self) -> bool {
+        let waits = !self.pending || self.waiting_for_workers;
+        !(self.provisioning || self.upgrading || self.starting) && waits
+    }
+}
+
+impl Tracker {
+    /// Plans what is to do from what runs.
+    pub fn plan(input: &Input<'_>) -> Result<Self, String> {
+        let Some(current) = input.current else { return Ok(Self::default()) };
+        let control_plane = text(&current.control_plane, Contract::VERSION);
+        let workers = lowest_worker(current, control_plane)?;
+        let span = Span {
+            desired: text(input.topology(), &["version"]),
+            control_plane,
+            workers: workers.as_deref(),
+        };
+        let versions: Vec<String> = list(&input.blueprint.class, &["spec", "kubernetesVersions"])
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect();
+        let plan = plan::plan(span, &versions)?;
+        Ok(Self {
+            deployments: Workers {
+                planned: !current.deployments.is_empty() && !plan.workers.is_empty(),
+                ..Workers::default()
+            },
+            pools: Workers {
+                planned: !current.pools.is_empty() && !plan.workers.is_empty(),
+                ..Workers::default()
+            },
+            plan,
+            control_plane: ControlPlane::default(),
+        })
+    }
+
+    /// The pools of a kind.
+    pub fn workers(&self, kind: PoolKind) -> &Workers {
+        match kind {
+            PoolKind::MachineDeployment => &self.deployments,
+            PoolKind::MachinePool => &self.pools,
+        }
+    }
+
+    /// Whether an upgrade is planned or goes on.
+    pub fn is_upgrading(&self) -> bool {
+        !self.plan.control_plane.is_empty() || self.deployments.planned || self.pools.planned
+    }
+
+    /// The version that the control plane gets in this pass.
+    pub fn control_plane_version(&mut self, input: &Input<'_>) -> Result<String, String> {
+        let desired = text(input.topology(), &["version"]);
+        let Some(current) = input.current else { return Ok(desired.to_owned()) };
+        let version = text(&current.control_plane, Contract::VERSION).to_owned();
+        self.control_plane.pending = version != desired;
+        if is_provisioning(&current.control_plane) {
+            self.control_plane.provisioning = true;
+            return Ok(version);
+        }
+        if is_upgrading(&current.control_plane) {
+            self.control_plane.upgrading = true;
+            return Ok(version);
+        }
+        let workers_follow = self.deployments.planned || self.pools.planned;
+        if workers_follow && self.plan.workers.first() == Some(&version) {
+            self.control_plane.waiting_for_workers = true;
+            return Ok(version);
+        }
+        if !self.control_plane.pending {
+            return Ok(version);
+        }
+        let next = self.plan.control_plane.first().ok_or(
+            "cannot compute the control plane version if the control plane is pending upgrade \
+             and the upgrade plan is not set",
+        )?;
+        self.control_plane.starting = true;
+        self.control_plane.pending = false;
+        Ok(next.clone())
+    }
+
+    /// The version that a machine deployment or machine pool gets in this pass; they are asked for in the order of the topology.
+    pub fn worker_version(
+        &mut self,
+        kind: PoolKind,
+        input: &Input<'_>,
+        topology: &Value,
+        current: Option<&Worker>,
+    ) -> Result<String, String> {
+        let name = text(topology, &["name"]).to_owned();
+        let desired = text(input.topology(), &["version"]);
+        let stable = self.control_plane.is_stable();
+        let ready = self.control_plane.is_stable_or_waits();
+        let next = self.plan.workers.first().cloned();
+        let workers = match kind {
+            PoolKind::MachineDeployment => &mut self.deployments,
+            PoolKind::MachinePool => &mut self.pools,
+        };
+        let deferred = held_by(topology, workers.holder.as_deref());
+        if workers.holder.is_none() && is_annotated(topology, HOLD) {
+            workers.holder = Some(name.clone());
+        }
+        let Some(current) = current else {
+            if !stable {
+                workers.pending_create.insert(name);
+            }
+            return Ok(desired.to_owned());
+        };
+        let version = text(&current.object, &["spec", "template", "spec", "version"]);
+        if version == desired {
+            return Ok(version.to_owned());
+        }
+        if let Some(annotation) = deferred {
+            workers.deferred.insert(name.clone(), annotation);
+            workers.pending.insert(name);
+            return Ok(version.to_owned());
+        }
+        if workers.upgrading.len() >= concurrency(&input.cluster) || !ready {
+            workers.pending.insert(name);
+            return Ok(version.to_owned());
+        }
+        let next = next.filter(|_| workers.planned).ok_or(
+            "cannot compute the version of a worker that is pending upgrade if the upgrade \
+             plan is not set",
+        )?;
+        if next == version {
+            workers.pending.insert(name);
+            return Ok(next);
+        }
+        workers.upgrading.insert(name);
+        Ok(next)
+    }
+}
+
+fn lowest_worker(current: &Desired, control_plane: &str) -> Result<Option<String>, String> {
+    let mut lowest: Option<Version> = None;
+    for worker in current.deployments.iter().chain(&current.pools) {
+        let version = text(&worker.object, &["spec", "template", "spec", "version"]);
+        if version.is_empty() {
+            continue;
+        }
+        let version =
+            Version::tolerant(version).ok_or_else(|| format!("failed to parse version {version}"))?;
+        let lower = lowest.as_ref().is_none_or(|lowest| match version.compare_builds(lowest) {
+            Order::Known(order) => order.is_lt(),
+            Order::Unknown => {
+                Some(version.to_string())
+                    != Version::tolerant(control_plane).map(|version| version.to_string())
+            }
+        });
+        if lower {
+            lowest = Some(version);
+        }
+    }
+    Ok(lowest.map(|version| format!("v{version}")))
+}
+
+/// Whether a control plane is being created: it reports no version yet.
+pub fn is_provisioning(control_plane: &Value) -> bool {
+    list(control_plane, &["status", "versions"]).is_empty()
+        && text(control_plane, &["status", "version"]).is_empty()
+}
+
+/// Whether machines of a control plane are not at its version yet.
+pub fn is_upgrading(control_plane: &Value) -> bool {
+    let Some(wanted) = Version::tolerant(text(control_plane, Contract::VERSION)) else {
+        return false;
+    };
+    let lags = |text: &str| Version::tolerant(text).is_some_and(|one| wanted.exceeds(&one));
+    let versions = list(control_plane, &["status", "versions"]);
+    if versions.is_empty() {
+        return lags(text(control_plane, &["status", "version"]));
+    }
+    versions.iter().any(|one| lags(text(one, &["version"])))
+}
+
+/// The annotation that holds a worker back, in words.
+pub fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> Option<String> {
+    let own = text(worker, &["name"]);
+    let mut before =
+        list(topology, &["workers", kind.list()]).iter().take_while(|one| text(one, &["name"]) != own);
+    let holder = before.find(|one| is_annotated(one, HOLD));
+    held_by(worker, holder.map(|one| text(one, &["name"])))
+}
+
+/// The same where it is known who holds back all after it.
+fn held_by(worker: &Value, holder: Option<&str>) -> Option<String> {
+    match [DEFER, HOLD].into_iter().find(|one| is_annotated(worker, one)) {
+        Some(own) => Some(format!("its annotation {own}")),
+        None => holder.map(|name| format!("the annotation {HOLD} of {name}, which comes before it")),
+    }
+}
+
+fn is_annotated(worker: &Value, annotation: &str) -> bool {
+    map(worker, &["metadata", "annotations"]).is_some_and(|all| all.contains_key(annotation))
+}
+
+/// How many machine deployments, and how many machine pools, upgrade at a time.
+pub fn concurrency(cluster: &Value) -> usize {
+    let annotation = "topology.cluster.x-k8s.io/upgrade-concurrency";
+    present(cluster, &["metadata", "annotations"])
+        .and_then(|all| get(all, &[annotation]))
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse().ok())
+        .filter(|count| *count >= 1)
+        .unwrap_or(1)
+}

@@ -1,0 +1,64 @@
+//! Variables of a Cluster: defaulted and validated as the Cluster's webhooks do.
+
+pub mod defaulting;
+pub mod validation;
+
+use serde_json::Value;
+
+use super::memo::{Memo, SMALL};
+use k8s_schema::rules::Rules;
+use k8s_schema::schema::Schema;
+
+/// One variable that a class defines.
+#[derive(Debug)]
+pub struct Definition {
+    /// The variable's name.
+    pub name: String,
+    /// Whether every Cluster must have it.
+    pub required: bool,
+    /// What its value must look like.
+    pub schema: Schema,
+    /// The CEL rules of the schema.
+    pub rules: Rules,
+    /// Values that are valid.
+    pub kept: Memo<()>,
+    /// Why nothing is known of the values that it takes, where its schema is not followed.
+    pub opaque: Option<String>,
+}
+
+/// The variables of a class by name, as its status lists them.
+pub fn definitions(class: &Value) -> Vec<Definition> {
+    let mut read = Vec::new();
+    for variable in k8s_schema::value::list(class, &["spec", "variables"]) {
+        let source = k8s_schema::value::get(variable, &["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
+        let name = name(variable).to_owned();
+        let required = variable.get("required").and_then(Value::as_bool) == Some(true);
+        let (schema, rules) = match Schema::read(source) {
+            Some(schema) => (schema, Rules::read(source)),
+            None => (Schema::not_followed(source), Rules::default()),
+        };
+        let opaque = schema.obstacle.as_ref().map(|obstacle| {
+            format!(
+                "the schema of variable {name:?} {obstacle}, which this program does not follow: what Cluster API makes of \
+                 its value is not known"
+            )
+        });
+        read.push(Definition { name, required, schema, rules, kept: Memo::new(SMALL), opaque });
+    }
+    read.sort_by(|a, b| a.name.cmp(&b.name));
+    read
+}
+
+/// The name of a variable, as value or as definition.
+pub fn name(variable: &Value) -> &str {
+    k8s_schema::value::text(variable, &["name"])
+}
+
+/// The definition of a name.
+pub fn find<'a>(definitions: &'a [Definition], name: &str) -> Option<&'a Definition> {
+    definitions.get(position(definitions, name)?)
+}
+
+fn position(definitions: &[Definition], name: &str) -> Option<usize> {
+    definitions.binary_search_by(|one| one.name.as_str().cmp(name)).ok()
+}

@@ -1,0 +1,103 @@
+//! Variable validation, after defaulting: required variables, then each value by schema, by
+//! unknown fields and by rules.
+//!
+//! Source: `internal/topology/variables/cluster_variable_validation.go`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use super::defaulting::{Scope, not_defined, unique};
+use super::{Definition, find, name};
+use crate::fault::FieldError;
+use crate::memo::Key;
+use k8s_schema::rules::Judgement;
+use k8s_schema::unknown::unknown_fields;
+use k8s_schema::value::get;
+use k8s_schema::value_validation::validate;
+
+/// Validates a list of variables; `old` are the values before an update.
+pub fn validate_variables(
+    values: &[Value],
+    old: &[Value],
+    definitions: &[Definition],
+    scope: Scope,
+    path: &str,
+) -> Judgement {
+    let mut all = Judgement { errors: unique(values, path), opaque: Vec::new() };
+    if !all.errors.is_empty() {
+        return all;
+    }
+    if scope == Scope::Cluster {
+        for definition in definitions.iter().filter(|definition| definition.required) {
+            if !values.iter().any(|value| name(value) == definition.name) {
+                let detail = format!("Required value: required variable {:?} must be set", definition.name);
+                all.errors.push(FieldError::required(path, detail));
+            }
+        }
+    }
+    for variable in values {
+        let variable_name = name(variable);
+        let Some(definition) = find(definitions, variable_name) else {
+            all.errors.push(not_defined(variable, path));
+            continue;
+        };
+        let before = old.iter().find(|one| name(one) == variable_name);
+        let judged = validate_variable(
+            get(variable, &["value"]).unwrap_or(&Value::Null),
+            before.and_then(|before| get(before, &["value"])),
+            definition,
+            &format_args!("{path}[{variable_name}]"),
+        );
+        all.errors.extend(judged.errors);
+        all.opaque.extend(judged.opaque);
+    }
+    all
+}
+
+/// Validates one value, unless the same one was found to be valid before.
+fn validate_variable(
+    value: &Value,
+    old: Option<&Value>,
+    definition: &Definition,
+    field: &dyn fmt::Display,
+) -> Judgement {
+    let mut key = Key::default();
+    key.value(value);
+    if let Some(old) = old {
+        key.value(old);
+    }
+    let judge = || {
+        let judged = judge(value, old, definition, field);
+        let clean = judged.errors.is_empty() && judged.opaque.is_empty();
+        if clean { Ok(((), 0)) } else { Err(judged) }
+    };
+    definition.kept.get(key.short(), judge).err().unwrap_or_default()
+}
+
+/// What is to be said of a value. Later steps run only when the earlier ones found nothing.
+fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dyn fmt::Display) -> Judgement {
+    if let Some(reason) = &definition.opaque {
+        return Judgement { errors: Vec::new(), opaque: vec![reason.clone()] };
+    }
+    let errors = validate(value, &definition.schema, &format_args!("{field}.value"));
+    if !errors.is_empty() {
+        return Judgement { errors, opaque: Vec::new() };
+    }
+    let unknown = unknown_fields(value, &definition.schema, "");
+    if !unknown.is_empty() {
+        let names: Vec<&str> = unknown.iter().map(|path| path.trim_start_matches('.')).collect();
+        let detail = format!(
+            "failed validation: {:?} field(s) are not specified in the variable schema of \
+             variable {:?}",
+            names.join(","),
+            definition.name
+        );
+        let errors = vec![FieldError::invalid(field.to_string(), detail)];
+        return Judgement { errors, opaque: Vec::new() };
+    }
+    if definition.rules.is_empty() {
+        return Judgement::default();
+    }
+    definition.rules.judge(value, old, &format!("{field}.value"))
+}

@@ -1,0 +1,218 @@
+//! What the class webhook finds in a CEL rule without a value: that it compiles, that it gives
+//! a boolean, and what it may cost.
+//!
+//! The types here are those that a schema gives; where a type is not known, nothing is said.
+//! Source: `pkg/apiserver/schema/cel` of apiextensions-apiserver.
+
+/// Adds functions to a context by their names. Each has a type of its own, so no list can hold them.
+macro_rules! add_functions {
+    ($context:expr, { $($name:literal => $function:expr),+ $(,)? }) => {
+        $($context.add_function($name, $function);)+
+    };
+}
+
+mod conversions;
+mod cost;
+mod folds;
+mod function_cost;
+mod functions;
+mod lowering;
+mod macros;
+mod overloads;
+mod quantity;
+mod tokens;
+pub mod types;
+mod urls;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub(crate) use self::conversions::{duration_of, timestamp_of};
+use self::cost::look;
+pub(crate) use self::functions::{take_not_known, with_functions};
+pub(crate) use self::lowering::{Lowered, lower};
+pub(crate) use self::tokens::plain;
+use self::types::{MAX_REQUEST, Type, Typed};
+use super::error::FieldError;
+use super::rules::{TOO_LARGE, is_too_large, parse};
+use super::value::{get, text};
+
+/// The most that one rule may cost.
+pub const RULE_LIMIT: u64 = 10_000_000;
+/// The most that all rules of a schema may cost together.
+pub const SCHEMA_LIMIT: u64 = 100_000_000;
+
+/// Where a rule stands: its schema, and how often it may run.
+#[derive(Debug, Clone)]
+pub struct Context {
+    schema: Value,
+    /// How many values there can be; none without a bound.
+    cardinality: Option<u64>,
+    root: bool,
+}
+
+impl Context {
+    /// The root of a variable's schema.
+    pub fn root(schema: &Value) -> Self {
+        Self { schema: schema.clone(), cardinality: Some(1), root: true }
+    }
+
+    /// A property.
+    #[must_use]
+    pub fn property(&self, schema: &Value) -> Self {
+        Self { schema: schema.clone(), cardinality: self.cardinality, root: false }
+    }
+
+    /// The items of a list.
+    #[must_use]
+    pub fn items(&self, schema: &Value) -> Self {
+        self.many(schema, "maxItems")
+    }
+
+    /// The values of a map.
+    #[must_use]
+    pub fn additional(&self, schema: &Value) -> Self {
+        self.many(schema, "maxProperties")
+    }
+
+    fn many(&self, schema: &Value, limit: &str) -> Self {
+        let limit = get(&self.schema, &[limit]).and_then(Value::as_u64);
+        let cardinality = self.cardinality.zip(limit).map(|(all, each)| all.saturating_mul(each));
+        Self { schema: schema.clone(), cardinality, root: false }
+    }
+
+    /// Whether upstream can make a type of the schema: not of a list at the root.
+    pub fn has_type(&self) -> bool {
+        !(self.root && text(&self.schema, &["type"]) == "array")
+    }
+}
+
+/// A fault of a rule, in its `rule` or its `messageExpression`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFault {
+    /// The field of the rule.
+    pub part: &'static str,
+    /// What is wrong.
+    pub detail: String,
+}
+
+/// What was found in a rule.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Faults.
+    pub faults: Vec<RuleFault>,
+    /// Estimated costs by field.
+    pub costs: Vec<(&'static str, u64)>,
+    /// Whether the rule looks at the old value.
+    pub uses_old_self: bool,
+}
+
+/// Checks a rule of `x-kubernetes-validations`.
+pub fn check(rule: &Value, context: &Context) -> Checked {
+    let mut checked = Checked::default();
+    if is_too_large(text(rule, &["rule"])) {
+        return checked;
+    }
+    let own = Typed::of(&context.schema);
+    let times = context.cardinality.unwrap_or(MAX_REQUEST / (own.min_bytes + 1));
+    let variables = BTreeMap::from([("self".to_owned(), own.clone()), ("oldSelf".to_owned(), own)]);
+    let fault = |part, detail: &str| RuleFault { part, detail: detail.to_owned() };
+    match parse(text(rule, &["rule"])) {
+        Err(error) if error == TOO_LARGE => {}
+        Err(error) => checked.faults.push(fault("rule", &format!("compilation failed: {error}"))),
+        Ok(expression) => {
+            checked.uses_old_self = expression.references().has_variable("oldSelf");
+            match look(&expression, &variables) {
+                _ if has_unknown_macro(text(rule, &["rule"])) => {}
+                Err(error) => {
+                    let error = error.replace(tokens::EXISTS_ONE, "existsOne");
+                    let detail = format!("compilation failed: {error}");
+                    checked.faults.push(fault("rule", &detail));
+                }
+                Ok(looked) if !matches!(looked.typed.kind, Type::Bool | Type::Dyn) => {
+                    let detail = "cel expression must evaluate to a bool";
+                    checked.faults.push(fault("rule", detail));
+                }
+                Ok(looked) => {
+                    checked.costs.push(("rule", looked.cost.saturating_mul(times)));
+                }
+            }
+        }
+    }
+    let message = text(rule, &["messageExpression"]);
+    if message.is_empty() || !checked.faults.is_empty() || has_unknown_macro(message) {
+        return checked;
+    }
+    let part = "messageExpression";
+    match parse(message).and_then(|expression| look(&expression, &variables)) {
+        Err(error) if error == TOO_LARGE => {}
+        Err(error) => {
+            checked.faults.push(fault(part, &format!("compilation failed: {error}")));
+        }
+        Ok(looked) if !matches!(looked.typed.kind, Type::Text | Type::Dyn) => {
+            checked.faults.push(fault(part, "messageExpression must evaluate to a string"));
+        }
+        Ok(looked) => checked.costs.push((part, looked.cost)),
+    }
+    checked
+}
+
+/// Whether there is a macro that is not followed here; of such rules nothing is said.
+fn has_unknown_macro(expression: &str) -> bool {
+    expression.contains("sortBy")
+}
+
+/// The message for a cost over the limit of one rule.
+pub fn over_budget(name: &str, cost: u64) -> Option<String> {
+    (cost > RULE_LIMIT).then(|| too_expensive(name, cost, RULE_LIMIT))
+}
+
+fn too_expensive(name: &str, cost: u64, limit: u64) -> String {
+    let hundredths = u128::from(cost) * 100 / u128::from(limit);
+    let factor = if hundredths > 10_000 {
+        "more than 100x".to_owned()
+    } else {
+        format!("{}.{}x", hundredths / 100, hundredths % 100 / 10)
+    };
+    format!(
+        "{name} exceeds budget by factor of {factor} (try simplifying the rule, or adding \
+         maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+}
+
+/// The cost of all rules of one schema.
+#[derive(Debug, Default)]
+pub struct Total {
+    sum: u64,
+    parts: Vec<(String, u64)>,
+}
+
+impl Total {
+    /// Adds the cost of one expression.
+    pub fn observe(&mut self, field: String, cost: u64) {
+        self.sum = self.sum.saturating_add(cost);
+        if cost < SCHEMA_LIMIT / 100 {
+            return;
+        }
+        self.parts.push((field, cost));
+        // Upstream names the four most expensive expressions.
+        self.parts.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+        self.parts.truncate(4);
+    }
+
+    /// The errors where the sum is over its limit.
+    pub fn errors(&self, path: &str) -> Vec<FieldError> {
+        if self.sum <= SCHEMA_LIMIT {
+            return Vec::new();
+        }
+        let detail = "contributed to estimated rule & messageExpression cost total exceeding \
+                      cost limit for entire OpenAPIv3 schema";
+        let mut errors: Vec<FieldError> =
+            self.parts.iter().map(|(field, _)| FieldError::forbidden(field, detail)).collect();
+        let name = "x-kubernetes-validations estimated rule & messageExpression cost total for \
+                    entire OpenAPIv3 schema";
+        errors.push(FieldError::forbidden(path, too_expensive(name, self.sum, SCHEMA_LIMIT)));
+        errors
+    }
+}

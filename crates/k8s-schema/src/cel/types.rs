@@ -1,0 +1,269 @@
+//! Types of values in rules, with the sizes that a schema lets them have.
+//!
+//! Source: `pkg/cel/common/schemas.go` of k8s.io/apiserver.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::cel_value::escape;
+use crate::schema::MAX_DEPTH;
+use crate::value::{get, list, map, text};
+
+/// The longest request that the API server takes, in bytes.
+pub const MAX_REQUEST: u64 = 3 * 1024 * 1024;
+
+/// How many elements or bytes a value may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size {
+    /// At least.
+    pub min: u64,
+    /// At most.
+    pub max: u64,
+}
+
+impl Size {
+    /// A value that counts as one.
+    pub const ONE: Self = Self { min: 1, max: 1 };
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
+
+    /// Up to a limit.
+    pub fn up_to(max: u64) -> Self {
+        Self { min: 0, max }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
+    }
+
+    /// Either of both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { min: self.min.min(other.min), max: self.max.max(other.max) }
+    }
+}
+
+/// The type of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Type {
+    /// Anything: nothing is checked.
+    Dyn,
+    /// `bool`
+    Bool,
+    /// `int`
+    Int,
+    /// `uint`
+    Uint,
+    /// `double`
+    Double,
+    /// `string`
+    Text,
+    /// `bytes`
+    Bytes,
+    /// A list of these.
+    List(Box<Typed>),
+    /// A map with values of these.
+    Map(Box<Typed>),
+    /// An object with these fields, by the names that rules use.
+    Object(BTreeMap<String, Typed>),
+    /// `null`
+    Null,
+    /// A type of its own: time, address, quantity …
+    Named(&'static str),
+    /// A value that may be absent.
+    Optional(Box<Typed>),
+}
+
+impl Type {
+    /// Its name among the types of functions; none where that depends.
+    pub fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::Text => "string",
+            Self::Bytes => "bytes",
+            Self::Map(_) => "map",
+            Self::Named(name) => name,
+            Self::Optional(_) => "optional",
+            Self::Dyn | Self::List(_) | Self::Object(_) | Self::Null => return None,
+        })
+    }
+
+    /// Whether no value is of both types.
+    pub fn clashes(&self, other: &Self) -> bool {
+        match (self, other) {
+            // Objects and types of their own may be null.
+            (Self::Dyn, _)
+            | (_, Self::Dyn)
+            | (Self::Null, Self::Object(_) | Self::Named(_) | Self::Optional(_))
+            | (Self::Object(_) | Self::Named(_) | Self::Optional(_), Self::Null)
+            | (Self::Object(_), Self::Object(_)) => false,
+            (Self::List(a), Self::List(b))
+            | (Self::Map(a), Self::Map(b))
+            | (Self::Optional(a), Self::Optional(b)) => a.kind.clashes(&b.kind),
+            (Self::Named(a), Self::Named(b)) => a != b,
+            (a, b) => std::mem::discriminant(a) != std::mem::discriminant(b),
+        }
+    }
+}
+
+/// A type and a size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Typed {
+    /// The type.
+    pub kind: Type,
+    /// The size.
+    pub size: Size,
+    /// The fewest bytes that it takes in a request.
+    pub min_bytes: u64,
+}
+
+impl Typed {
+    /// A value of a type that has no size of its own.
+    pub fn scalar(kind: Type) -> Self {
+        Self { kind, size: Size::ONE, min_bytes: 1 }
+    }
+
+    /// A value of a type and size.
+    pub fn sized(kind: Type, size: Size) -> Self {
+        Self { kind, size, min_bytes: 2 }
+    }
+
+    /// Anything, of unknown size; nothing is said of it.
+    pub fn anything() -> Self {
+        Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
+    }
+
+    /// A value that may be absent; upstream knows no size of it, unless it has none.
+    pub fn optional(value: Self) -> Self {
+        if matches!(value.kind, Type::Optional(_)) {
+            return value;
+        }
+        let value = value.unmeasured();
+        Self { size: value.size, min_bytes: 1, kind: Type::Optional(Box::new(value)) }
+    }
+
+    /// The same type, of whose size upstream knows nothing. Of what has no size, and of what is not known here, it stays.
+    ///
+    /// Elements and fields count as nothing: upstream looks their size up at a path that it lost.
+    #[must_use]
+    pub fn unmeasured(&self) -> Self {
+        self.resized(Size::UNKNOWN)
+    }
+
+    fn resized(&self, size: Size) -> Self {
+        let inner = |one: &Self| Box::new(one.resized(Size::up_to(0)));
+        let kind = match &self.kind {
+            Type::Bool | Type::Int | Type::Uint | Type::Double | Type::Named("duration" | "timestamp") => {
+                return self.clone();
+            }
+            Type::Dyn if self.size.max == 0 => return self.clone(),
+            Type::List(items) => Type::List(inner(items)),
+            Type::Map(values) => Type::Map(inner(values)),
+            Type::Object(fields) => {
+                Type::Object(fields.iter().map(|(name, one)| (name.clone(), *inner(one))).collect())
+            }
+            other => other.clone(),
+        };
+        Self { kind, size, min_bytes: self.min_bytes }
+    }
+
+    /// The type that a schema gives.
+    pub fn of(schema: &Value) -> Self {
+        Self::at(schema, 0)
+    }
+
+    fn at(schema: &Value, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::anything();
+        }
+        let flag = |name: &str| schema.get(name).and_then(Value::as_bool) == Some(true);
+        let limit = |name: &str| schema.get(name).and_then(Value::as_u64);
+        if flag("x-kubernetes-int-or-string") {
+            return Self { kind: Type::Dyn, size: Size::up_to(MAX_REQUEST - 2), min_bytes: 1 };
+        }
+        match text(schema, &["type"]) {
+            "boolean" => Self { min_bytes: 4, ..Self::scalar(Type::Bool) },
+            "integer" => Self::scalar(Type::Int),
+            "number" => Self::scalar(Type::Double),
+            "string" => string(schema),
+            "array" => {
+                let items = schema.get("items").map(|items| Self::at(items, depth + 1));
+                let items = items.unwrap_or_else(Self::anything);
+                let most = (MAX_REQUEST - 2) / (items.min_bytes + 1);
+                let most = limit("maxItems").unwrap_or(most);
+                Self::sized(Type::List(Box::new(items)), Size::up_to(most))
+            }
+            "object" => match schema.get("additionalProperties") {
+                Some(additional @ Value::Object(_)) => {
+                    let values = Self::at(additional, depth + 1);
+                    let most = (MAX_REQUEST - 2) / (values.min_bytes + 6);
+                    let most = limit("maxProperties").unwrap_or(most);
+                    Self::sized(Type::Map(Box::new(values)), Size::up_to(most))
+                }
+                // Fields that are kept without a schema cannot be named in a rule.
+                _ => object(schema, depth),
+            },
+            _ => Self::anything(),
+        }
+    }
+}
+
+fn string(schema: &Value) -> Typed {
+    let limit = schema.get("maxLength").and_then(Value::as_u64);
+    match text(schema, &["format"]) {
+        "duration" => return Typed::scalar(Type::Named("duration")),
+        "date" | "date-time" => return Typed::scalar(Type::Named("timestamp")),
+        "byte" => {
+            let most = limit.unwrap_or(MAX_REQUEST - 2);
+            return Typed::sized(Type::Bytes, Size::up_to(most));
+        }
+        _ => {}
+    }
+    let longest = list(schema, &["enum"]).iter().filter_map(Value::as_str).map(str::len).max();
+    let longest = longest.and_then(|length| u64::try_from(length).ok());
+    let most = limit.map(|limit| limit.saturating_mul(4)).or(longest);
+    Typed::sized(Type::Text, Size::up_to(most.unwrap_or(MAX_REQUEST - 2)))
+}
+
+fn object(schema: &Value, depth: usize) -> Typed {
+    let required = list(schema, &["required"]);
+    let mut fields = BTreeMap::new();
+    let mut min_bytes = 2;
+    for (name, property) in map(schema, &["properties"]).into_iter().flatten() {
+        let typed = Typed::at(property, depth + 1);
+        let needed =
+            required.iter().any(|one| one.as_str() == Some(name)) && get(property, &["default"]).is_none();
+        if needed {
+            min_bytes += u64::try_from(name.len()).unwrap_or(0) + typed.min_bytes + 4;
+        }
+        if !is_declared(property, depth + 1) {
+            continue;
+        }
+        // cel-go takes some reserved words as names of fields.
+        if escape(name) != *name && !name.contains("__") {
+            fields.insert(name.clone(), typed.clone());
+        }
+        fields.insert(escape(name), typed);
+    }
+    Typed { kind: Type::Object(fields), size: Size::ONE, min_bytes }
+}
+
+/// Whether rules see a property of this schema at all.
+fn is_declared(schema: &Value, depth: usize) -> bool {
+    let inner = |name: &str| schema.get(name).filter(|inner| inner.is_object());
+    if depth > MAX_DEPTH || schema.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {
+        return true;
+    }
+    match text(schema, &["type"]) {
+        "" => false,
+        "array" => inner("items").is_some_and(|items| is_declared(items, depth + 1)),
+        "object" => inner("additionalProperties").is_none_or(|values| is_declared(values, depth + 1)),
+        _ => true,
+    }
+}

@@ -1,0 +1,52 @@
+//! Structural defaulting, as apiextensions-apiserver does it.
+
+use serde_json::Value;
+
+use super::schema::Schema;
+
+/// Fills defaults into a value: properties that are absent or null, then everything in it,
+/// what was just inserted included.
+pub fn fill(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            for (name, property) in &schema.properties {
+                let Some(default) = &property.default else { continue };
+                match fields.get_mut(name) {
+                    None => {
+                        fields.insert(name.clone(), default.clone());
+                    }
+                    Some(given) if given.is_null() && !property.nullable => {
+                        *given = default.clone();
+                    }
+                    Some(_) => {}
+                }
+            }
+            for (name, child) in fields.iter_mut() {
+                if let Some(property) = schema.properties.get(name) {
+                    fill(child, property);
+                } else if let Some(additional) = &schema.additional {
+                    replace_null(child, additional);
+                    fill(child, additional);
+                }
+            }
+        }
+        Value::Array(list) => {
+            let Some(items) = &schema.items else { return };
+            for child in list {
+                replace_null(child, items);
+                fill(child, items);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Puts the default of a schema in the place of a null that it does not accept.
+pub fn replace_null(value: &mut Value, schema: &Schema) {
+    if value.is_null()
+        && !schema.nullable
+        && let Some(default) = &schema.default
+    {
+        *value = default.clone();
+    }
+}

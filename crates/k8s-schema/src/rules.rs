@@ -1,0 +1,324 @@
+//! CEL rules of a schema (`x-kubernetes-validations`) over a value.
+//!
+//! Parser and evaluator are those of `cel`, Kubernetes' functions those of `kube-cel`. The walk
+//! over the value and the types of values are ours: `kube-cel` takes a whole number for an
+//! integer where the schema says `number`, spells `a_b` as `a__b`, and lacks optional syntax. What else differs stands in
+//! [`crate::cel`].
+
+use std::collections::BTreeMap;
+
+use kube_cel::cel::parser::Parser;
+use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value as CelValue};
+use serde_json::Value;
+
+use super::cel_value::Shape;
+use super::field_path;
+use super::schema::MAX_DEPTH;
+use crate::cel::{self, Lowered, lower, take_not_known, with_functions};
+use crate::error::{ErrorType, FieldError};
+use crate::value::{list, text};
+
+/// The rules of a schema and of everything in it, compiled.
+#[derive(Debug, Default)]
+pub struct Rules {
+    own: Vec<Rule>,
+    /// Why none of its own rules can be compiled.
+    uncompiled: Option<&'static str>,
+    shape: Shape,
+    properties: BTreeMap<String, Rules>,
+    additional: Option<Box<Rules>>,
+    items: Option<Box<Rules>>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    source: String,
+    expression: Result<Lowered, String>,
+    /// Why upstream does not compile it.
+    fault: Option<String>,
+    uses_old: bool,
+    message: String,
+    message_expression: Option<Lowered>,
+    reason: ErrorType,
+    /// As it is printed; empty for the value itself.
+    field_path: String,
+}
+
+/// What the rules say of a value.
+#[derive(Debug, Default)]
+pub struct Judgement {
+    /// Rules that the value breaks.
+    pub errors: Vec<FieldError>,
+    /// Rules that cannot be run here, with the reason.
+    pub opaque: Vec<String>,
+}
+
+/// The longest rule that a class may have by the schema of its kind.
+const MAX_LENGTH: usize = 4096;
+/// Operators and brackets of one expression: parser and evaluator recurse over them.
+const MAX_OPERATORS: usize = 400;
+
+/// Brackets and the like from which on the parser gets a stack of its own: it takes up to 200 KiB for each level.
+const DEEP: usize = 8;
+const STACK: usize = 256 << 20;
+/// How deep Kubernetes' own parser goes.
+const UPSTREAM_DEPTH: u16 = 250;
+/// Said of an expression that may be right, and is not followed here.
+pub const TOO_LARGE: &str = "it is larger than this program follows";
+
+/// Whether an expression is larger than this program follows. Nothing is said of it then.
+pub fn is_too_large(expression: &str) -> bool {
+    let operators = expression.chars().filter(|c| "+-*/%<>=!&|?([{".contains(*c)).count();
+    expression.len() > MAX_LENGTH || operators > MAX_OPERATORS
+}
+
+/// Parses an expression as Kubernetes does, with optional syntax.
+pub fn parse(expression: &str) -> Result<IdedExpr, String> {
+    if is_too_large(expression) {
+        return Err(TOO_LARGE.to_owned());
+    }
+    let expression = cel::plain(expression);
+    let expression = expression.as_str();
+    if expression.chars().filter(|c| "?([{".contains(*c)).count() <= DEEP {
+        return parse_flat(expression);
+    }
+    std::thread::scope(|scope| {
+        let own = std::thread::Builder::new().stack_size(STACK);
+        let parsed = own.spawn_scoped(scope, || parse_deep(expression));
+        parsed
+            .map_err(|_| TOO_LARGE.to_owned())?
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn parse_flat(expression: &str) -> Result<IdedExpr, String> {
+    let parser = Parser::new().enable_optional_syntax(true);
+    parser.parse(expression).map_err(|error| error.to_string())
+}
+
+/// What only Kubernetes' parser would take is too large; what it would not take either is a fault.
+fn parse_deep(expression: &str) -> Result<IdedExpr, String> {
+    parse_flat(expression).map_err(|_| {
+        let parser = Parser::new().enable_optional_syntax(true).max_recursion_depth(UPSTREAM_DEPTH);
+        match parser.parse(expression).map_err(|error| error.to_string()) {
+            Ok(_) => TOO_LARGE.to_owned(),
+            Err(words) if words.contains("Recursion limit") => {
+                format!("it is nested deeper than {UPSTREAM_DEPTH} levels")
+            }
+            Err(words) => words,
+        }
+    })
+}
+
+impl Rules {
+    /// Compiles the rules of a schema; empty where there are none.
+    pub fn read(schema: &Value) -> Self {
+        Self::at(schema, 0)
+    }
+
+    /// Compiles the rules by which the default of a whole variable is judged. Upstream makes no type of a list there,
+    /// so that no rule inside of it compiles, and those of properties inside of it are left out.
+    pub fn of_root_default(schema: &Value) -> Self {
+        let rules = Self::read(schema);
+        if text(schema, &["type"]) == "array" { rules.without_type() } else { rules }
+    }
+
+    fn without_type(self) -> Self {
+        let inner = |rules: Option<Box<Self>>| {
+            rules.map(|rules| rules.without_type()).filter(|rules| !rules.is_empty()).map(Box::new)
+        };
+        let failed = "rule compiler initialization error: failed to convert to declType";
+        Self {
+            uncompiled: (!self.own.is_empty()).then_some(failed),
+            own: Vec::new(),
+            shape: Shape::default(),
+            properties: BTreeMap::new(),
+            additional: inner(self.additional),
+            items: inner(self.items),
+        }
+    }
+
+    fn at(schema: &Value, depth: usize) -> Self {
+        if depth > MAX_DEPTH {
+            return Self::default();
+        }
+        let child = |key: &str| {
+            schema
+                .get(key)
+                .filter(|child| child.is_object())
+                .map(|child| Self::at(child, depth + 1))
+                .filter(|rules| !rules.is_empty())
+                .map(Box::new)
+        };
+        let named = schema.get("properties").and_then(Value::as_object);
+        let properties = named
+            .into_iter()
+            .flatten()
+            .map(|(name, property)| (name.clone(), Self::at(property, depth + 1)))
+            .filter(|(_, rules)| !rules.is_empty())
+            .collect();
+        let own: Vec<Rule> =
+            list(schema, &["x-kubernetes-validations"]).iter().map(|rule| Rule::read(rule, schema)).collect();
+        Self {
+            uncompiled: None,
+            shape: if own.is_empty() { Shape::default() } else { Shape::read(schema, depth) },
+            own,
+            properties,
+            additional: child("additionalProperties"),
+            items: child("items"),
+        }
+    }
+
+    /// Whether there is no rule anywhere.
+    pub fn is_empty(&self) -> bool {
+        let own = self.own.is_empty() && self.uncompiled.is_none();
+        own && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
+    }
+
+    /// Runs all rules. Without an old value, transition rules do not run.
+    pub fn judge(&self, value: &Value, old: Option<&Value>, field: &str) -> Judgement {
+        let mut judgement = Judgement::default();
+        if !self.is_empty() {
+            with_functions(|base| self.walk(value, old, field, base, &mut judgement));
+        }
+        judgement
+    }
+
+    fn walk(&self, value: &Value, old: Option<&Value>, field: &str, base: &Context<'_>, all: &mut Judgement) {
+        if value.is_null() {
+            return;
+        }
+        if let Some(failed) = self.uncompiled {
+            all.errors.push(FieldError::invalid(field, failed));
+        }
+        if !self.own.is_empty() {
+            let mut context = base.new_inner_scope();
+            context.add_variable_from_value("self", self.shape.value(value, base));
+            if let Some(old) = old {
+                context.add_variable_from_value("oldSelf", self.shape.value(old, base));
+            }
+            for rule in &self.own {
+                rule.judge(&context, old.is_some(), field, all);
+            }
+        }
+        match value {
+            Value::Object(fields) => {
+                for (name, child) in fields {
+                    let old = old.and_then(|old| old.get(name));
+                    if let Some(rules) = self.properties.get(name) {
+                        rules.walk(child, old, &format!("{field}.{name}"), base, all);
+                    } else if let Some(rules) = &self.additional {
+                        rules.walk(child, old, &format!("{field}[{name}]"), base, all);
+                    }
+                }
+            }
+            Value::Array(items) => {
+                let Some(rules) = &self.items else { return };
+                for (at, child) in items.iter().enumerate() {
+                    rules.walk(child, None, &format!("{field}[{at}]"), base, all);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Rules that no `ClusterClass` could have, because they may take too long, are not run.
+fn affordable(checked: &cel::Checked) -> Result<(), String> {
+    match checked.costs.iter().find(|(_, cost)| *cost > cel::RULE_LIMIT) {
+        Some((part, _)) => Err(format!("its {part} may take too long")),
+        None => Ok(()),
+    }
+}
+
+impl Rule {
+    fn read(rule: &Value, schema: &Value) -> Self {
+        let source = text(rule, &["rule"]);
+        let checked = cel::check(rule, &cel::Context::root(schema));
+        let expression = affordable(&checked).and_then(|()| parse(source)).map(lower);
+        let message_expression = text(rule, &["messageExpression"]);
+        Self {
+            uses_old: checked.uses_old_self,
+            fault: checked.faults.into_iter().find(|fault| fault.part == "rule").map(|fault| fault.detail),
+            expression,
+            message: text(rule, &["message"]).to_owned(),
+            message_expression: Some(message_expression)
+                .filter(|source| !source.is_empty())
+                .and_then(|source| parse(source).ok())
+                .map(lower),
+            reason: match text(rule, &["reason"]) {
+                "FieldValueForbidden" => ErrorType::Forbidden,
+                "FieldValueRequired" => ErrorType::Required,
+                "FieldValueDuplicate" => ErrorType::Duplicate,
+                _ => ErrorType::Invalid,
+            },
+            field_path: field_path::normalized(text(rule, &["fieldPath"]), schema).unwrap_or_default(),
+            source: source.to_owned(),
+        }
+    }
+
+    fn judge(&self, context: &Context<'_>, has_old: bool, field: &str, all: &mut Judgement) {
+        if let Some(fault) = &self.fault {
+            all.errors.push(FieldError::invalid(field, format!("rule compile error: {fault}")));
+            return;
+        }
+        if self.uses_old && !has_old {
+            return;
+        }
+        let expression = match &self.expression {
+            Ok(expression) => expression,
+            Err(error) => {
+                all.opaque.push(format!("rule `{}` is not understood: {error}", self.source));
+                return;
+            }
+        };
+        drop(take_not_known());
+        match CelValue::resolve(&expression.expression, context) {
+            Ok(CelValue::Bool(true)) => {}
+            Ok(CelValue::Bool(false)) => {
+                all.errors.push(FieldError::new(self.reason, self.place(field), self.words(context)));
+            }
+            Ok(_) => {
+                let detail = format!("rule `{}` gives no boolean", self.source);
+                all.errors.push(FieldError::invalid(self.place(field), detail));
+            }
+            Err(ExecutionError::UndeclaredReference(name)) => {
+                let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
+                all.opaque.push(reason);
+            }
+            // What is not known may have been what counts, whatever error came first.
+            Err(error) => match take_not_known().or_else(|| expression.not_followed.clone()) {
+                Some(what) => {
+                    all.opaque.push(format!("rule `{}` uses what is not known here: {what}", self.source));
+                }
+                None => {
+                    let detail = format!("rule `{}` failed: {error}", self.source);
+                    all.errors.push(FieldError::invalid(field, detail));
+                }
+            },
+        }
+    }
+
+    /// What a broken rule names.
+    fn place(&self, field: &str) -> String {
+        match self.field_path.as_str() {
+            "" => field.to_owned(),
+            inner => format!("{field}.{inner}"),
+        }
+    }
+
+    fn words(&self, context: &Context<'_>) -> String {
+        let made = self.message_expression.as_ref().and_then(|expression| {
+            match CelValue::resolve(&expression.expression, context) {
+                Ok(CelValue::String(text)) => Some(text.trim().to_owned()),
+                _ => None,
+            }
+        });
+        let fits = |text: &String| !text.is_empty() && !text.contains(['\n', '\r']);
+        made.filter(fits).unwrap_or_else(|| match self.message.trim() {
+            "" => format!("failed rule: {}", self.source.trim()),
+            message => message.to_owned(),
+        })
+    }
+}

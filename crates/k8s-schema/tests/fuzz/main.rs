@@ -1,0 +1,22 @@
+//! What the fuzz target does with an input: with inputs that once went wrong, and with a few that did not.
+//!
+//! The body of the target stands here, where every test run compiles it.
+#![expect(clippy::disallowed_methods, reason = "tests own their files and may panic")]
+
+use std::fs;
+use std::path::PathBuf;
+
+#[path = "../../../gotmpl/tests/fuzz/input.rs"]
+mod input;
+mod target;
+
+#[test]
+fn rules_that_went_wrong_end() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/inputs");
+    let mut inputs: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    inputs.sort();
+    assert!(!inputs.is_empty(), "no input");
+    for input in inputs {
+        target::run(&fs::read(&input).unwrap());
+    }
+}
