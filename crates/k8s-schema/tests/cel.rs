@@ -2,7 +2,7 @@
 //!
 //! A line is an answer, a schema (or the name of a type), a value and a rule. Answers are `holds`, `class` where the class is
 //! refused, `cluster` where the value is; `/opaque` after it means that this program knows no answer, and says so. `class/holds` and `class/cluster` are
-//! where its checker of types and costs knows less of a class than Kubernetes' does (docs/topology.md).
+//! where its checker of types and costs knows less of a class than Kubernetes' does (docs/topology-model.md).
 #![expect(clippy::disallowed_methods, reason = "tests own their files and may panic")]
 
 use std::fs;

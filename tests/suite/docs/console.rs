@@ -90,6 +90,11 @@ fn what_the_second_day_shows_is_what_happens() {
     follow("docs/second-day.md");
 }
 
+#[test]
+fn what_the_page_on_topologies_shows_is_what_happens() {
+    follow("docs/topology.md");
+}
+
 fn follow(document: &str) {
     let text = fs::read_to_string(support::package().join(document)).unwrap();
     let steps = steps(&text);
