@@ -35,6 +35,7 @@ pub use stage::Step;
 
 pub(super) use check::begun;
 pub(super) use open::{read as read_plain, without_waiting};
+pub(super) use read::own_text;
 pub(super) use release::{place_file, place_release, remove_release, remove_staged};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 
