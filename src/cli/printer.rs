@@ -211,14 +211,14 @@ impl Printer {
     /// A fault of the world: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
         let text = whole(fault);
-        if self.format == Format::Sarif {
-            self.structured(&sarif::fault(super::Exit::World.code(), &text));
-            return;
-        }
-        if self.format == Format::Github {
-            let hints: String = fault.hints().iter().map(|hint| format!("\nhelp: {hint}")).collect();
-            self.put(&annotate::fault(&(text + &hints)));
-            return;
+        let hints = || fault.hints().iter().map(|hint| format!("\nhelp: {hint}")).collect::<String>();
+        match self.format {
+            Format::Sarif => {
+                let document = sarif::fault(super::Exit::World.code(), &(text + &hints()));
+                return self.structured(&document);
+            }
+            Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
+            Format::Text | Format::Json | Format::Yaml => {}
         }
         if self.is_json() {
             let document = json!({

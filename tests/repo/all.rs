@@ -75,7 +75,7 @@ fn sources_and_tree_are_one_commit_and_nothing_else_is_in_it() {
     assert_eq!(sandbox.git(&["show", ":README.md"]), "staged\n");
     let text = sandbox.git(&["log", "-1", "--format=%B"]);
     assert!(text.starts_with("three: a third cluster\n\nClusters added:\n- blue/three\n"), "{text}");
-    assert!(text.contains("Sources removed:\n- stacks/test/tiny/namespace/limits.yaml\n"), "{text}");
+    assert!(text.contains("- clusters/green/two.yaml\n- stacks/test/tiny/namespace/limits.yaml\n"), "{text}");
     sandbox.git(&["fsck", "--strict"]);
     ends(&sandbox, &["generate", "--check"], 0);
     let said = ends(&sandbox, &ALL, 0);
