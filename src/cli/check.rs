@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     generate,
-    io::disk::Workspace,
+    io::disk::{Given, Workspace},
     note::{Diagnostic, Fault, Notes, Severity},
     plan::Plan,
     world::{companion_folder, is_input},
@@ -130,10 +130,9 @@ impl Asked {
     fn new(given: &[String], world: &Workspace) -> Self {
         let mut asked = Self::default();
         for name in given {
-            let path = in_fleet(name, world);
-            let is_there = world.holds(&path) || std::path::Path::new(name).exists();
-            match what(&path, is_there, world) {
-                What::Source => drop(asked.sources.insert(path.trim_end_matches('/').to_owned())),
+            let given = world.given(name);
+            match what(&given) {
+                What::Source => drop(asked.sources.insert(given.path)),
                 other => drop(asked.others.insert(name.clone(), other)),
             }
         }
@@ -206,25 +205,15 @@ impl Asked {
     }
 }
 
-/// A path of the fleet: as other commands understand it, or else from the folder in which the program was started, from where
-/// hooks pass their files, even if `-C` names the fleet.
-fn in_fleet(name: &str, world: &Workspace) -> String {
-    let path = world.file(name);
-    if world.holds(&path) {
-        return path;
-    }
-    let whole = std::path::absolute(name).ok().and_then(|whole| whole.canonicalize().ok());
-    whole.and_then(|whole| world.path(whole.to_str()?)).filter(|path| world.holds(path)).unwrap_or(path)
-}
-
-fn what(path: &str, is_there: bool, world: &Workspace) -> What {
-    let top = path.trim_end_matches('/').split('/').next().unwrap_or_default();
-    let is_folder = world.root().join(path).is_dir();
-    let is_source = match is_folder {
-        true => matches!(top, "" | "stacks" | "clusters") || path.starts_with("generated/releases"),
-        false => is_input(path) || companion_folder(path).is_some(),
+fn what(given: &Given) -> What {
+    let path = given.path.as_str();
+    let top = path.split('/').next().unwrap_or_default();
+    let is_source = if given.is_folder {
+        matches!(top, "" | "stacks" | "clusters") || path.starts_with("generated/releases")
+    } else {
+        is_input(path) || companion_folder(path).is_some()
     };
-    match (is_there, is_source) {
+    match (given.is_there, is_source) {
         (false, _) => What::Missing,
         (true, true) => What::Source,
         (true, false) if top == "generated" => What::Generated,

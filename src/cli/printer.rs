@@ -211,7 +211,7 @@ impl Printer {
     /// A fault of the world: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
         let text = whole(fault);
-        let hints = || fault.hints().iter().map(|hint| format!("\nhelp: {hint}")).collect::<String>();
+        let hints = || fault.hints().iter().flat_map(|hint| ["\nhelp: ", hint]).collect::<String>();
         match self.format {
             Format::Sarif => {
                 let document = sarif::fault(super::Exit::World.code(), &(text + &hints()));

@@ -48,9 +48,10 @@ impl Fate {
 /// The message of a commit that makes these changes.
 pub fn message(changes: &Changes) -> String {
     let fates = fates(changes);
-    let mut text = match changes.files.is_empty() && !changes.sources.is_empty() {
-        true => subject_of_sources(changes),
-        false => subject(&fates),
+    let mut text = if changes.files.is_empty() && !changes.sources.is_empty() {
+        subject_of_sources(changes)
+    } else {
+        subject(&fates)
     };
     text.push('\n');
     for (noun, wanted) in [("Clusters", Kind::Cluster), ("Releases", Kind::Release)] {

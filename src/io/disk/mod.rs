@@ -26,6 +26,7 @@ use crate::{
 };
 
 pub use check::CheckSink;
+pub use find::Given;
 pub use scaffold::{
     exists, folder_in_repository, folder_name, named, put, read_file, remove, replace, write, write_all,
     write_bytes,

@@ -150,7 +150,8 @@ impl LockedIndex {
                 hidden.insert(path.to_owned());
                 continue;
             }
-            let is_plain = entry.flags >> 12 & 3 == 0 && entry.flags_extended & INTENT_TO_ADD == 0;
+            let stage = entry.flags >> 12 & 3;
+            let is_plain = stage == 0 && entry.flags_extended & INTENT_TO_ADD == 0;
             let found = Entry { id: entry.id, mode: entry.mode.cast_signed() };
             let both = known.entry(path.to_owned()).or_insert((is_plain, found));
             both.0 &= is_plain;

@@ -188,6 +188,9 @@ pub(super) fn with_files(
     Ok(new)
 }
 
+/// What is to be at a name, and at paths below it.
+type Replacement<'a> = (Option<Option<Entry>>, Vec<(&'a str, Option<Entry>)>);
+
 /// A folder with the changes at paths below it; none if nothing is left in it.
 fn replaced(
     repository: &git2::Repository,
@@ -195,7 +198,7 @@ fn replaced(
     changes: &[(&str, Option<Entry>)],
     objects: &mut Objects,
 ) -> Result<Option<Entry>, Fault> {
-    let mut by_name: BTreeMap<&str, (Option<Option<Entry>>, Vec<(&str, Option<Entry>)>)> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Replacement<'_>> = BTreeMap::new();
     for (path, entry) in changes {
         match path.split_once('/') {
             None => by_name.entry(path).or_default().0 = Some(*entry),
