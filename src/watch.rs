@@ -6,7 +6,7 @@
 //! clock (waiting is [`Senses`]' business), and any memory of files beyond their names.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::Cell,
     collections::BTreeSet,
     sync::{
         Arc,
@@ -21,7 +21,7 @@ use crate::{
     generate::{self, Failure, Generation, Progress},
     note::{Fault, Notes},
     tree::{Changes, Part, Sink, TreePath},
-    world::{Input, World},
+    world::{AlreadyRead, Input, World},
 };
 
 /// How long a definition that went, or is empty, must stay so before a run believes it: saving by deleting and
@@ -275,25 +275,6 @@ fn names(input: &Input) -> (BTreeSet<String>, BTreeSet<String>) {
         list.insert(source.path.to_string());
     }
     (names, empty)
-}
-
-/// A world that was read already: a run sees what was compared, whatever has been saved since.
-struct AlreadyRead(RefCell<Option<(Input, Notes)>>);
-
-impl AlreadyRead {
-    fn new(input: Input, notes: Notes) -> Self {
-        Self(RefCell::new(Some((input, notes))))
-    }
-}
-
-impl World for AlreadyRead {
-    fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
-        let (input, found) = self.0.take().ok_or_else(|| {
-            Fault::new("the sources were read twice").hint("this is a bug of stackloom; please report it")
-        })?;
-        notes.append(found);
-        Ok(input)
-    }
 }
 
 /// A sink that makes nothing visible once it is time to end, or once the sources are no longer those that were read. The

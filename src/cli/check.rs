@@ -1,26 +1,53 @@
 //! `stackloom check`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted, progress::Progress,
 };
-use crate::{generate, note::Notes};
+use crate::{
+    generate,
+    io::disk::{Given, Workspace},
+    note::{Diagnostic, Fault, Notes, Severity},
+    plan::Plan,
+    world::{companion_folder, is_input},
+};
 
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
 ///
 /// Everything that `generate` would do is done, except writing. All faults are told at once, each with its place and
 /// what to do about it. A numbered release that was edited is a fault, even if no cluster uses it.
+///
+/// With FILE, only the messages about these files are shown and decide the exit code: those whose place, or a related
+/// place, lies in one of them. The whole fleet is read all the same. A file that is no source of the fleet has no messages,
+/// so an editor or a hook may pass every file that it has.
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "Examples:\n  stackloom check\n  stackloom check --format json | jq '.diagnostics[].message'"
-)]
-pub(super) struct Args {}
+#[command(after_help = "Examples:
+  stackloom check
+  stackloom check clusters/dev-1.yaml stacks/docker/scs   # what an editor or a pre-commit hook asks
+  stackloom check --format json | jq '.diagnostics[].message'
+  stackloom check --format github   # annotations in GitHub Actions
+  stackloom check --format sarif > stackloom.sarif")]
+pub(super) struct Args {
+    /// Show only messages about these files, or the files in these folders
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+}
 
-pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
+    let asked = Asked::new(&args.files, &world);
+    if let Some(missing) = asked.missing() {
+        printer.complain(&missing);
+        return Ok(Exit::Usage);
+    }
+    asked.explain(printer);
+    if !asked.is_all() && asked.sources.is_empty() {
+        printer.document(Exit::Done, &Notes::new(), asked.document(None));
+        return Ok(Exit::Done);
+    }
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Checking");
     let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);
@@ -28,12 +55,23 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);
     }
-    printer.notes(&notes);
-    let (exit, clusters, untagged) = match done {
-        Ok(plan) if notes.errors() > 0 => (Exit::Input, plan.clusters, plan.untagged),
-        Ok(plan) => (Exit::Done, plan.clusters, plan.untagged),
-        Err(failure) => (input_or_world(failure)?, Vec::new(), BTreeSet::new()),
+    let plan = match done {
+        Ok(plan) => Some(plan),
+        Err(failure) => {
+            input_or_world(failure)?;
+            None
+        }
     };
+    if asked.is_all() {
+        return Ok(report(plan, &notes, printer));
+    }
+    Ok(report_some(&asked, &notes, printer))
+}
+
+fn report(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
+    printer.notes(notes);
+    let exit = if notes.errors() > 0 || plan.is_none() { Exit::Input } else { Exit::Done };
+    let (clusters, untagged) = plan.map_or_else(Default::default, |plan| (plan.clusters, plan.untagged));
     if exit == Exit::Done {
         printer.result(&format!("{} checked, no fault found", counted(clusters.len(), "cluster")));
     }
@@ -46,6 +84,139 @@ pub(super) fn run(_args: &Args, global: &Global, printer: &Printer) -> Done {
         ));
     }
     let clusters: Vec<_> = clusters.iter().map(|plan| ClusterName::from(&plan.cluster)).collect();
-    printer.document(exit, &notes, json!({ "clusters": clusters, "untagged": untagged }));
-    Ok(exit)
+    printer.document(exit, notes, json!({ "clusters": clusters, "untagged": untagged }));
+    exit
+}
+
+/// Tells what concerns the files that were asked for.
+fn report_some(asked: &Asked, notes: &Notes, printer: &Printer) -> Exit {
+    let mut own = Notes::new();
+    own.append_if(notes.clone(), |note| asked.concerns(note));
+    printer.notes(&own);
+    let exit = if own.errors() > 0 { Exit::Input } else { Exit::Done };
+    let elsewhere = notes.errors() - own.errors();
+    if exit == Exit::Done {
+        printer.result(&format!("{} checked, no fault found", counted(asked.sources.len(), "file")));
+    }
+    if elsewhere > 0 {
+        printer.talk(&format!(
+            "{} elsewhere in the fleet, which may hide others: `stackloom check` shows all",
+            counted(elsewhere, "error")
+        ));
+    }
+    printer.document(exit, &own, asked.document(Some(notes)));
+    exit
+}
+
+/// What a path that was given is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Missing,
+    Generated,
+    Foreign,
+    Source,
+}
+
+/// The files that were asked for.
+#[derive(Debug, Default)]
+struct Asked {
+    /// Sources, and folders that hold some, as paths of the fleet.
+    sources: BTreeSet<String>,
+    /// All others, as they were given.
+    others: BTreeMap<String, What>,
+}
+
+impl Asked {
+    fn new(given: &[String], world: &Workspace) -> Self {
+        let mut asked = Self::default();
+        for name in given {
+            let given = world.given(name);
+            match what(&given) {
+                What::Source => drop(asked.sources.insert(given.path)),
+                other => drop(asked.others.insert(name.clone(), other)),
+            }
+        }
+        asked
+    }
+
+    /// Whether everything is asked for.
+    fn is_all(&self) -> bool {
+        self.sources.is_empty() && self.others.is_empty()
+    }
+
+    fn names(&self, wanted: What) -> Vec<&str> {
+        let found = self.others.iter().filter(|(_, what)| **what == wanted);
+        found.map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// What is said of paths at which nothing is.
+    fn missing(&self) -> Option<Fault> {
+        let missing = self.names(What::Missing);
+        let first = missing.first()?;
+        let more =
+            if missing.len() == 1 { String::new() } else { format!(" and {} more", missing.len() - 1) };
+        let fault = Fault::new(format!("there is no file `{first}`{more}"));
+        Some(
+            fault.hint(
+                "a path is relative to the current folder, or to the root of the fleet, as in messages",
+            ),
+        )
+    }
+
+    /// Says which files have no messages, and why.
+    fn explain(&self, printer: &Printer) {
+        let say = |what, why: &str| {
+            let names = self.names(what);
+            if !names.is_empty() {
+                printer.talk(&format!("{why}: {}", names.join(", ")));
+            }
+        };
+        say(What::Foreign, "not a source of the fleet, so nothing to check");
+        say(
+            What::Generated,
+            "generated, so nothing to check; `stackloom generate --check` compares it with the definitions",
+        );
+    }
+
+    fn concerns(&self, note: &Diagnostic) -> bool {
+        let places = note.place.iter().chain(note.related.iter().map(|(_, place)| place));
+        places.into_iter().any(|place| self.has(&place.file))
+    }
+
+    fn has(&self, file: &str) -> bool {
+        let folders = file.match_indices('/').map(|(at, _)| &file[..at]);
+        folders.chain([file]).any(|path| self.sources.contains(path)) || self.sources.contains("")
+    }
+
+    /// What was asked for, and how much was found elsewhere, if anybody looked.
+    fn document(&self, notes: Option<&Notes>) -> Json {
+        let elsewhere = |notes: &Notes| {
+            let sorted = notes.sorted();
+            let others = |severity| {
+                sorted.iter().filter(|note| note.severity == severity && !self.concerns(note)).count()
+            };
+            json!({ "errors": others(Severity::Error), "warnings": others(Severity::Warning) })
+        };
+        json!({
+            "files": self.sources,
+            "notSources": self.others.keys().collect::<Vec<_>>(),
+            "elsewhere": notes.map(elsewhere),
+        })
+    }
+}
+
+fn what(given: &Given) -> What {
+    let path = given.path.as_str();
+    let top = path.split('/').next().unwrap_or_default();
+    let is_source = if given.is_folder {
+        matches!(top, "" | "stacks" | "clusters") || path.starts_with("generated/releases")
+    } else {
+        is_input(path) || companion_folder(path).is_some()
+    };
+    match (given.is_there, is_source) {
+        (false, _) => What::Missing,
+        (true, true) => What::Source,
+        (true, false) if top == "generated" => What::Generated,
+        (true, false) => What::Foreign,
+    }
 }

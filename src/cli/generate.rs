@@ -15,9 +15,10 @@ use crate::{
         disk::{CheckSink, DiskSink, Workspace},
         git::CommitSink,
     },
-    note::Notes,
+    note::{Fault, Notes, Place},
     partial::Scope,
     tree::{Changes, FileChange, PartId, Sink},
+    world::{AlreadyRead, World},
 };
 
 /// Write generated/ from the definitions
@@ -25,12 +26,15 @@ use crate::{
 /// Every file below `generated/` is written by the program, and what is no longer meant is removed; a file that is not
 /// the program's own is never touched. A fault anywhere means that nothing is written. Generating again changes nothing.
 ///
+/// With `--commit --all`, the sources that were read and the tree become one commit: added, changed and deleted files, and
+/// nothing else. Whatever else you have changed or staged stays as it is. A source that git ignores is refused.
+///
 /// With `--keep-going`, definitions with errors are skipped and everything else is written; the exit code is still 1.
 /// With `--only`, the clusters that it names are written, with the releases and namespaces that they need, and everything
 /// else is left. Both remove nothing but in the folders of clusters that they write.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
+    after_help = "Examples:\n  stackloom generate\n  stackloom generate --commit --all --message \"dev-2: a second cluster\"   # definitions and tree in one commit\n  stackloom generate --commit   # the tree alone\n  stackloom generate --check   # in CI, on the merge result\n  stackloom generate --keep-going --commit   # one team's fault must not stop another's fix\n  stackloom generate --only clusters/prod --only team-a/dev-2"
 )]
 pub(super) struct Args {
     /// Write nothing; exit with 3 if generated/ is out of date, and with 1 if a numbered release was edited
@@ -39,6 +43,12 @@ pub(super) struct Args {
     /// Commit generated/, and only it, in one commit; no change, no commit
     #[arg(long)]
     commit: bool,
+    /// With --commit: commit the sources, too (stackloom.yaml, stackloom.lock, stacks/, clusters/), as they were read
+    #[arg(short, long, requires = "commit", conflicts_with_all = ["keep_going", "only"])]
+    all: bool,
+    /// With --commit: the first line of the commit's message
+    #[arg(short, long, value_name = "TEXT", requires = "commit", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    message: Option<String>,
     /// Skip definitions with errors, and write everything else
     #[arg(long)]
     keep_going: bool,
@@ -49,26 +59,25 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
-    let mut sink: Box<dyn Sink> = if args.check {
-        Box::new(CheckSink::new(&world))
-    } else if args.commit {
-        Box::new(CommitSink::open(&world)?)
-    } else {
-        Box::new(DiskSink::new(&world))
-    };
     let mut notes = Notes::new();
+    let (mut sink, read) = open(args, &world)?;
     let progress = Progress::new(printer, "Generating");
     let only = args.only.iter().map(|only| named_here(only, &world)).collect();
     let scope = Scope { only, keep_going: args.keep_going };
     let tell = |done, all| progress.at(done, all);
+    let source: &dyn World = read.as_ref().map_or(&world as &dyn World, |read| read);
     let done = if scope.is_whole() {
-        generate::generate(&world, sink.as_mut(), &tell, &mut notes)
+        generate::generate(source, sink.as_mut(), &tell, &mut notes)
     } else {
-        generate::generate_some(&world, &scope, sink.as_mut(), &tell, &mut notes)
+        generate::generate_some(source, &scope, sink.as_mut(), &tell, &mut notes)
     };
     progress.end();
     if let (true, Ok(generation)) = (args.check, &done) {
         notes.raise(&generation.plan.refused);
+    }
+    let is_faulty = notes.errors() > 0;
+    if let (true, true, Ok(generation)) = (args.check, printer.is_annotated(), &done) {
+        note_out_of_date(generation, &mut notes);
     }
     printer.notes(&notes);
     match done {
@@ -80,7 +89,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
         Ok(generation) => {
             let exit = match args.check && !generation.changes.is_empty() {
-                _ if notes.errors() > 0 => Exit::Input,
+                _ if is_faulty => Exit::Input,
                 true => Exit::Changes,
                 false => Exit::Done,
             };
@@ -89,6 +98,26 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             Ok(exit)
         }
     }
+}
+
+/// Where the tree goes; and what was read for it, where that is committed with it.
+fn open(args: &Args, world: &Workspace) -> Result<(Box<dyn Sink>, Option<AlreadyRead>), Fault> {
+    if args.check {
+        return Ok((Box::new(CheckSink::new(world)), None));
+    }
+    if !args.commit {
+        return Ok((Box::new(DiskSink::new(world)), None));
+    }
+    let mut sink = CommitSink::open(world)?;
+    if let Some(message) = &args.message {
+        sink = sink.with_subject(message);
+    }
+    if !args.all {
+        return Ok((Box::new(sink), None));
+    }
+    let mut notes = Notes::new();
+    let input = world.read(&mut notes)?;
+    Ok((Box::new(sink.with_sources(&input)), Some(AlreadyRead::new(input, notes))))
 }
 
 /// A definition or folder that is there, from the root of the fleet; else the name of a cluster.
@@ -100,6 +129,9 @@ fn named_here(only: &str, world: &Workspace) -> String {
 fn report(args: &Args, generation: &Generation, printer: &Printer) {
     let changes = &generation.changes;
     if printer.is_verbose() || (args.check && !changes.is_empty()) {
+        for (path, change) in &changes.sources {
+            printer.result(&format!("{} {path}", sign(*change)));
+        }
         for (path, change) in &changes.files {
             printer.result(&format!("{} {path}", sign(*change)));
         }
@@ -112,7 +144,8 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
         (true, true, _) => format!("{summary}; that part of generated/ is what the definitions say"),
         (true, false, _) => format!("{summary}; run `stackloom generate` and commit what it writes"),
         (false, _, Some(commit)) => {
-            format!("{summary}{}; committed as {}", repaired(changes), short_id(commit))
+            let sources = sources(changes);
+            format!("{summary}{}{sources}; committed as {}", repaired(changes), short_id(commit))
         }
         (false, _, None) if args.commit => format!("{summary}{}; nothing to commit", repaired(changes)),
         (false, ..) => summary,
@@ -129,6 +162,21 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
         for left in &generation.left {
             printer.talk(&format!("  {}: {}", left.file, left.why));
         }
+    }
+}
+
+/// Says that the tree is out of date, for those who see nothing but messages.
+fn note_out_of_date(generation: &Generation, notes: &mut Notes) {
+    let files = &generation.changes.files;
+    if let Some(first) = files.keys().next() {
+        let (count, are) = (files.len(), if files.len() == 1 { "is" } else { "are" });
+        let told = format!(
+            "{} {are} not what the definitions say, this one first",
+            counted(count, "generated file")
+        );
+        notes
+            .error("out-of-date", Place::file(first.as_str()), told)
+            .hint("run `stackloom generate` and commit what it writes");
     }
 }
 
@@ -178,6 +226,14 @@ fn repaired(changes: &Changes) -> String {
     }
 }
 
+/// The sources that are part of the commit.
+fn sources(changes: &Changes) -> String {
+    match changes.sources.len() {
+        0 => String::new(),
+        count => format!("; with {}", counted(count, "source")),
+    }
+}
+
 /// What a machine is told of a run.
 pub(super) fn document(generation: &Generation) -> Json {
     let changes = &generation.changes;
@@ -193,6 +249,7 @@ pub(super) fn document(generation: &Generation) -> Json {
             "repaired": changes.repaired.len(),
         },
         "files": files,
+        "sources": changes.sources,
         "leftParts": changes.left.iter().filter_map(named).collect::<Vec<_>>(),
         "commit": changes.commit,
         "left": generation.left.iter().map(|left| json!({ "file": left.file, "why": left.why })).collect::<Vec<_>>(),

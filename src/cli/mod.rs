@@ -4,6 +4,7 @@
 
 mod access;
 mod affects;
+mod annotate;
 mod assets;
 mod check;
 mod cluster;
@@ -26,6 +27,7 @@ mod release;
 mod releases;
 mod remove;
 mod scaffold;
+mod sarif;
 mod schema;
 mod secrets;
 mod table;
@@ -92,7 +94,7 @@ pub struct Global {
     /// Run as if started in this folder, the fleet's root or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, or one JSON or YAML document on standard output
+    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, or messages as SARIF
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -123,6 +125,10 @@ pub enum Format {
     Json,
     /// The same as YAML.
     Yaml,
+    /// For people, with messages as workflow commands of GitHub Actions, which become annotations.
+    Github,
+    /// The messages of `check`, `generate`, `release` and `update` as one SARIF 2.1.0 document on standard output.
+    Sarif,
 }
 
 #[derive(Debug, Subcommand)]
@@ -146,6 +152,13 @@ enum Command {
     Update(update::Args),
     Completions(completions::Args),
     Man(man::Args),
+}
+
+impl Command {
+    /// Whether messages are all that a machine may want to know of it.
+    fn is_about_messages(&self) -> bool {
+        matches!(self, Self::Check(_) | Self::Generate(_) | Self::Release(_) | Self::Update(_))
+    }
 }
 
 /// How a run ended.
@@ -211,6 +224,11 @@ pub fn main() -> ExitCode {
 
 fn run(args: &Args) -> Exit {
     let printer = Printer::new(&args.global);
+    if args.global.format == Format::Sarif && !args.command.is_about_messages() {
+        let told = "`--format sarif` has messages only: `check`, `generate`, `release` and `update` take it";
+        printer.complain(&Fault::new(told).hint("`--format json` has what this command finds"));
+        return Exit::Usage;
+    }
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
@@ -248,6 +266,7 @@ fn run(args: &Args) -> Exit {
 /// The fleet that the current folder belongs to. Messages show paths relative to its root.
 fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
     let world = Workspace::find(&global.directory)?;
+    printer.lies_in(world.root());
     if !world.here().is_empty() && !printer.is_json() {
         printer
             .talk(&format!("paths in messages are relative to the fleet's root, {}", world.root().display()));

@@ -11,10 +11,11 @@ use anstream::{AutoStream, ColorChoice};
 use serde_json::{Value as Json, json};
 
 use super::{
-    Format, Global,
+    Format, Global, annotate, sarif,
     visible::{is_hidden, visible, visible_json},
 };
 use crate::{
+    io::disk::folder_in_repository,
     note::{Cause, Fault, Notes, Place, Severity},
     yaml,
 };
@@ -30,6 +31,8 @@ pub struct Printer {
     quiet: bool,
     verbose: bool,
     colours: bool,
+    /// Where in its repository the fleet lies: annotations have the paths of the repository.
+    folder: OnceLock<String>,
     /// Why standard output did not take everything.
     lost: OnceLock<io::Error>,
 }
@@ -47,13 +50,31 @@ impl Printer {
             quiet: global.quiet,
             verbose: global.verbose,
             colours,
+            folder: OnceLock::new(),
             lost: OnceLock::new(),
         }
     }
 
-    /// Whether a machine reads.
+    /// Learns where the fleet is.
+    pub fn lies_in(&self, root: &std::path::Path) {
+        if self.is_annotated() {
+            let folder = folder_in_repository(root).ok().flatten();
+            self.folder.get_or_init(|| folder.unwrap_or_default());
+        }
+    }
+
+    /// Whether a machine reads one document.
     pub fn is_json(&self) -> bool {
-        self.format != Format::Text
+        matches!(self.format, Format::Json | Format::Yaml | Format::Sarif)
+    }
+
+    /// Whether messages become findings of a forge, which shows no more of a run.
+    pub fn is_annotated(&self) -> bool {
+        matches!(self.format, Format::Github | Format::Sarif)
+    }
+
+    fn folder(&self) -> &str {
+        self.folder.get().map_or("", String::as_str)
     }
 
     /// Whether YAML was asked for.
@@ -97,11 +118,21 @@ impl Printer {
         }
     }
 
+    /// One annotation for each message.
+    fn annotate(&self, causes: &[Cause]) {
+        for cause in causes.iter().filter(|cause| cause.note.severity == Severity::Error || !self.quiet) {
+            self.put(&annotate::command(cause, self.verbose, self.folder()));
+        }
+    }
+
     /// The messages of a run, on standard error, whatever the format: for data that has no place for them.
     pub fn tell(&self, notes: &Notes) {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         let causes = notes.causes();
-        for cause in &causes {
+        if self.format == Format::Github {
+            self.annotate(&causes);
+        }
+        for cause in causes.iter().filter(|_| self.format != Format::Github) {
             if cause.note.severity == Severity::Error || !self.quiet {
                 let text = render(cause, self.verbose, &renderer);
                 say(format_args!("{text}\n"));
@@ -120,6 +151,10 @@ impl Printer {
 
     /// One JSON or YAML document: how the run ended, its messages, and what the command adds.
     pub fn document(&self, exit: super::Exit, notes: &Notes, more: Json) {
+        if self.format == Format::Sarif {
+            self.structured(&sarif::document(exit.code(), notes, self.folder()));
+            return;
+        }
         if !self.is_json() {
             return;
         }
@@ -176,6 +211,15 @@ impl Printer {
     /// A fault of the world: what failed, why, and what to do.
     pub fn fault(&self, fault: &Fault) {
         let text = whole(fault);
+        let hints = || fault.hints().iter().flat_map(|hint| ["\nhelp: ", hint]).collect::<String>();
+        match self.format {
+            Format::Sarif => {
+                let document = sarif::fault(super::Exit::World.code(), &(text + &hints()));
+                return self.structured(&document);
+            }
+            Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
+            Format::Text | Format::Json | Format::Yaml => {}
+        }
         if self.is_json() {
             let document = json!({
                 "formatVersion": FORMAT_VERSION,

@@ -27,6 +27,15 @@ enum Fate {
 impl Fate {
     const ALL: [Self; 3] = [Self::Added, Self::Changed, Self::Removed];
 
+    fn of(change: FileChange) -> Option<Self> {
+        match change {
+            FileChange::Added => Some(Self::Added),
+            FileChange::Changed => Some(Self::Changed),
+            FileChange::Removed => Some(Self::Removed),
+            FileChange::Unchanged => None,
+        }
+    }
+
     fn word(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -39,15 +48,38 @@ impl Fate {
 /// The message of a commit that makes these changes.
 pub fn message(changes: &Changes) -> String {
     let fates = fates(changes);
-    let mut text = subject(&fates);
+    let mut text = if changes.files.is_empty() && !changes.sources.is_empty() {
+        subject_of_sources(changes)
+    } else {
+        subject(&fates)
+    };
     text.push('\n');
     for (noun, wanted) in [("Clusters", Kind::Cluster), ("Releases", Kind::Release)] {
         for fate in Fate::ALL {
             list(&mut text, noun, fate, &names(&fates, wanted, Some(fate)));
         }
     }
+    for fate in Fate::ALL {
+        let sources = changes.sources.iter().filter(|(_, change)| Fate::of(**change) == Some(fate));
+        list(&mut text, "Sources", fate, &sources.map(|(path, _)| path.clone()).collect::<Vec<_>>());
+    }
     trailers(&mut text, &fates);
     text
+}
+
+/// The subject where the tree stays as it is, as for a comment.
+fn subject_of_sources(changes: &Changes) -> String {
+    let sources: Vec<_> = changes.sources.iter().collect();
+    if let [(path, change)] = sources.as_slice()
+        && let Some(fate) = Fate::of(**change)
+    {
+        let short = format!("generate: {path} {}", fate.word());
+        if short.chars().count() <= SUBJECT {
+            return short;
+        }
+    }
+    let noun = if sources.len() == 1 { "source" } else { "sources" };
+    format!("generate: {} {noun} changed, the tree unchanged", sources.len())
 }
 
 /// The kinds of parts that a message speaks of, most telling first.

@@ -43,6 +43,8 @@ pub struct Changes {
     pub repaired: BTreeSet<TreePath>,
     /// Parts that are there and were left, though this run made no such part.
     pub left: BTreeSet<PartId>,
+    /// The sources that the commit changes, beside the tree.
+    pub sources: BTreeMap<String, FileChange>,
     /// The commit that was made, if one was.
     pub commit: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! What the flow may read of the outside world, and a world in memory for tests.
 
 use std::{
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -163,6 +164,27 @@ impl World for Files {
         }
         let (sources, beside) = (Sources::new(sources), Sources::new(beside));
         Ok(Input { sources, companions, beside, ..Input::default() })
+    }
+}
+
+/// A world that was read already: a run sees what was compared, whatever has been saved since.
+#[derive(Debug)]
+pub struct AlreadyRead(RefCell<Option<(Input, Notes)>>);
+
+impl AlreadyRead {
+    /// What was read, and what was found then.
+    pub fn new(input: Input, notes: Notes) -> Self {
+        Self(RefCell::new(Some((input, notes))))
+    }
+}
+
+impl World for AlreadyRead {
+    fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
+        let (input, found) = self.0.take().ok_or_else(|| {
+            Fault::new("the sources were read twice").hint("this is a bug of stackloom; please report it")
+        })?;
+        notes.append(found);
+        Ok(input)
     }
 }
 

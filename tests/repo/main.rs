@@ -1,6 +1,7 @@
 //! Disk and git, in folders and repositories of their own. `git` itself is the oracle.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
+mod all;
 mod assets;
 mod bumps;
 mod clones;

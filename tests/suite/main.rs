@@ -14,6 +14,7 @@ mod language;
 
 mod cli;
 mod docs;
+mod findings;
 mod first_contact;
 mod hazards;
 mod house;

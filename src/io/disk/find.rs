@@ -8,6 +8,17 @@ use crate::note::Fault;
 /// The file that makes a folder the root of a fleet.
 const FLEET: &str = "stackloom.yaml";
 
+/// A path that was given in an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    /// Relative to the root of the fleet.
+    pub path: String,
+    /// Whether there is anything, in the fleet or outside.
+    pub is_there: bool,
+    /// Whether it is a folder of the fleet.
+    pub is_folder: bool,
+}
+
 impl Workspace {
     /// Opens the fleet that a folder belongs to: the nearest folder above it, or itself, with a `stackloom.yaml`. The
     /// search ends at the top of the git repository, so that a repository inside a fleet is not taken for part of it. A
@@ -39,6 +50,22 @@ impl Workspace {
         let here = self.path(given);
         let as_shown = || Some(given.to_owned()).filter(is_there);
         here.clone().filter(is_there).or_else(as_shown).or(here).unwrap_or_else(|| given.to_owned())
+    }
+
+    /// What a path in an argument is. If there is none such in the fleet, it is taken from the folder in which the program was
+    /// started, from where hooks pass their files even if `-C` names the fleet.
+    pub fn given(&self, name: &str) -> Given {
+        let mut path = self.file(name);
+        let whole = Path::new(name).canonicalize().ok();
+        if !self.holds(&path)
+            && let Some(inside) = whole.as_ref().and_then(|whole| self.path(whole.to_str()?))
+            && self.holds(&inside)
+        {
+            path = inside;
+        }
+        let path = path.trim_end_matches('/').to_owned();
+        let is_there = self.holds(&path) || whole.is_some();
+        Given { is_there, is_folder: self.root.join(&path).is_dir(), path }
     }
 
     /// Whether anything exists at a path relative to the root.

@@ -26,6 +26,7 @@ use crate::{
 };
 
 pub use check::CheckSink;
+pub use find::Given;
 pub use scaffold::{
     exists, folder_in_repository, folder_name, named, put, read_file, remove, replace, write, write_all,
     write_bytes,
@@ -35,6 +36,7 @@ pub use stage::Step;
 
 pub(super) use check::begun;
 pub(super) use open::{read as read_plain, without_waiting};
+pub(super) use read::own_text;
 pub(super) use release::{place_file, place_release, remove_release, remove_staged};
 pub(super) use scan::{is_in_numbered_release, is_numbered_release, note_foreign};
 

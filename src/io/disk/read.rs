@@ -239,9 +239,7 @@ impl Found<'_> {
                 if holds_object(&path, &bytes) {
                     self.companions.insert(folder.to_owned());
                 }
-                // The readers of Kubernetes pass over a byte order mark.
-                let text = String::from_utf8_lossy(&bytes);
-                self.beside.insert(path, text.trim_start_matches('\u{feff}').to_owned());
+                self.beside.insert(path, own_text(&bytes));
             }
             Err(error) => {
                 self.companions.insert(folder.to_owned());
@@ -330,6 +328,12 @@ impl Found<'_> {
         let parts: Vec<_> = inside.iter().map(|part| part.to_string_lossy()).collect();
         parts.join("/")
     }
+}
+
+/// The text of a file of the user's own, up to the limit for sources. The readers of Kubernetes pass over a byte order mark.
+pub(in crate::io) fn own_text(bytes: &[u8]) -> String {
+    let limit = usize::try_from(LIMIT).unwrap_or(usize::MAX).min(bytes.len());
+    String::from_utf8_lossy(&bytes[..limit]).trim_start_matches('\u{feff}').to_owned()
 }
 
 /// A file of the user's own, up to the limit for sources.

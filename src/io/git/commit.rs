@@ -1,4 +1,5 @@
-//! `generate --commit`: the tree as one commit, and the work tree and the index as that commit has them.
+//! `generate --commit`: the tree as one commit, with `--all` the sources too, and the work tree and the index as that
+//! commit has them.
 //!
 //! In this order: the lock of the index, objects, the reference, the work tree, the index. Until the reference moves
 //! nothing can be seen; what a killed run leaves undone after that, the next run does.
@@ -19,21 +20,27 @@ use super::{
     objects::Objects,
     release::ReleaseRun,
     sign::{Signed, sign},
-    trees::{Entry, FILE, Listing, note_foreign_in_head},
+    sources::Sources,
+    trees::{Entry, FILE, Listing, note_foreign_in_head, with_files},
 };
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
     remove::Guard,
     tree::{Changes, FileChange, Part, Sink, TreePath},
+    world::Input,
 };
 
-/// A sink that commits `generated/`, and only it.
+/// A sink that commits `generated/`, and only it, or with the sources that it is made from.
 pub struct CommitSink {
     workspace: Workspace,
     repository: Repository,
     disk: DiskSink,
     open: Option<Open>,
+    /// What was read, where the sources are committed too.
+    input: Option<Input>,
+    /// What the commit is to be called.
+    subject: Option<String>,
 }
 
 /// What a run knows from its beginning to its end.
@@ -45,6 +52,7 @@ struct Open {
     meant: BTreeMap<TreePath, Oid>,
     guard: Guard,
     changes: Changes,
+    sources: Option<Sources>,
 }
 
 impl fmt::Debug for CommitSink {
@@ -59,7 +67,22 @@ impl CommitSink {
         let repository = Repository::discover(workspace)?;
         // What it brought may be what the definitions ask for, so this comes before they are read.
         ReleaseRun::finish(workspace, &repository)?;
-        Ok(Self { workspace: workspace.clone(), repository, disk: DiskSink::new(workspace), open: None })
+        let disk = DiskSink::new(workspace);
+        Ok(Self { workspace: workspace.clone(), repository, disk, open: None, input: None, subject: None })
+    }
+
+    /// Commits the sources of this input, too: the bytes that were read, whatever has been saved since.
+    #[must_use]
+    pub fn with_sources(mut self, input: &Input) -> Self {
+        self.input = Some(input.clone());
+        self
+    }
+
+    /// Has the message begin with this text in the place of its subject.
+    #[must_use]
+    pub fn with_subject(mut self, subject: &str) -> Self {
+        self.subject = Some(subject.trim().to_owned());
+        self
     }
 
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
@@ -111,6 +134,20 @@ impl CommitSink {
         Ok(clear)
     }
 
+    /// Holds the sources against HEAD; whether they can be committed.
+    fn compare_sources(&mut self, notes: &mut Notes) -> Result<bool, Fault> {
+        let Self { workspace, repository, open, input, .. } = self;
+        let (Some(input), open) = (input, begun(open.as_mut())?) else { return Ok(true) };
+        let mut found = Notes::new();
+        let sources =
+            Sources::compare(workspace, repository, open.tip.commit(), input, &mut open.objects, &mut found)?;
+        open.changes.sources.clone_from(&sources.fates);
+        open.sources = Some(sources);
+        let clear = found.errors() == 0;
+        notes.append(found);
+        Ok(clear)
+    }
+
     /// Writes the trees; the tree of the new commit, if it is not that of HEAD.
     fn write_trees(&mut self) -> Result<Option<Oid>, Fault> {
         let Self { repository, disk, open, .. } = self;
@@ -122,7 +159,11 @@ impl CommitSink {
         let mut entries: BTreeMap<TreePath, Entry> =
             kept.map(|(path, entry)| (path.clone(), *entry)).collect();
         entries.extend(open.meant.iter().map(|(path, id)| (path.clone(), Entry { id: *id, mode: FILE })));
-        let tree = open.head.write(repository, &entries, &mut open.objects)?;
+        let root = match &open.sources {
+            Some(sources) => with_files(repository, open.head.root, &sources.changes, &mut open.objects)?,
+            None => open.head.root,
+        };
+        let tree = open.head.write(repository, root, &entries, &mut open.objects)?;
         if tree == open.head.root {
             return Ok(None);
         }
@@ -160,6 +201,7 @@ impl CommitSink {
             unlike: &BTreeSet::new(),
             leave: &|path| is_in_numbered_release(path) || disk.is_kept(path),
             beside: None,
+            sources: open.sources.as_ref(),
         };
         open.index.update(&meant, self.workspace.root())?;
         self.disk.tell(Step::Index)?;
@@ -181,7 +223,8 @@ impl Sink for CommitSink {
         let head = Listing::read(repository, tip.commit())?;
         let objects = Objects::new(repository);
         let (meant, changes) = (BTreeMap::new(), Changes::default());
-        self.open = Some(Open { index, tip, head, objects, meant, guard: Guard::default(), changes });
+        let guard = Guard::default();
+        self.open = Some(Open { index, tip, head, objects, meant, guard, changes, sources: None });
         self.disk.begin(notes)
     }
 
@@ -219,11 +262,15 @@ impl Sink for CommitSink {
 
     fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
         let removed = match self.disk.finish(notes)? {
-            Some(removed) if self.drop_stale(notes)? => removed,
+            Some(removed) if self.drop_stale(notes)? & self.compare_sources(notes)? => removed,
             _ => return Ok(self.end()),
         };
         let tree = self.write_trees()?;
         let text = message(&begun(self.open.as_ref())?.changes);
+        let text = match (&self.subject, text.split_once('\n')) {
+            (Some(subject), Some((_, rest))) => format!("{subject}\n{rest}"),
+            (Some(_), None) | (None, _) => text,
+        };
         let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;
         let fresh = self.follow(&removed).map_err(|fault| left_behind(commit, fault))?;
         let mut changes = self.end();

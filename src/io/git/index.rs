@@ -1,4 +1,4 @@
-//! The index: what git takes for the state of the work tree. Only the entries of the tree are ever changed.
+//! The index: what git takes for the state of the work tree. Only the entries of files that are committed are ever changed.
 //!
 //! The new index is a changed copy beside the old one, renamed over it while the lock is held. libgit2 drops
 //! extensions that only save git time (untracked cache, file system monitor); git makes them again. It refuses those
@@ -12,7 +12,13 @@ use std::{
 
 use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
 
-use super::{Repository, lock::Lock, refuse_hidden_sources, trees::FILE};
+use super::{
+    Repository,
+    lock::Lock,
+    refuse_hidden_sources,
+    sources::Sources,
+    trees::{Entry, FILE},
+};
 use crate::{note::Fault, tree::TreePath};
 
 /// The index of a work tree, locked.
@@ -35,6 +41,8 @@ pub(super) struct Meant<'a> {
     pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
     /// A file of the fleet beside the tree, by its path, that was written too.
     pub(super) beside: Option<(&'a str, Oid)>,
+    /// The sources, where they are committed too.
+    pub(super) sources: Option<&'a Sources>,
 }
 
 impl LockedIndex {
@@ -65,11 +73,24 @@ impl LockedIndex {
         let mut index = self.open(&self.copy)?;
         let (stale, good) = self.sort_out(&index, meant);
         let missing: Vec<_> = meant.files.iter().filter(|(path, _)| !good.contains(*path)).collect();
-        if stale.is_empty() && missing.is_empty() && meant.beside.is_none() {
+        let sources =
+            meant.sources.map(|sources| self.sort_out_sources(&index, sources, root)).unwrap_or_default();
+        if stale.is_empty() && missing.is_empty() && meant.beside.is_none() && sources.is_empty() {
             self.clean();
             return Ok(());
         }
         let failed = |error| Fault::because("cannot write the index", error);
+        for (path, _) in &sources {
+            let whole = format!("{}{path}", self.prefix);
+            index.remove_path(Path::new(&whole)).map_err(failed)?;
+        }
+        for (path, found) in sources {
+            let Some(entry) = found else { continue };
+            let looked = meant.sources.and_then(|sources| sources.as_read.get(&path));
+            let known = looked.map_or_else(blank, copied);
+            let known = IndexEntry { mode: entry.mode.cast_unsigned(), ..known };
+            index.add(&self.entry(&path, entry.id, known)).map_err(failed)?;
+        }
         for (path, stage) in stale {
             index.remove(Path::new(&path), stage).map_err(failed)?;
         }
@@ -108,6 +129,39 @@ impl LockedIndex {
             }
         }
         (stale, good)
+    }
+
+    /// The sources that the index has otherwise than the commit; with each, what it is to have. As after `git commit --all`, nothing of them stays staged.
+    fn sort_out_sources(
+        &self,
+        index: &Index,
+        sources: &Sources,
+        root: &Path,
+    ) -> Vec<(String, Option<Entry>)> {
+        let mut known: BTreeMap<String, (bool, Entry)> = BTreeMap::new();
+        let mut hidden = BTreeSet::new();
+        for entry in index.iter() {
+            let Some(path) =
+                std::str::from_utf8(&entry.path).ok().and_then(|path| path.strip_prefix(&self.prefix))
+            else {
+                continue;
+            };
+            if entry.flags_extended & SKIP_WORKTREE != 0 {
+                hidden.insert(path.to_owned());
+                continue;
+            }
+            let stage = entry.flags >> 12 & 3;
+            let is_plain = stage == 0 && entry.flags_extended & INTENT_TO_ADD == 0;
+            let found = Entry { id: entry.id, mode: entry.mode.cast_signed() };
+            let both = known.entry(path.to_owned()).or_insert((is_plain, found));
+            both.0 &= is_plain;
+        }
+        let gone = known.keys().filter(|path| sources.is_gone(path, root)).map(|path| (path.clone(), None));
+        let is_other = |path: &String, entry: &Entry| known.get(path) != Some(&(true, *entry));
+        let other =
+            sources.meant.iter().filter(|(path, entry)| is_other(path, entry) && !hidden.contains(*path));
+        let other = other.map(|(path, entry)| (path.clone(), Some(*entry)));
+        gone.chain(other).collect()
     }
 
     fn open(&self, path: &Path) -> Result<Index, Fault> {
@@ -158,7 +212,7 @@ fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-fn looked_at(path: &str, root: &Path) -> Result<IndexEntry, Fault> {
+pub(super) fn looked_at(path: &str, root: &Path) -> Result<IndexEntry, Fault> {
     let metadata = fs::symlink_metadata(root.join(path))
         .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
     Ok(known(&metadata))
@@ -185,6 +239,26 @@ fn known(metadata: &fs::Metadata) -> IndexEntry {
 #[cfg(not(unix))]
 fn known(_metadata: &fs::Metadata) -> IndexEntry {
     blank()
+}
+
+/// The same, without the path.
+fn copied(entry: &IndexEntry) -> IndexEntry {
+    let IndexEntry { ctime, mtime, dev, ino, mode, uid, gid, file_size, id, flags, flags_extended, path: _ } =
+        entry;
+    IndexEntry {
+        ctime: *ctime,
+        mtime: *mtime,
+        dev: *dev,
+        ino: *ino,
+        mode: *mode,
+        uid: *uid,
+        gid: *gid,
+        file_size: *file_size,
+        id: *id,
+        flags: *flags,
+        flags_extended: *flags_extended,
+        path: Vec::new(),
+    }
 }
 
 fn blank() -> IndexEntry {

@@ -16,6 +16,7 @@ mod release;
 mod released;
 mod revision;
 mod sign;
+mod sources;
 mod tag;
 mod tracked;
 mod trees;

@@ -48,7 +48,7 @@ impl Repository {
     }
 
     /// Whether git believes the file system: where that knows no such thing, everything may be run, or nothing.
-    fn trusts_modes(&self) -> Result<bool, git2::Error> {
+    pub(super) fn trusts_modes(&self) -> Result<bool, git2::Error> {
         match self.inner.config()?.get_bool("core.filemode") {
             Err(error) if error.code() == ErrorCode::NotFound => Ok(true),
             found => found,
@@ -58,7 +58,7 @@ impl Repository {
 
 /// Whether a file may be run by its owner, which is what git goes by; none for what is no file.
 #[cfg(unix)]
-fn is_runnable(path: &Path) -> Result<Option<bool>, Fault> {
+pub(super) fn is_runnable(path: &Path) -> Result<Option<bool>, Fault> {
     use std::os::unix::fs::PermissionsExt as _;
 
     match fs::symlink_metadata(path) {
@@ -70,6 +70,6 @@ fn is_runnable(path: &Path) -> Result<Option<bool>, Fault> {
 
 /// Nothing here says whether a file may be run.
 #[cfg(not(unix))]
-fn is_runnable(_path: &Path) -> Result<Option<bool>, Fault> {
+pub(super) fn is_runnable(_path: &Path) -> Result<Option<bool>, Fault> {
     Ok(None)
 }

@@ -20,8 +20,14 @@ pub(super) const RUNNABLE: i32 = 0o100_755;
 /// Where releases lie in a fleet.
 pub(super) const RELEASES: &str = "generated/releases";
 
+/// The mode of a symbolic link.
+pub(super) const LINK: i32 = 0o120_000;
+
+/// The mode of the commit of a submodule.
+pub(super) const SUBMODULE: i32 = 0o160_000;
+
 /// The mode of a folder.
-const FOLDER: i32 = 0o040_000;
+pub(super) const FOLDER: i32 = 0o040_000;
 
 /// Something in a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,11 +106,12 @@ impl Listing {
         Ok(())
     }
 
-    /// Writes the trees of a commit that has these entries below `generated/`, and all else as this one has it.
-    /// None if there is nothing, and was nothing.
+    /// Writes the trees of a commit that has these entries below `generated/`, and all else as the tree `root`, which must
+    /// be in the database. None if there is nothing, and was nothing.
     pub(super) fn write(
         &self,
         repository: &Repository,
+        root: Option<Oid>,
         entries: &BTreeMap<TreePath, Entry>,
         objects: &mut Objects,
     ) -> Result<Option<Oid>, Fault> {
@@ -114,12 +121,8 @@ impl Listing {
         let generated = id.map(|id| Entry { id, mode: FOLDER });
         let path = format!("{}generated", repository.prefix);
         let parts: Vec<&str> = path.split('/').collect();
-        match graft(&repository.inner, self.root, &parts, generated, objects)? {
-            None if self.root.is_some() => {
-                let (id, bytes) = serialise(Vec::new())?;
-                objects.add(ObjectType::Tree, id, "", bytes)?;
-                Ok(Some(id))
-            }
+        match graft(&repository.inner, root, &parts, generated, objects)? {
+            None if root.is_some() => empty_tree(objects).map(Some),
             tree => Ok(tree.map(|tree| tree.id)),
         }
     }
@@ -161,6 +164,82 @@ pub(super) fn with_file(
     let parts: Vec<&str> = path.split('/').collect();
     let file = Entry { id, mode: FILE };
     Ok(graft(&repository.inner, Some(tree), &parts, Some(file), objects)?.map_or(tree, |tree| tree.id))
+}
+
+/// A tree, which must be in the database, with other files at some paths of the fleet, or none. The new trees are written.
+pub(super) fn with_files(
+    repository: &Repository,
+    tree: Option<Oid>,
+    changes: &BTreeMap<String, Option<Entry>>,
+    objects: &mut Objects,
+) -> Result<Option<Oid>, Fault> {
+    if changes.is_empty() {
+        return Ok(tree);
+    }
+    let whole: Vec<_> =
+        changes.iter().map(|(path, entry)| (format!("{}{path}", repository.prefix), *entry)).collect();
+    let flat: Vec<(&str, Option<Entry>)> =
+        whole.iter().map(|(path, entry)| (path.as_str(), *entry)).collect();
+    let new = match replaced(&repository.inner, tree, &flat, objects)? {
+        None if tree.is_some() => Some(empty_tree(objects)?),
+        new => new.map(|new| new.id),
+    };
+    objects.flush()?;
+    Ok(new)
+}
+
+/// What is to be at a name, and at paths below it.
+type Replacement<'a> = (Option<Option<Entry>>, Vec<(&'a str, Option<Entry>)>);
+
+/// A folder with the changes at paths below it; none if nothing is left in it.
+fn replaced(
+    repository: &git2::Repository,
+    tree: Option<Oid>,
+    changes: &[(&str, Option<Entry>)],
+    objects: &mut Objects,
+) -> Result<Option<Entry>, Fault> {
+    let mut by_name: BTreeMap<&str, Replacement<'_>> = BTreeMap::new();
+    for (path, entry) in changes {
+        match path.split_once('/') {
+            None => by_name.entry(path).or_default().0 = Some(*entry),
+            Some((name, rest)) => by_name.entry(name).or_default().1.push((rest, *entry)),
+        }
+    }
+    let mut rows = Vec::new();
+    let mut folders = BTreeMap::new();
+    if let Some(tree) = tree {
+        let tree = repository
+            .find_tree(tree)
+            .map_err(|error| Fault::because(format!("cannot read the tree {tree}"), error))?;
+        for entry in &tree {
+            let found = Entry { id: entry.id(), mode: entry.filemode_raw() };
+            match std::str::from_utf8(entry.name_bytes()).ok().filter(|name| by_name.contains_key(name)) {
+                None => rows.push((entry.name_bytes().to_vec(), found)),
+                Some(name) => drop(found.is_folder().then(|| folders.insert(name.to_owned(), found.id))),
+            }
+        }
+    }
+    for (name, (here, below)) in by_name {
+        let entry = match here.flatten() {
+            Some(entry) => Some(entry),
+            None => replaced(repository, folders.get(name).copied(), &below, objects)?,
+        };
+        rows.extend(entry.map(|entry| (name.as_bytes().to_vec(), entry)));
+    }
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let (id, bytes) = serialise(rows)?;
+    if Some(id) != tree {
+        objects.add(ObjectType::Tree, id, "", bytes)?;
+    }
+    Ok(Some(Entry { id, mode: FOLDER }))
+}
+
+fn empty_tree(objects: &mut Objects) -> Result<Oid, Fault> {
+    let (id, bytes) = serialise(Vec::new())?;
+    objects.add(ObjectType::Tree, id, "", bytes)?;
+    Ok(id)
 }
 
 /// Puts something in the place of what a path names, deep in a tree. A folder that this leaves empty goes.

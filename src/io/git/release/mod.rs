@@ -222,7 +222,7 @@ impl ReleaseRun {
                 entries.insert(path, Entry { id, mode: FILE });
             }
         }
-        let tree = head.write(&self.repository, &entries, objects)?;
+        let tree = head.write(&self.repository, head.root, &entries, objects)?;
         objects.flush()?;
         tree.ok_or_else(|| {
             Fault::new("there is nothing to commit").hint("this is a bug of stackloom; please report it")
@@ -272,8 +272,10 @@ impl ReleaseRun {
         }
         let leave = |path: &TreePath| !touched.iter().any(|folder| path.is_within(folder));
         let beside = lock.map(|id| (LOCK, id));
-        self.index
-            .update(&Meant { files: &files, fresh: &fresh, unlike: &unlike, leave: &leave, beside }, &root)?;
+        self.index.update(
+            &Meant { files: &files, fresh: &fresh, unlike: &unlike, leave: &leave, beside, sources: None },
+            &root,
+        )?;
         self.tell(Step::Index)
     }
 

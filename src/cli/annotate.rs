@@ -1,0 +1,91 @@
+//! Messages as GitHub's workflow commands, which the runner turns into annotations of a run and of a pull request.
+//!
+//! The escapes are those of the `@actions/core` package: `%` and line ends everywhere, `:` and `,` in properties, too.
+
+use std::fmt::Write as _;
+
+use super::visible::visible;
+use crate::note::{Cause, Place, Severity};
+
+/// The command for a message. Paths are those of the repository, in which the fleet lies in `folder`.
+pub(super) fn command(cause: &Cause, all: bool, folder: &str) -> String {
+    let note = &cause.note;
+    let level = match note.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut text = note.message.clone();
+    for (what, place) in &note.related {
+        // Writing to a string cannot fail.
+        write!(text, "\n{what}: {place}").ok();
+    }
+    if let Some(concerns) = cause.concerns(all) {
+        write!(text, "\n{concerns}").ok();
+    }
+    for hint in &note.hints {
+        write!(text, "\nhelp: {hint}").ok();
+    }
+    written(level, note.place.as_ref(), folder, note.code, &text)
+}
+
+/// The command for what went wrong outside of the input.
+pub(super) fn fault(text: &str) -> String {
+    written("error", None, "", "stackloom", text)
+}
+
+fn written(level: &str, place: Option<&Place>, folder: &str, title: &str, text: &str) -> String {
+    let mut properties = String::new();
+    if let Some(place) = place {
+        let file = in_repository(folder, &place.file);
+        write!(properties, "file={},", property(&file)).ok();
+        if place.line > 0 {
+            write!(properties, "line={},", place.line).ok();
+        }
+        if place.column > 0 {
+            write!(properties, "col={},endColumn={},", place.column, place.column + place.length).ok();
+        }
+    }
+    format!("::{level} {properties}title={}::{}", property(title), data(text))
+}
+
+/// A path of the fleet as a path of the repository.
+pub(super) fn in_repository(folder: &str, file: &str) -> String {
+    if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
+}
+
+fn data(text: &str) -> String {
+    visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::Notes;
+
+    #[test]
+    fn what_ends_a_property_or_a_command_is_escaped() {
+        let mut notes = Notes::new();
+        let place = Place { line: 3, column: 2, length: 4, ..Place::file("clusters/a,b:c%.yaml") };
+        let other = Place { line: 9, ..Place::file("stackloom.yaml") };
+        notes
+            .error("unknown-key", place, "100% wrong: a, b\r\n::set-output")
+            .related("first", other)
+            .hint("mend\nit");
+        notes.warning("odd", Place::file("x.yaml"), "look");
+        notes.warning("nowhere", None, "all of it");
+        let told: Vec<_> = notes.causes().iter().map(|cause| command(cause, false, "fleets/eu")).collect();
+        assert_eq!(
+            told,
+            [
+                "::warning title=nowhere::all of it",
+                "::error file=fleets/eu/clusters/a%2Cb%3Ac%25.yaml,line=3,col=2,endColumn=6,title=unknown-key::100%25 wrong: \
+                 a, b%0D%0A::set-output%0Afirst: stackloom.yaml:9%0Ahelp: mend%0Ait",
+                "::warning file=fleets/eu/x.yaml,title=odd::look",
+            ]
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! Messages as SARIF 2.1.0, the form in which code scanners hand findings to forges.
+//!
+//! Names and requirements are those of the standard (OASIS, Static Analysis Results Interchange Format Version 2.1.0). The
+//! columns of our places count characters, which it calls `unicodeCodePoints`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use serde_json::{Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{annotate::in_repository, visible::visible};
+use crate::{
+    check::{RULES, lints::LINTS},
+    note::{Diagnostic, Notes, Place, Severity},
+};
+
+/// What the paths of files are relative to: the top of the repository.
+const ROOT: &str = "%SRCROOT%";
+
+/// The name of our fingerprints, with their version: another way of computing them is another name.
+const FINGERPRINT: &str = "stackloomMessage/v1";
+
+/// The document for a run. Paths are those of the repository, in which the fleet lies in `folder`.
+pub(super) fn document(exit: u8, notes: &Notes, folder: &str) -> Json {
+    let found = notes.sorted();
+    let rules = rules(&found);
+    let index: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
+    let mut seen = BTreeMap::new();
+    let results: Vec<Json> = found
+        .iter()
+        .map(|note| {
+            let fingerprint = fingerprint(note, &mut seen);
+            result(note, index.get(note.code).copied(), &fingerprint, folder)
+        })
+        .collect();
+    let rules: Vec<Json> = rules.into_iter().map(|(name, docs)| rule(name, docs)).collect();
+    let invocation = json!({ "executionSuccessful": true, "exitCode": exit });
+    run(&rules, &results, &invocation)
+}
+
+/// The document for a run that failed outside of the input.
+pub(super) fn fault(exit: u8, text: &str) -> Json {
+    let notification = json!({ "level": "error", "message": { "text": text } });
+    let invocation = json!({
+        "executionSuccessful": false,
+        "exitCode": exit,
+        "toolExecutionNotifications": [notification],
+    });
+    run(&[], &[], &invocation)
+}
+
+fn run(rules: &[Json], results: &[Json], invocation: &Json) -> Json {
+    let version = env!("CARGO_PKG_VERSION");
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": { "name": "stackloom", "version": version, "semanticVersion": version, "rules": rules } },
+            "invocations": [invocation],
+            "originalUriBaseIds": { ROOT: { "description": { "text": "The top of the git repository." } } },
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+/// Every rule and lint, and whatever else has messages, by name; with what it forbids, where that is known.
+fn rules(found: &[Diagnostic]) -> BTreeMap<&'static str, Option<&'static str>> {
+    let mut rules: BTreeMap<_, _> = found.iter().map(|note| (note.code, None)).collect();
+    rules.extend(LINTS.iter().map(|lint| (lint.name, Some(lint.docs))));
+    let mut named = BTreeSet::new();
+    // Several rules share a name where they look at several things; the first says what it is.
+    let first = RULES.iter().filter(|rule| named.insert(rule.name));
+    rules.extend(first.map(|rule| (rule.name, Some(rule.docs))));
+    rules
+}
+
+fn rule(name: &str, docs: Option<&str>) -> Json {
+    let mut rule = json!({ "id": name });
+    if let Some(docs) = docs {
+        let docs = docs.split_whitespace().collect::<Vec<_>>().join(" ");
+        rule["fullDescription"] = json!({ "text": docs });
+    }
+    rule
+}
+
+fn result(note: &Diagnostic, rule: Option<usize>, fingerprint: &str, folder: &str) -> Json {
+    let mut text = note.message.clone();
+    for hint in &note.hints {
+        // Writing to a string cannot fail.
+        write!(text, "\nhelp: {hint}").ok();
+    }
+    let mut result = json!({
+        "ruleId": note.code,
+        "level": match note.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        "message": { "text": visible(&text) },
+        "partialFingerprints": { FINGERPRINT: fingerprint },
+    });
+    if let Some(rule) = rule {
+        result["ruleIndex"] = json!(rule);
+    }
+    if let Some(place) = &note.place {
+        result["locations"] = json!([{ "physicalLocation": location(place, folder) }]);
+    }
+    if !note.related.is_empty() {
+        let related = note.related.iter().enumerate().map(|(at, (what, place))| {
+            json!({ "id": at + 1, "message": { "text": visible(what) }, "physicalLocation": location(place, folder) })
+        });
+        result["relatedLocations"] = related.collect();
+    }
+    if !note.clusters.is_empty() {
+        result["properties"] = json!({ "clusters": note.clusters });
+    }
+    result
+}
+
+fn location(place: &Place, folder: &str) -> Json {
+    let uri = uri(&in_repository(folder, &place.file));
+    let mut location = json!({ "artifactLocation": { "uri": uri, "uriBaseId": ROOT } });
+    if place.line > 0 {
+        let mut region = json!({ "startLine": place.line });
+        if place.column > 0 {
+            region["startColumn"] = json!(place.column);
+            region["endColumn"] = json!(place.column + place.length);
+        }
+        if !place.source.is_empty() {
+            region["snippet"] = json!({ "text": visible(&place.source) });
+        }
+        location["region"] = region;
+    }
+    location
+}
+
+/// A path as a relative reference: what RFC 3986 does not allow in a path is written as its bytes, and a colon, too,
+/// because before the first slash it would end a scheme.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            write!(uri, "%{byte:02X}").ok();
+        }
+    }
+    uri
+}
+
+/// What stays the same when lines move: the code, the file, and the text of the line; the message, where there is no line.
+/// Of equal ones, the first, second and so on in the file.
+fn fingerprint<'a>(note: &'a Diagnostic, seen: &mut BTreeMap<(&'a str, &'a str, &'a str), usize>) -> String {
+    let (file, line) = match &note.place {
+        Some(place) if !place.source.is_empty() => (place.file.as_str(), place.source.trim()),
+        Some(place) => (place.file.as_str(), note.message.as_str()),
+        None => ("", note.message.as_str()),
+    };
+    let count = seen.entry((note.code, file, line)).or_default();
+    *count += 1;
+    let digest = Sha256::digest(format!("{}\0{file}\0{line}", note.code));
+    let mut hex = String::new();
+    for byte in &digest[..16] {
+        write!(hex, "{byte:02x}").ok();
+    }
+    format!("{hex}:{count}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(line: usize) -> Place {
+        Place {
+            line,
+            column: 3,
+            length: 5,
+            source: "  naem: x".to_owned(),
+            ..Place::file("clusters/a b:ü%.yaml")
+        }
+    }
+
+    fn fingerprints(document: &Json) -> Vec<&str> {
+        let results = document["runs"][0]["results"].as_array().into_iter().flatten();
+        results.filter_map(|result| result["partialFingerprints"][FINGERPRINT].as_str()).collect()
+    }
+
+    #[test]
+    fn paths_are_references_and_columns_are_characters() {
+        let mut notes = Notes::new();
+        notes
+            .error("unknown-key", place(4), "unknown")
+            .hint("name")
+            .related("first", Place::file("stackloom.yaml"));
+        let document = document(1, &notes, "fleets/eu");
+        let result = &document["runs"][0]["results"][0];
+        let at = &result["locations"][0]["physicalLocation"];
+        assert_eq!(at["artifactLocation"]["uri"], "fleets/eu/clusters/a%20b%3A%C3%BC%25.yaml");
+        assert_eq!(at["artifactLocation"]["uriBaseId"], ROOT);
+        let region =
+            json!({ "startLine": 4, "startColumn": 3, "endColumn": 8, "snippet": { "text": "  naem: x" } });
+        assert_eq!(at["region"], region);
+        assert_eq!(result["message"]["text"], "unknown\nhelp: name");
+        assert_eq!(result["relatedLocations"][0]["physicalLocation"]["region"], Json::Null);
+        let rule = result["ruleIndex"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(usize::MAX);
+        assert_eq!(document["runs"][0]["tool"]["driver"]["rules"][rule]["id"], "unknown-key");
+    }
+
+    #[test]
+    fn fingerprints_stay_when_lines_move_and_differ_where_lines_are_equal() {
+        let of = |lines: &[usize]| {
+            let mut notes = Notes::new();
+            for line in lines {
+                notes.error("unknown-key", place(*line), format!("unknown on line {line}"));
+            }
+            notes.error("other", None, "all of it");
+            document(1, &notes, "")
+        };
+        let (before, after) = (of(&[4, 9]), of(&[14, 29]));
+        assert_eq!(fingerprints(&before), fingerprints(&after));
+        let all: BTreeSet<_> = fingerprints(&before).into_iter().collect();
+        assert_eq!(all.len(), 3);
+    }
+}
