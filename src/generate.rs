@@ -404,7 +404,7 @@ fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Fau
 
 /// Every release of a world, and who uses it, as far as definitions are sound. Faults of what would be made of it are none
 /// here.
-pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<(release::Catalogue, LeftOut), Failure> {
+pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<(release::ReleaseList, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     let Understood { input, definitions, model, releases } = &understood;
     notes.append_as_warnings(releases.refused_and_unused(&BTreeSet::new()));

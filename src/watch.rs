@@ -1,9 +1,9 @@
 //! Regenerating when definitions change: the loop of `watch`, without what tells it of changes.
 //!
-//! [`Senses`] says that something may have changed, never what. So the loop reads the sources, and what it has read is
+//! [`Listener`] says that something may have changed, never what. So the loop reads the sources, and what it has read is
 //! what it runs on: a run is started by other content than the last run had, and by nothing else. After each run it
 //! reads again before it waits, so a save during a run is not lost, and output can start no run. Absent on purpose: a
-//! clock (waiting is [`Senses`]' business), and any memory of files beyond their names.
+//! clock (waiting is [`Listener`]' business), and any memory of files beyond their names.
 
 use std::{
     cell::Cell,
@@ -51,7 +51,7 @@ type Fingerprint = [u8; 32];
 
 /// What was heard while waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Signal {
     /// Something may have changed, and it has been quiet since.
     Change,
     /// Nothing in the time given.
@@ -61,12 +61,12 @@ pub enum Heard {
 }
 
 /// What tells of changes.
-pub trait Senses {
+pub trait Listener {
     /// From its return on, every change of what is read is heard of. It is called before each reading.
     fn listen(&mut self) -> Result<(), Fault>;
 
     /// Waits until something may have changed, for this long at most. What was heard before counts.
-    fn wait(&mut self, at_most: Option<Duration>) -> Heard;
+    fn wait(&mut self, at_most: Option<Duration>) -> Signal;
 
     /// Set once it is time to end, so that a run can stop before anything of it is visible.
     fn stop(&self) -> Arc<AtomicBool>;
@@ -74,7 +74,7 @@ pub trait Senses {
 
 /// What there is to tell.
 #[derive(Debug)]
-pub enum Told {
+pub enum Report {
     /// Changes cannot be heard of; until they can, it looks every [`LOOK`].
     Deaf(Fault),
     /// A run ended well.
@@ -88,15 +88,15 @@ pub enum Told {
 /// Watches until it is told to stop. `open` makes the sink of each run.
 pub fn watch(
     world: &dyn World,
-    senses: &mut dyn Senses,
+    listener: &mut dyn Listener,
     open: &mut dyn FnMut() -> Result<Box<dyn Sink>, Fault>,
     progress: Progress<'_>,
-    tell: &mut dyn FnMut(Told),
+    tell: &mut dyn FnMut(Report),
 ) {
     let mut watch = Watch { world, open, progress, tell, run: Run::default() };
-    let stop = senses.stop();
+    let stop = listener.stop();
     while !stop.load(Ordering::SeqCst) {
-        let heard = senses.listen();
+        let heard = listener.listen();
         let deaf = heard.is_err();
         watch.deaf(heard);
         let pause = match watch.look(&stop) {
@@ -104,10 +104,10 @@ pub fn watch(
             Next::Wait => deaf.then_some(LOOK),
             Next::WaitFor(pause) => Some(pause),
         };
-        match senses.wait(pause) {
-            Heard::Stop => return,
-            Heard::Change => watch.heard_change(),
-            Heard::Nothing => {}
+        match listener.wait(pause) {
+            Signal::Stop => return,
+            Signal::Change => watch.heard_change(),
+            Signal::Nothing => {}
         }
     }
 }
@@ -151,7 +151,7 @@ struct Watch<'a> {
     world: &'a dyn World,
     open: &'a mut dyn FnMut() -> Result<Box<dyn Sink>, Fault>,
     progress: Progress<'a>,
-    tell: &'a mut dyn FnMut(Told),
+    tell: &'a mut dyn FnMut(Report),
     run: Run,
 }
 
@@ -159,7 +159,7 @@ impl Watch<'_> {
     fn deaf(&mut self, heard: Result<(), Fault>) {
         let was = std::mem::replace(&mut self.run.deaf, heard.is_err());
         if let (Err(fault), false) = (heard, was) {
-            (self.tell)(Told::Deaf(fault));
+            (self.tell)(Report::Deaf(fault));
         }
     }
 
@@ -174,7 +174,7 @@ impl Watch<'_> {
         if self.run.done == Some(print) {
             self.run.doubts = 0;
             if let Some(notes) = self.run.untold.take() {
-                (self.tell)(Told::Faulty(notes));
+                (self.tell)(Report::Faulty(notes));
             }
             return Next::Wait;
         }
@@ -219,7 +219,7 @@ impl Watch<'_> {
         let mut notes = Notes::new();
         match generate::generate(read, &mut sink, self.progress, &mut notes) {
             Ok(generation) => {
-                (self.tell)(Told::Done(Box::new(generation), notes));
+                (self.tell)(Report::Done(Box::new(generation), notes));
                 Ok(None)
             }
             Err(Failure::Input) => Ok(Some(notes)),
@@ -241,7 +241,7 @@ impl Watch<'_> {
         let text = fault.to_string();
         if self.run.refused >= SILENT_TRIES && self.run.said.as_ref() != Some(&text) {
             self.run.said = Some(text);
-            (self.tell)(Told::Refused(fault));
+            (self.tell)(Report::Refused(fault));
         }
         Next::WaitFor(pause)
     }

@@ -22,18 +22,18 @@ pub(super) const KUSTOMIZE: &str = "kustomize.config.k8s.io";
 
 /// Something that the API server refuses.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct Violation {
     pub(super) origin: Origin,
     pub(super) message: String,
     pub(super) hint: &'static str,
 }
 
 /// Reports everything in an object that the API server refuses or that would escape the checks.
-pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
+pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Violation> {
     let mut faults = Vec::new();
     let version = object.get("apiVersion").unwrap_or(object);
     if let Some(text) = version.as_str().filter(|text| !is_version(text)) {
-        faults.push(Fault {
+        faults.push(Violation {
             origin: version.origin,
             message: format!("`{text}` is not an apiVersion"),
             hint: "write `<group>/<version>`, or `v1` for the core: apps/v1, cluster.x-k8s.io/v1beta2",
@@ -46,7 +46,7 @@ pub(super) fn faults(object: &Node, kind: &str, name: &str) -> Vec<Fault> {
     let group = version.as_str().map(group_of).unwrap_or_default();
     let namespace = object.at(&["metadata", "namespace"]);
     if let Some(namespace) = namespace.filter(|_| is_cluster_wide(group, kind)) {
-        faults.push(Fault {
+        faults.push(Violation {
             origin: namespace.origin,
             message: format!("{what} has a namespace, but its kind is cluster-wide"),
             hint: "remove `namespace`: objects of this kind belong to the whole cluster",
@@ -89,9 +89,9 @@ fn is_version(text: &str) -> bool {
     group && Label::new(version).is_ok() && version.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
+fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
     let mut wrong =
-        |node: &Node, message: String, hint| faults.push(Fault { origin: node.origin, message, hint });
+        |node: &Node, message: String, hint| faults.push(Violation { origin: node.origin, message, hint });
     let Some(mapping) = metadata.as_mapping() else {
         return wrong(metadata, format!("the metadata of {what} is {}", metadata.kind()), "write a map");
     };
@@ -139,11 +139,11 @@ fn of_metadata(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
     of_labels(what, metadata, faults);
 }
 
-fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
+fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Violation>) {
     for key in ["labels", "annotations"] {
         let Some(node) = metadata.get(key).filter(|node| !node.is_null()) else { continue };
         let Some(mapping) = node.as_mapping() else {
-            faults.push(Fault {
+            faults.push(Violation {
                 origin: node.origin,
                 message: format!("the {key} of {what} are {}", node.kind()),
                 hint: "write a map of strings",
@@ -153,7 +153,7 @@ fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
         mapping.iter().for_each(|entry| of_entry(what, key, entry, faults));
         let size = size(mapping);
         if key == "annotations" && size > ANNOTATIONS {
-            faults.push(Fault {
+            faults.push(Violation {
                 origin: node.origin,
                 message: format!(
                     "the annotations of {what} have {size} bytes in total; at most {ANNOTATIONS} are allowed"
@@ -164,18 +164,18 @@ fn of_labels(what: &str, metadata: &Node, faults: &mut Vec<Fault>) {
     }
 }
 
-fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Fault>) {
+fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Violation>) {
     let name = &entry.key.name;
     let one = key.trim_end_matches('s');
     if !is_qualified(name) {
-        faults.push(Fault {
+        faults.push(Violation {
             origin: entry.key.origin,
             message: format!("the {one} `{}` of {what} has a key that no API server accepts", shortened(name)),
             hint: "write `<name>` or `<domain>/<name>`; the name has at most 63 letters, digits, `-`, `_` and `.`",
         });
     }
     let Some(text) = entry.value.as_str() else {
-        faults.push(Fault {
+        faults.push(Violation {
             origin: entry.value.origin,
             message: format!("the {one} `{}` of {what} is {}, not text", shortened(name), entry.value.kind()),
             hint: "write it in quotes",
@@ -183,7 +183,7 @@ fn of_entry(what: &str, key: &str, entry: &Entry, faults: &mut Vec<Fault>) {
         return;
     };
     if key == "labels" && !text.is_empty() && !is_word(text) {
-        faults.push(Fault {
+        faults.push(Violation {
             origin: entry.value.origin,
             message: format!("the label `{}` of {what} has a value that no API server accepts", shortened(name)),
             hint: "use at most 63 letters, digits, `-`, `_` and `.`, starting and ending with a letter or digit; an annotation can hold any text",

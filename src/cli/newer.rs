@@ -10,7 +10,7 @@ use crate::{
     io::{git, oci::Registry},
     model::{ClusterId, ReleaseAddress, ReleaseRepository, ReleaseSource},
     note::{Fault, Notes},
-    release::{Catalogue, Newer, newer},
+    release::{Newer, ReleaseList, newer},
 };
 
 /// A newer release, and how it is had.
@@ -20,7 +20,7 @@ struct Found {
 }
 
 /// Looks at every source. One that does not answer hides none of the others.
-pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Exit {
+pub(super) fn run(catalogue: &ReleaseList, notes: &Notes, printer: &Printer) -> Exit {
     let mut exit = Exit::Done;
     let mut sources = Vec::new();
     for source in &catalogue.sources {
@@ -51,7 +51,7 @@ pub(super) fn run(catalogue: &Catalogue, notes: &Notes, printer: &Printer) -> Ex
     exit
 }
 
-fn look(source: &ReleaseSource, catalogue: &Catalogue) -> Result<Vec<Found>, Fault> {
+fn look(source: &ReleaseSource, catalogue: &ReleaseList) -> Result<Vec<Found>, Fault> {
     let found = match &source.repository {
         ReleaseRepository::Git(url) => {
             let found = newer(&git::list_tags(url)?, &source.stacks, catalogue);

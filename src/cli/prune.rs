@@ -16,7 +16,7 @@ use crate::{
     model::Engine,
     note::{Fault, Notes},
     publish,
-    release::{Catalogue, Listed},
+    release::{Listed, ReleaseList},
     render,
     world::LOCK,
     yaml::Sources,
@@ -102,7 +102,7 @@ fn without_locked(run: ReleaseRun, removed: &[String], world: &Workspace) -> Res
 }
 
 /// The releases that stay, each with why.
-fn kept(catalogue: &Catalogue, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
+fn kept(catalogue: &ReleaseList, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
     let numbered: Vec<&Listed> =
         catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
     let names: BTreeSet<String> = numbered.iter().map(|one| one.release.name.clone()).collect();
@@ -153,7 +153,7 @@ fn tell(
 }
 
 /// The command for each management cluster that deletes the classes of releases, by the labels that its engine gives them.
-fn commands(catalogue: &Catalogue, removed: &[String]) -> Vec<(String, String)> {
+fn commands(catalogue: &ReleaseList, removed: &[String]) -> Vec<(String, String)> {
     let command = |(management, (namespace, engine)): (&String, &(String, Engine))| {
         let selector = render::release_selector(*engine, removed);
         let command = format!(

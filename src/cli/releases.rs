@@ -14,7 +14,7 @@ use crate::{
     },
     model::AddonVersion,
     note::{Fault, Notes},
-    release::{Catalogue, Listed},
+    release::{Listed, ReleaseList},
 };
 
 /// List releases: their contents, the clusters that use them, and since when they are unused
@@ -73,7 +73,7 @@ struct FromGit {
 }
 
 impl FromGit {
-    fn read(world: &Workspace, catalogue: &Catalogue) -> Result<Self, Fault> {
+    fn read(world: &Workspace, catalogue: &ReleaseList) -> Result<Self, Fault> {
         let Some(repository) = Repository::find(world)? else { return Ok(Self::default()) };
         let unused = catalogue.listed.iter().filter(|one| one.clusters.is_empty());
         let unused = unused.map(|one| one.release.name.clone()).collect();
@@ -106,7 +106,7 @@ fn addons(one: &Listed) -> Vec<(String, Option<String>)> {
 }
 
 /// A line for each release, in columns.
-fn table(catalogue: &Catalogue, git: &FromGit) -> Vec<String> {
+fn table(catalogue: &ReleaseList, git: &FromGit) -> Vec<String> {
     if catalogue.listed.is_empty() {
         return Vec::new();
     }
@@ -150,7 +150,7 @@ fn users(one: &Listed, git: &FromGit) -> String {
     }
 }
 
-fn document(catalogue: &Catalogue, git: &FromGit) -> Json {
+fn document(catalogue: &ReleaseList, git: &FromGit) -> Json {
     let listed = |one: &Listed| {
         let release = &one.release;
         let unused = git.unused.get(&release.name).filter(|_| git.all_known);

@@ -16,7 +16,7 @@ use crate::{
     note::{Fault, Notes},
     publish,
     tree::Sink,
-    watch::{self, Told},
+    watch::{self, Report},
 };
 
 /// Write generated/ again whenever a definition changes, until it is ended
@@ -70,19 +70,19 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, what: Told) {
+    fn tell(&mut self, what: Report) {
         match what {
-            Told::Done(generation, notes) => {
+            Report::Done(generation, notes) => {
                 self.notes(&notes);
                 self.printer.result(&line(&generation));
                 self.record(Exit::Done, &notes, document(&generation));
             }
-            Told::Faulty(notes) => {
+            Report::Faulty(notes) => {
                 self.notes(&notes);
                 self.record(Exit::Input, &notes, json!({}));
             }
-            Told::Refused(fault) => self.fault(&fault, "tried again until it works, or something changes"),
-            Told::Deaf(fault) => self.fault(&fault, "until then, it looks every 2 seconds"),
+            Report::Refused(fault) => self.fault(&fault, "tried again until it works, or something changes"),
+            Report::Deaf(fault) => self.fault(&fault, "until then, it looks every 2 seconds"),
         }
     }
 

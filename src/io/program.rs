@@ -59,7 +59,7 @@ fn cannot_run(program: &str, error: io::Error) -> Fault {
 }
 
 /// What a running program is heard to do.
-enum Heard {
+enum Message {
     Output(Vec<u8>),
     Errors(Vec<u8>),
     TooMuch,
@@ -93,17 +93,17 @@ enum Stopped {
 
 /// Feeds a program and reads what it says, each in a thread of its own: a program that does not read must not block.
 /// The threads end when its pipes do.
-fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Heard> {
+fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Message> {
     let (sender, receiver) = mpsc::channel();
     if let Some(mut stdin) = child.stdin.take() {
         // A program that ends before it has read everything says why itself.
         thread::spawn(move || stdin.write_all(&input).ok());
     }
     if let Some(stdout) = child.stdout.take() {
-        hear(stdout, limit, sender.clone(), Heard::Output);
+        hear(stdout, limit, sender.clone(), Message::Output);
     }
     if let Some(stderr) = child.stderr.take() {
-        hear(stderr, limit, sender, Heard::Errors);
+        hear(stderr, limit, sender, Message::Errors);
     }
     receiver
 }
@@ -111,22 +111,22 @@ fn listen(child: &mut Child, input: Vec<u8>, limit: usize) -> Receiver<Heard> {
 fn hear(
     mut from: impl Read + Send + 'static,
     limit: usize,
-    to: Sender<Heard>,
-    what: impl FnOnce(Vec<u8>) -> Heard + Send + 'static,
+    to: Sender<Message>,
+    what: impl FnOnce(Vec<u8>) -> Message + Send + 'static,
 ) {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let read = (&mut from).take(limit as u64 + 1).read_to_end(&mut bytes);
         let is_too_much = read.is_ok() && bytes.len() > limit;
         // Nobody waits any more once the program was stopped.
-        to.send(if is_too_much { Heard::TooMuch } else { what(bytes) }).ok();
+        to.send(if is_too_much { Message::TooMuch } else { what(bytes) }).ok();
     });
 }
 
 /// Waits for both ends of a program's talk, and then for its own.
 fn finish(
     child: &mut Child,
-    heard: &Receiver<Heard>,
+    heard: &Receiver<Message>,
     end: Option<Instant>,
 ) -> io::Result<Result<Output, Stopped>> {
     let (mut stdout, mut stderr) = (None, None);
@@ -136,9 +136,9 @@ fn finish(
             Some(end) => heard.recv_timeout(end.saturating_duration_since(Instant::now())),
         };
         match next {
-            Ok(Heard::Output(bytes)) => stdout = Some(bytes),
-            Ok(Heard::Errors(bytes)) => stderr = Some(bytes),
-            Ok(Heard::TooMuch) => return Ok(Err(Stopped::Talks)),
+            Ok(Message::Output(bytes)) => stdout = Some(bytes),
+            Ok(Message::Errors(bytes)) => stderr = Some(bytes),
+            Ok(Message::TooMuch) => return Ok(Err(Stopped::Talks)),
             Err(RecvTimeoutError::Timeout) => return Ok(Err(Stopped::Hangs)),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("cannot read its output"));

@@ -35,18 +35,18 @@ pub(super) fn merged(list: &[Diagnostic]) -> Vec<Diagnostic> {
 /// Gathers messages that say the same of many definitions.
 pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
     // Each file counts once: what is wrong twice in one definition is two things to mend.
-    let mut files: BTreeMap<Said, BTreeSet<String>> = BTreeMap::new();
-    let mut seconds: BTreeSet<Said> = BTreeSet::new();
-    for (said, file) in sorted.iter().filter_map(|note| Some((said(note)?, file(note)))) {
+    let mut files: BTreeMap<Wording, BTreeSet<String>> = BTreeMap::new();
+    let mut seconds: BTreeSet<Wording> = BTreeSet::new();
+    for (said, file) in sorted.iter().filter_map(|note| Some((wording(note)?, file(note)))) {
         if !files.entry(said.clone()).or_default().insert(file) {
             seconds.insert(said);
         }
     }
-    let is_many = |said: &Said| files[said].len() > SHOWN && !seconds.contains(said);
+    let is_many = |said: &Wording| files[said].len() > SHOWN && !seconds.contains(said);
     let mut causes: Vec<Cause> = Vec::new();
-    let mut first: BTreeMap<Said, usize> = BTreeMap::new();
+    let mut first: BTreeMap<Wording, usize> = BTreeMap::new();
     for note in sorted {
-        let Some(said) = said(&note).filter(is_many) else {
+        let Some(said) = wording(&note).filter(is_many) else {
             causes.push(Cause { note, alike: Vec::new() });
             continue;
         };
@@ -65,9 +65,9 @@ pub(super) fn causes(sorted: Vec<Diagnostic>) -> Vec<Cause> {
 }
 
 /// What a message says, whichever definition it says it of.
-type Said = (&'static str, String, Vec<(String, Place)>, Vec<String>);
+type Wording = (&'static str, String, Vec<(String, Place)>, Vec<String>);
 
-fn said(note: &Diagnostic) -> Option<Said> {
+fn wording(note: &Diagnostic) -> Option<Wording> {
     let place = note.place.as_ref().filter(|place| is_definition(&place.file))?;
     (note.clusters.len() == 1 && place.line > 0)
         .then(|| (note.code, note.message.clone(), note.related.clone(), note.hints.clone()))

@@ -10,7 +10,7 @@ use super::{
     Component, Components, Difference, History, Impact, Rebases, Release, Releases,
     difference::locked_differences,
     differences, freeze, impact, notes_text,
-    number::{self, Step},
+    number::{self, Bump},
     read::{self, read},
     write::{write, write_numbered},
 };
@@ -144,15 +144,15 @@ fn next(
         impact.join(&rebases);
         impact
     });
-    let step = impact.as_ref().map_or(Step::Major, Impact::step);
+    let bump = impact.as_ref().map_or(Bump::Major, Impact::bump);
     let is_taken = |version: &str| {
         let name = freeze::name(&head.stack, head.kubernetes.minor(), version);
         releases.has(&name) || request.taken.contains(&name)
     };
-    let version = version(request, versioning, last, step, &is_taken, head, notes)?;
+    let version = version(request, versioning, last, bump, &is_taken, head, notes)?;
     let bumped = bumped(last, head);
     let used = used_components(releases, request, head);
-    let components = components(&version, &bumped, last, &used, request.channel, versioning, step);
+    let components = components(&version, &bumped, last, &used, request.channel, versioning, bump);
     let history = History {
         previous: last.map(|last| last.name.clone()),
         commit: request.commit.clone(),
@@ -220,7 +220,7 @@ fn version(
     request: &Request,
     versioning: Versioning,
     last: Option<&Release>,
-    step: Step,
+    bump: Bump,
     is_taken: &dyn Fn(&str) -> bool,
     head: &Release,
     notes: &mut Notes,
@@ -235,9 +235,9 @@ fn version(
         }
         return Some(version.clone());
     }
-    let mut version = number::next(request.channel, versioning, last.map(|last| last.version.as_str()), step);
+    let mut version = number::next(request.channel, versioning, last.map(|last| last.version.as_str()), bump);
     while is_taken(&version) {
-        version = number::next(request.channel, versioning, Some(&version), step);
+        version = number::next(request.channel, versioning, Some(&version), bump);
     }
     Some(version)
 }
@@ -284,15 +284,15 @@ fn components(
     used: &BTreeSet<(Component, String)>,
     channel: Channel,
     versioning: Versioning,
-    step: Step,
+    bump: Bump,
 ) -> Components {
     let of = |component: Component, before: Option<&String>| match before {
         Some(before) if !bumped.contains(&component) => before.clone(),
         _ if channel == Channel::Custom => version.to_owned(),
         before => {
-            let mut next = number::next(channel, versioning, before.map(String::as_str), step);
+            let mut next = number::next(channel, versioning, before.map(String::as_str), bump);
             while used.contains(&(component, next.clone())) {
-                next = number::next(channel, versioning, Some(&next), step);
+                next = number::next(channel, versioning, Some(&next), bump);
             }
             next
         }

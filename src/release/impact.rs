@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Release,
     difference::{Component, Difference},
-    number::Step,
+    number::Bump,
     readers::readers,
 };
 use crate::yaml::{Mapping, Node, to_json};
@@ -83,11 +83,11 @@ impl Impact {
     }
 
     /// How much of a semantic version it moves.
-    pub fn step(&self) -> Step {
+    pub fn bump(&self) -> Bump {
         match self.effects.keys().next_back() {
-            None | Some(Effect::InPlace) => Step::Patch,
-            Some(Effect::AddonsChanged) => Step::Minor,
-            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Step::Major,
+            None | Some(Effect::InPlace) => Bump::Patch,
+            Some(Effect::AddonsChanged) => Bump::Minor,
+            Some(Effect::WorkersReplaced | Effect::ControlPlaneReplaced | Effect::Unknown) => Bump::Major,
         }
     }
 

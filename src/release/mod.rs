@@ -7,7 +7,7 @@
 mod artifact;
 mod assets;
 mod brought;
-mod catalogue;
+mod list;
 mod class;
 mod content;
 mod cut;
@@ -37,13 +37,13 @@ use std::{
 pub use artifact::{ARCHIVE_LIMIT, Archived, folder_digest, pack, sha256, unpack};
 pub use assets::{ChartFiles, assets, assets_folder, charts_of_assets, check_assets, unpack_chart};
 pub use brought::{Brought, Where, brought, full_kind, group_of};
-pub use catalogue::{Catalogue, Listed, catalogue};
 pub use class::{ClassVariable, ClusterClass};
 pub use content::Content;
 pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
+pub use list::{Listed, ReleaseList, catalogue};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use newer::{Newer, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;

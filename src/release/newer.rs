@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Catalogue, number};
+use super::{ReleaseList, number};
 use crate::{
     definition::Channel,
     model::{ClusterId, Minor, StackId},
@@ -41,7 +41,7 @@ const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom]
 
 /// The releases among names that are newer than all of their stack, minor and channel (of `custom`, of their word) that
 /// are here; where there are none of them here at all, the newest. `stacks` narrows them, if it has any.
-pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &Catalogue) -> Vec<Newer> {
+pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &ReleaseList) -> Vec<Newer> {
     let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
         let Some(Named { stack, minor, channel, version }) = named(name) else { continue };

@@ -6,7 +6,7 @@ use crate::{definition::Channel, model::Versioning};
 
 /// How much of a semantic version a release moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum Bump {
     /// Nothing that runs changes.
     Patch,
     /// What runs in clusters changes, their machines stay.
@@ -74,7 +74,7 @@ pub(super) fn last<'a>(channel: Channel, next: Option<&str>, all: &[&'a str]) ->
 }
 
 /// The version after `previous`, which is none for the first one.
-pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&str>, step: Step) -> String {
+pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&str>, bump: Bump) -> String {
     match (channel, versioning) {
         (Channel::Beta, _) => {
             format!("v0-beta.{}", previous.and_then(beta).map_or(0, |number| number) + 1)
@@ -84,10 +84,10 @@ pub(super) fn next(channel: Channel, versioning: Versioning, previous: Option<&s
         }
         (_, Versioning::Semver) => match previous.and_then(stable) {
             None => "v1.0.0".to_owned(),
-            Some((major, minor, patch)) => match step {
-                Step::Major => format!("v{}.0.0", major + 1),
-                Step::Minor => format!("v{major}.{}.0", minor + 1),
-                Step::Patch => format!("v{major}.{minor}.{}", patch + 1),
+            Some((major, minor, patch)) => match bump {
+                Bump::Major => format!("v{}.0.0", major + 1),
+                Bump::Minor => format!("v{major}.{}.0", minor + 1),
+                Bump::Patch => format!("v{major}.{minor}.{}", patch + 1),
             },
         },
     }
@@ -132,16 +132,16 @@ mod tests {
     fn each_channel_counts_in_its_own_way() {
         let (stable, beta) = (Channel::Stable, Channel::Beta);
         let sequential = Versioning::Sequential;
-        assert_eq!(next(stable, sequential, None, Step::Major), "v1");
-        assert_eq!(next(stable, sequential, Some("v9"), Step::Patch), "v10");
-        assert_eq!(next(beta, sequential, None, Step::Patch), "v0-beta.1");
-        assert_eq!(next(beta, sequential, Some("v0-beta.2"), Step::Patch), "v0-beta.3");
-        let semver = |previous, step| next(stable, Versioning::Semver, previous, step);
-        assert_eq!(semver(None, Step::Patch), "v1.0.0");
-        assert_eq!(semver(Some("v1.2.3"), Step::Patch), "v1.2.4");
-        assert_eq!(semver(Some("v1.2.3"), Step::Minor), "v1.3.0");
-        assert_eq!(semver(Some("v1.2.3"), Step::Major), "v2.0.0");
-        assert_eq!(semver(Some("v7"), Step::Minor), "v7.1.0", "a stack that took up semantic versions");
+        assert_eq!(next(stable, sequential, None, Bump::Major), "v1");
+        assert_eq!(next(stable, sequential, Some("v9"), Bump::Patch), "v10");
+        assert_eq!(next(beta, sequential, None, Bump::Patch), "v0-beta.1");
+        assert_eq!(next(beta, sequential, Some("v0-beta.2"), Bump::Patch), "v0-beta.3");
+        let semver = |previous, bump| next(stable, Versioning::Semver, previous, bump);
+        assert_eq!(semver(None, Bump::Patch), "v1.0.0");
+        assert_eq!(semver(Some("v1.2.3"), Bump::Patch), "v1.2.4");
+        assert_eq!(semver(Some("v1.2.3"), Bump::Minor), "v1.3.0");
+        assert_eq!(semver(Some("v1.2.3"), Bump::Major), "v2.0.0");
+        assert_eq!(semver(Some("v7"), Bump::Minor), "v7.1.0", "a stack that took up semantic versions");
     }
 
     #[test]

@@ -96,10 +96,10 @@ impl Key {
 }
 
 /// A statement as it is written, and the byte where it stands.
-pub(super) type Said<'a> = (&'a str, usize);
+pub(super) type StatementText<'a> = (&'a str, usize);
 
 /// Walks the lines that items are written as: statements, and entries between them.
-pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, Said<'a>>)) {
+pub(super) fn lines<'a, T>(items: &'a [Item<T>], line: &mut impl FnMut(Result<&'a T, StatementText<'a>>)) {
     for item in items {
         match item {
             Item::Entry(entry) => line(Ok(entry)),
@@ -159,7 +159,7 @@ impl Tree {
         matches!(self.kind, Kind::Sequence(_) | Kind::Mapping(_))
     }
 
-    fn statement<'a, T, K>(&self, (text, offset): Said<'a>) -> Shown<'a, T, K> {
+    fn statement<'a, T, K>(&self, (text, offset): StatementText<'a>) -> Shown<'a, T, K> {
         let offset = u32::try_from(offset).unwrap_or(u32::MAX);
         Shown::Statement(text, Origin { file: self.origin.file, offset })
     }

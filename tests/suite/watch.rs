@@ -13,7 +13,7 @@ use std::{
 use stackloom::{
     note::{Fault, Notes},
     tree::{Changes, Memory, Part, Sink, TreePath},
-    watch::{Heard, Senses, Told, watch},
+    watch::{Listener, Report, Signal, watch},
     world::{Files, Input, World},
 };
 
@@ -26,7 +26,7 @@ type Event = Box<dyn FnOnce(&mut Files)>;
 #[derive(Default)]
 struct Stage {
     files: RefCell<Files>,
-    waits: RefCell<Vec<(Event, Heard)>>,
+    waits: RefCell<Vec<(Event, Signal)>>,
     /// Each pause that was asked for.
     pauses: RefCell<Vec<Option<Duration>>>,
     during: RefCell<Vec<Event>>,
@@ -45,16 +45,16 @@ impl World for Stage {
 
 struct Ears(Rc<Stage>);
 
-impl Senses for Ears {
+impl Listener for Ears {
     fn listen(&mut self) -> Result<(), Fault> {
         if self.0.deaf.get() { Err(Fault::new("deaf")) } else { Ok(()) }
     }
 
-    fn wait(&mut self, at_most: Option<Duration>) -> Heard {
+    fn wait(&mut self, at_most: Option<Duration>) -> Signal {
         self.0.pauses.borrow_mut().push(at_most);
         let mut waits = self.0.waits.borrow_mut();
         if waits.is_empty() {
-            return Heard::Stop;
+            return Signal::Stop;
         }
         let (event, heard) = waits.remove(0);
         event(&mut self.0.files.borrow_mut());
@@ -116,10 +116,10 @@ fn told(stage: &Rc<Stage>) -> Vec<&'static str> {
     };
     watch(&**stage, &mut Ears(Rc::clone(stage)), &mut open, &|_, _| {}, &mut |what| {
         all.push(match what {
-            Told::Deaf(_) => "deaf",
-            Told::Done(..) => "done",
-            Told::Faulty(_) => "faulty",
-            Told::Refused(_) => "refused",
+            Report::Deaf(_) => "deaf",
+            Report::Done(..) => "done",
+            Report::Faulty(_) => "faulty",
+            Report::Refused(_) => "refused",
         });
     });
     all
@@ -140,17 +140,17 @@ fn nothing() -> Event {
     Box::new(|_| {})
 }
 
-fn heard(stage: &Stage, event: Event, heard: Heard) {
+fn heard(stage: &Stage, event: Event, heard: Signal) {
     stage.waits.borrow_mut().push((event, heard));
 }
 
 #[test]
 fn only_other_content_starts_a_run() {
     let stage = stage();
-    heard(&stage, nothing(), Heard::Change);
-    heard(&stage, comment("a"), Heard::Change);
-    heard(&stage, nothing(), Heard::Change);
-    heard(&stage, save("README.md", "no source"), Heard::Change);
+    heard(&stage, nothing(), Signal::Change);
+    heard(&stage, comment("a"), Signal::Change);
+    heard(&stage, nothing(), Signal::Change);
+    heard(&stage, save("README.md", "no source"), Signal::Change);
     assert_eq!(told(&stage), ["done", "done"]);
     assert_eq!(stage.pauses.borrow().as_slice(), [None; 5]);
 }
@@ -159,7 +159,7 @@ fn only_other_content_starts_a_run() {
 fn a_save_during_a_run_drops_it_and_is_not_lost() {
     let stage = stage();
     stage.during.borrow_mut().push(comment("meanwhile"));
-    heard(&stage, nothing(), Heard::Nothing);
+    heard(&stage, nothing(), Signal::Nothing);
     assert_eq!(told(&stage), ["done"]);
     assert_eq!(stage.committed.get(), 1, "a tree was made visible that nobody had saved so");
 }
@@ -169,7 +169,7 @@ fn saves_without_end_are_let_through_now_and_then() {
     let stage = stage();
     for _ in 0..40 {
         stage.during.borrow_mut().push(comment("more"));
-        heard(&stage, nothing(), Heard::Change);
+        heard(&stage, nothing(), Signal::Change);
     }
     let told = told(&stage);
     assert!(told.len() > 3 && told.iter().all(|what| *what == "done"), "{told:?}");
@@ -178,8 +178,8 @@ fn saves_without_end_are_let_through_now_and_then() {
 #[test]
 fn a_fault_is_told_when_it_is_known_to_hold() {
     let stage = stage();
-    heard(&stage, save("clusters/blue/bad.yaml", "kind: ["), Heard::Change);
-    heard(&stage, nothing(), Heard::Change);
+    heard(&stage, save("clusters/blue/bad.yaml", "kind: ["), Signal::Change);
+    heard(&stage, nothing(), Signal::Change);
     assert_eq!(told(&stage), ["done", "faulty"]);
 }
 
@@ -195,9 +195,9 @@ fn what_disappears_for_a_moment_is_not_removed() {
                 files.0.remove(ONE)
             };
         });
-        heard(&stage, gone, Heard::Change);
-        heard(&stage, nothing(), Heard::Change);
-        heard(&stage, save(ONE, text), Heard::Change);
+        heard(&stage, gone, Signal::Change);
+        heard(&stage, nothing(), Signal::Change);
+        heard(&stage, save(ONE, text), Signal::Change);
         assert_eq!(told(&stage), ["done"]);
         let pauses = stage.pauses.borrow();
         assert!(pauses[0].is_none() && pauses[1].is_some() && pauses[1] == pauses[2] && pauses[3].is_none());
@@ -210,8 +210,8 @@ fn what_stays_away_is_removed() {
     let gone: Event = Box::new(|files| {
         files.0.remove(ONE);
     });
-    heard(&stage, gone, Heard::Change);
-    heard(&stage, nothing(), Heard::Nothing);
+    heard(&stage, gone, Signal::Change);
+    heard(&stage, nothing(), Signal::Nothing);
     assert_eq!(told(&stage).len(), 2);
 }
 
@@ -219,12 +219,12 @@ fn what_stays_away_is_removed() {
 fn a_refusal_is_told_once_and_late() {
     let stage = stage();
     stage.refusals.set(4);
-    (0..4).for_each(|_| heard(&stage, nothing(), Heard::Nothing));
+    (0..4).for_each(|_| heard(&stage, nothing(), Signal::Nothing));
     assert_eq!(told(&stage), ["done"]);
 
     let stage = self::stage();
     stage.refusals.set(12);
-    (0..12).for_each(|_| heard(&stage, nothing(), Heard::Nothing));
+    (0..12).for_each(|_| heard(&stage, nothing(), Signal::Nothing));
     assert_eq!(told(&stage), ["refused", "done"]);
     let pauses = stage.pauses.borrow();
     assert!(pauses[..12].is_sorted(), "{pauses:?}");
@@ -235,7 +235,7 @@ fn a_refusal_is_told_once_and_late() {
 fn deaf_is_not_blind() {
     let stage = stage();
     stage.deaf.set(true);
-    heard(&stage, comment("a"), Heard::Nothing);
+    heard(&stage, comment("a"), Signal::Nothing);
     assert_eq!(told(&stage), ["deaf", "done", "done"]);
     assert_eq!(stage.pauses.borrow().as_slice(), [Some(Duration::from_secs(2)); 2]);
 }

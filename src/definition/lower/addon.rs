@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// What an addon says of itself, wherever it is written.
-pub(super) struct Said<'a> {
+pub(super) struct AddonFields<'a> {
     pub name: &'a str,
     /// Whether it is written today, and not frozen in a release.
     pub fresh: bool,
@@ -24,7 +24,7 @@ pub(super) struct Said<'a> {
     pub values_from: &'a [written::ValuesFrom],
 }
 
-impl<'a> Said<'a> {
+impl<'a> AddonFields<'a> {
     /// As `addon.yaml` says it.
     pub(super) fn by_addon(name: &'a str, spec: &'a written::AddonSpec) -> Self {
         Self {
@@ -62,22 +62,22 @@ impl<'a> Said<'a> {
 
 /// Lowers an addon; `base` is the path of its content inside `written`.
 pub(super) fn lower<T>(
-    said: &Said<'_>,
+    fields: &AddonFields<'_>,
     written: &Written<T>,
     base: &[&str],
     notes: &mut Notes,
 ) -> Option<Addon> {
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
-    let name = label(said.name, "the addon", Some(at(&[])), notes)?;
-    let matrix = matrix(said, &at, notes);
-    if said.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
+    let name = label(fields.name, "the addon", Some(at(&[])), notes)?;
+    let matrix = matrix(fields, &at, notes);
+    if fields.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
         let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
         notes
             .error("secret", place, "the address holds a credential")
             .hint("take it out of the address: the tree is read by many");
     }
     // What a release froze is read for ever as it was.
-    if let Some(chart) = said.chart.filter(|chart| said.fresh && !holds_credential(&chart.repository)) {
+    if let Some(chart) = fields.chart.filter(|chart| fields.fresh && !holds_credential(&chart.repository)) {
         check_address(
             address::CHARTS,
             &chart.repository,
@@ -87,44 +87,44 @@ pub(super) fn lower<T>(
         );
         check_chart_name(chart, at(&["chart", "name"]), notes);
     }
-    if said.chart.is_some() && said.versions.is_empty() {
+    if fields.chart.is_some() && fields.versions.is_empty() {
         notes
             .error("no-versions", at(&["chart"]), format!("the addon `{name}` has a chart and no versions"))
             .hint("add `versions: [{ version: …, kubernetes: \">=1.32 <1.37\" }]`");
     }
-    let release_name = said.release_name.unwrap_or(said.name);
-    let release_namespace = said.release_namespace.unwrap_or("kube-system");
+    let release_name = fields.release_name.unwrap_or(fields.name);
+    let release_namespace = fields.release_namespace.unwrap_or("kube-system");
     let release_name = label(release_name, "the Helm release", Some(at(&["release", "name"])), notes);
     let release_namespace =
         label(release_namespace, "the namespace", Some(at(&["release", "namespace"])), notes);
     let release_name = release_name.and_then(|release| helm_name(release, &at, notes));
     let mut depends_on: Vec<Label> = Vec::new();
-    for (index, other) in said.depends_on.iter().enumerate() {
+    for (index, other) in fields.depends_on.iter().enumerate() {
         let place = at(&["dependsOn", &index.to_string()]);
         depends_on.extend(label(other, "the addon", Some(place), notes));
     }
     depends_on.sort();
     depends_on.dedup();
-    let values_from = values_from(said, written, base, notes)?;
+    let values_from = values_from(fields, written, base, notes)?;
     Some(Addon {
         name,
-        chart: said.chart.map(|chart| Chart {
+        chart: fields.chart.map(|chart| Chart {
             repository: chart.repository.trim_end_matches('/').to_owned(),
             name: chart.name.clone(),
         }),
         matrix: matrix?,
-        max_minor_step: said
+        max_minor_step: fields
             .upgrade
             .and_then(|upgrade| upgrade.max_minor_step)
             .and_then(|step| step.try_into().ok()),
         release_name: release_name?,
         release_namespace: release_namespace?,
-        stage: match said.stage {
+        stage: match fields.stage {
             written::Stage::Bootstrap => Stage::Bootstrap,
             written::Stage::Default => Stage::Default,
         },
         depends_on,
-        enabled: said.enabled,
+        enabled: fields.enabled,
         values_from,
     })
 }
@@ -157,10 +157,14 @@ fn helm_name(name: Label, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> O
     Some(name)
 }
 
-fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> Option<Vec<Requirement>> {
+fn matrix(
+    fields: &AddonFields<'_>,
+    at: &dyn Fn(&[&str]) -> Place,
+    notes: &mut Notes,
+) -> Option<Vec<Requirement>> {
     let mut rows: Vec<Requirement> = Vec::new();
     let mut sound = true;
-    for (index, row) in said.versions.iter().enumerate() {
+    for (index, row) in fields.versions.iter().enumerate() {
         let index = index.to_string();
         let version = addon_version(&row.version, at(&["versions", &index, "version"]), notes);
         let kubernetes = range(&row.kubernetes, at(&["versions", &index, "kubernetes"]), notes);
@@ -184,13 +188,13 @@ fn matrix(said: &Said<'_>, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> 
 }
 
 fn values_from<T>(
-    said: &Said<'_>,
+    fields: &AddonFields<'_>,
     written: &Written<T>,
     base: &[&str],
     notes: &mut Notes,
 ) -> Option<Vec<ValuesFrom>> {
     let mut all = Vec::new();
-    for (index, from) in said.values_from.iter().enumerate() {
+    for (index, from) in fields.values_from.iter().enumerate() {
         let index = index.to_string();
         let path = [base, &["valuesFrom", &index]].concat();
         let (kind, name, field) = match (&from.secret, &from.config_map) {

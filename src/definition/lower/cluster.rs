@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, fleet::Lowered, label, removal, said};
+use super::{Lowering, fleet::Lowered, label, removal, settings};
 use crate::{
     definition::{
         Identity, closest,
@@ -130,10 +130,10 @@ impl One<'_> {
         let namespace = self.namespace(notes);
         let management = self.management(notes);
         let release = self.release(notes);
-        let said = said::lower(self.context, &self.node, notes);
+        let settings = settings::lower(self.context, &self.node, notes);
         let (release, release_origin) = release?;
         let companion = path.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
-        let said = said?;
+        let settings = settings?;
         Some(Cluster {
             name: name?,
             namespace: namespace?,
@@ -142,17 +142,17 @@ impl One<'_> {
             management: management?,
             release,
             release_origin,
-            labels: said.labels,
-            annotations: said.annotations,
-            control_plane: said.control_plane,
-            node_pools: said.node_pools,
-            network: said.network,
-            variables: said.variables,
-            addons: said.addons,
-            availability_gates: said.availability_gates,
-            suspend: said.suspend,
+            labels: settings.labels,
+            annotations: settings.annotations,
+            control_plane: settings.control_plane,
+            node_pools: settings.node_pools,
+            network: settings.network,
+            variables: settings.variables,
+            addons: settings.addons,
+            availability_gates: settings.availability_gates,
+            suspend: settings.suspend,
             removal: self.removal(notes),
-            raw: said.raw,
+            raw: settings.raw,
             companion: companion.filter(|folder| self.input.companions.contains(folder)),
         })
     }
@@ -169,7 +169,7 @@ impl One<'_> {
         if head || self.spec("release").is_some_and(|release| release.as_str() != Some("head")) {
             self.release(notes);
         }
-        said::lower(self.context, &self.node, notes);
+        settings::lower(self.context, &self.node, notes);
     }
 
     fn spec(&self, key: &str) -> Option<&Node> {
@@ -191,18 +191,18 @@ impl One<'_> {
     /// is there or if something is missing, otherwise to the last of the folder's defaults. It lists the other places.
     fn fault_of<'n>(
         &self,
-        said: &[(&Node, &str)],
+        settings: &[(&Node, &str)],
         code: &'static str,
         message: String,
         notes: &'n mut Notes,
     ) -> &'n mut Diagnostic {
         let in_own_file = |(node, _): &(&Node, &str)| node.origin.file == self.layer.source.id;
-        let own = said.iter().position(in_own_file);
+        let own = settings.iter().position(in_own_file);
         // Several things that contradict each other in folders' defaults are the folders' fault, and none of the cluster's.
-        let own = own.or_else(|| (said.len() > 1).then_some(said.len() - 1));
-        let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(said[at].0));
+        let own = own.or_else(|| (settings.len() > 1).then_some(settings.len() - 1));
+        let place = own.map_or_else(|| Some(self.own_place()), |at| self.place(settings[at].0));
         let note = notes.error(code, place, message);
-        for (at, (node, what)) in said.iter().enumerate() {
+        for (at, (node, what)) in settings.iter().enumerate() {
             if let Some(place) = self.place(node).filter(|_| own != Some(at)) {
                 note.related(*what, place);
             }
@@ -283,14 +283,14 @@ impl One<'_> {
         if name == "head" {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
-        // Whatever else is said of a release that does not exist: that it does not is what has to be mended.
+        // Whatever else is said about a release that does not exist: that it does not is what has to be mended.
         let exists = self.input.sources.below(&format!("generated/releases/{name}")).next().is_some()
             || self.input.damaged.contains_key(name);
         for key in OF_HEAD.iter().filter(|_| exists) {
             if let Some(other) = self.spec(key) {
                 let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
-                let said = [(node, "the release is named here"), (other, "it is set here")];
-                self.fault_of(&said, "release", message, notes).hint("remove it, or say `release: head`");
+                let settings = [(node, "the release is named here"), (other, "it is set here")];
+                self.fault_of(&settings, "release", message, notes).hint("remove it, or say `release: head`");
             }
         }
         match Subdomain::new(name) {

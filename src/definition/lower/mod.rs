@@ -10,7 +10,7 @@ mod images;
 mod lock;
 mod pools;
 mod raw;
-mod said;
+mod settings;
 mod removal;
 mod sources;
 mod stack;

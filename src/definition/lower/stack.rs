@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use super::{
     Lowering, StackTemplate,
-    addon::{Said, lower as lower_addon},
+    addon::{AddonFields, lower as lower_addon},
     addon_version,
     allowance::allowances,
     check_named, dependencies,
@@ -245,7 +245,7 @@ impl OneStack<'_> {
         for (name, written) in &files.addons {
             check_named(written, &written.value.metadata, name, notes);
             let Some(addon) =
-                lower_addon(&Said::by_addon(name, &written.value.spec), written, &["spec"], notes)
+                lower_addon(&AddonFields::by_addon(name, &written.value.spec), written, &["spec"], notes)
             else {
                 continue;
             };
@@ -484,7 +484,7 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     let mut addons = Vec::new();
     for (name, frozen) in spec.addons.iter().flatten() {
         let base = ["spec", "addons", name.as_str()];
-        let addon = lower_addon(&Said::by_release(name, frozen), written, &base, notes);
+        let addon = lower_addon(&AddonFields::by_release(name, frozen), written, &base, notes);
         let version_place = place_at(written, &[&base[..], &["version"]].concat());
         let version = frozen.version.as_ref().map(|text| addon_version(text, version_place, notes));
         if let (Some(addon), false) = (addon, version == Some(None)) {

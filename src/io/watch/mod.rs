@@ -23,7 +23,7 @@ use self::{folders::Folders, shared::Shared};
 use super::disk::Workspace;
 use crate::{
     note::Fault,
-    watch::{Heard, Senses},
+    watch::{Listener, Signal},
 };
 
 /// Hears of changes of a fleet's sources.
@@ -75,7 +75,7 @@ impl Watcher {
     }
 }
 
-impl Senses for Watcher {
+impl Listener for Watcher {
     fn listen(&mut self) -> Result<(), Fault> {
         if self.every.is_some() || !self.shared.take_folders() {
             return Ok(());
@@ -88,7 +88,7 @@ impl Senses for Watcher {
         })
     }
 
-    fn wait(&mut self, at_most: Option<Duration>) -> Heard {
+    fn wait(&mut self, at_most: Option<Duration>) -> Signal {
         let pause = match (at_most, self.every) {
             (Some(pause), Some(every)) => Some(pause.min(every)),
             (pause, every) => pause.or(every),

@@ -16,7 +16,7 @@ use notify::{
     event::{AccessKind, AccessMode, ModifyKind, RenameMode},
 };
 
-use crate::{watch::Heard, world::is_head_release};
+use crate::{watch::Signal, world::is_head_release};
 
 /// It is quiet when nothing was heard for this long: editors save in several steps.
 const QUIET: Duration = Duration::from_millis(50);
@@ -122,29 +122,29 @@ impl Shared {
     }
 
     /// Waits for a change, and then for quiet.
-    pub(super) fn wait(&self, at_most: Option<Duration>) -> Heard {
+    pub(super) fn wait(&self, at_most: Option<Duration>) -> Signal {
         let end = at_most.map(|pause| Instant::now() + pause);
         let mut state = self.lock();
         while !state.changed {
             if self.is_stopped() {
-                return Heard::Stop;
+                return Signal::Stop;
             }
             state = match end.map(|end| end.saturating_duration_since(Instant::now())) {
                 None => self.bell.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(Duration::ZERO) => return Heard::Nothing,
+                Some(Duration::ZERO) => return Signal::Nothing,
                 Some(left) => self.bell.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
             };
         }
         let end = Instant::now() + UNQUIET;
         while state.changed && Instant::now() < end {
             if self.is_stopped() {
-                return Heard::Stop;
+                return Signal::Stop;
             }
             state.changed = false;
             state = self.bell.wait_timeout(state, QUIET).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.changed = false;
-        Heard::Change
+        Signal::Change
     }
 
     fn is_stopped(&self) -> bool {

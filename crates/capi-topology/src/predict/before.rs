@@ -10,7 +10,7 @@ use crate::fault::{Fault, Opaque};
 use k8s_schema::value::text;
 
 /// What runs before a change.
-pub(super) enum Ground {
+pub(super) enum Baseline {
     /// What the Cluster before asks for, and what of that cannot be known.
     Computed(Desired, Vec<Opaque>),
     /// What was given of it, and why it was not computed.
@@ -22,14 +22,14 @@ pub(super) enum Ground {
 }
 
 /// Finds what runs before a change.
-pub(super) fn ground(before: &Side, catalog: &Catalog, settings: &Settings) -> Ground {
+pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) -> Baseline {
     let missing = missing(before, "which was not given for the state before");
     let mut faults = Vec::new();
     if missing.is_empty() {
         let created = create::create(before.cluster.clone(), catalog, settings);
         match created.desired {
             Some(desired) if created.faults.is_empty() => {
-                return Ground::Computed(desired, created.opaque);
+                return Baseline::Computed(desired, created.opaque);
             }
             _ => faults = created.faults,
         }
@@ -37,22 +37,22 @@ pub(super) fn ground(before: &Side, catalog: &Catalog, settings: &Settings) -> G
     let reason = match (missing.first(), faults.first()) {
         (Some(one), _) => one.reason.clone(),
         (None, Some(fault)) => format!("the state before the change has an error: {fault}"),
-        (None, None) => return Ground::Fault(faults),
+        (None, None) => return Baseline::Fault(faults),
     };
     match live::given(&before.cluster, &before.observed) {
-        Some(running) => Ground::Given(
+        Some(running) => Baseline::Given(
             running,
             format!("{reason}; the live objects were given, so the change is computed from them"),
         ),
-        None if !missing.is_empty() => Ground::Unknown(missing),
+        None if !missing.is_empty() => Baseline::Unknown(missing),
         None if before.applied.is_live() => {
             let reason = format!(
                 "{reason}; so what runs is what there was before that, which is not known (all that runs among --before tells it: \
                  `kubectl get cluster-api -A -o yaml --show-managed-fields`)"
             );
-            Ground::Unknown(vec![Opaque::of_all(reason)])
+            Baseline::Unknown(vec![Opaque::of_all(reason)])
         }
-        None => Ground::Fault(faults),
+        None => Baseline::Fault(faults),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::before::{Ground, ground, missing};
+use super::before::{Baseline, baseline, missing};
 use super::behind;
 use super::change::{self, After, Before, Change};
 use super::create;
@@ -161,11 +161,11 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
 fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
     let mut unknown = missing(after, "which was not given");
     let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
-    let (desired, mut opaque, given) = match ground(before, &catalog, settings) {
-        Ground::Fault(faults) if unknown.is_empty() => return Err(faults),
-        Ground::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
-        Ground::Given(desired, why) if unknown.is_empty() => (desired, Vec::new(), Some(why)),
-        Ground::Unknown(reasons) => {
+    let (desired, mut opaque, given) = match baseline(before, &catalog, settings) {
+        Baseline::Fault(faults) if unknown.is_empty() => return Err(faults),
+        Baseline::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
+        Baseline::Given(desired, why) if unknown.is_empty() => (desired, Vec::new(), Some(why)),
+        Baseline::Unknown(reasons) => {
             unknown.extend(reasons);
             return Ok(of_unknown(before, after, unknown, settings));
         }

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::apply::server_side_apply;
 use super::change::Writing;
 use super::client_side::client_side_apply;
+use super::dropped::dropped;
 use super::evidence::{Evidence, On, Rule};
-use super::lacks::lacks;
 use super::side::Side;
 use super::verdict::{Kind, Verdict};
 use crate::admission::cluster_update;
@@ -49,7 +49,7 @@ pub(super) fn manner(before: &Side, after: &Side) -> Manner {
         (Applied::Unknown, Applied::File) => {
             let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
                           known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
-            let doubts = lacks(&before.cluster, &after.cluster);
+            let doubts = dropped(&before.cluster, &after.cluster);
             let doubts = doubts
                 .into_iter()
                 .map(|part| Opaque { role: part.own(), reason: reason.to_owned() })

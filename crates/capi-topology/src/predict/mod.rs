@@ -14,7 +14,7 @@ pub mod forecast;
 mod found;
 mod hands;
 pub mod kubeadm;
-mod lacks;
+mod dropped;
 mod live;
 mod manner;
 pub mod objects;

@@ -17,7 +17,7 @@ use k8s_schema::value::{list, text};
 /// Such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
 pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
-    let said = Said::by(observed);
+    let said = Upgrading::by(observed);
     let cluster = text(&running.cluster, &["metadata", "name"]);
     let kind = text(&running.control_plane, &["kind"]);
     let is_given = observed.objects.iter().any(|one| text(one, &["kind"]) == kind);
@@ -29,7 +29,13 @@ pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
     parts
 }
 
-fn is_late(worker: &Worker, kind: PoolKind, cluster: &str, observed: &Observed, said: &Said<'_>) -> bool {
+fn is_late(
+    worker: &Worker,
+    kind: PoolKind,
+    cluster: &str,
+    observed: &Observed,
+    said: &Upgrading<'_>,
+) -> bool {
     let wanted = text(&worker.object, &["spec", "template", "spec", "version"]);
     let is_own = |one: &&Value| text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == worker.name;
     let machines: Vec<&Value> = match kind {
@@ -58,7 +64,7 @@ fn lags(machine: &Value, wanted: &str) -> bool {
 }
 
 /// What the live Cluster says of parts that are on the way to another version.
-struct Said<'a> {
+struct Upgrading<'a> {
     /// Kinds, and the names that stand after them.
     parts: Vec<(&'a str, Vec<&'a str>)>,
 }
@@ -66,7 +72,7 @@ struct Said<'a> {
 /// What stands after the names of such parts in the message.
 const MARKS: [&str; 3] = [" upgrading to version ", " pending upgrade to version ", " upgrade to version "];
 
-impl<'a> Said<'a> {
+impl<'a> Upgrading<'a> {
     fn by(observed: &'a Observed) -> Self {
         let message = observed::unreconciled(observed).map_or("", |one| text(one, &["message"]));
         let part = |line: &'a str| {
@@ -111,7 +117,7 @@ mod tests {
                        * MachineDeployment e creation deferred while control plane upgrade is in progress\n  \
                        * MachinePool c-p-lgnnb upgrading to version v1.35.0";
         let observed = said(message);
-        let said = Said::by(&observed);
+        let said = Upgrading::by(&observed);
         assert!(said.of_kind("KubeadmControlPlane") && !said.of_kind("RKE2ControlPlane"));
         let known = [("c-a-", true), ("c-b-", false), ("c-b-x-", true), ("c-d-", true), ("e", false)];
         for (prefix, is_named) in known {
@@ -121,6 +127,6 @@ mod tests {
         assert!(!said.names(PoolKind::MachineDeployment, Some("c-a-other"), "c-a-"));
         assert!(said.names(PoolKind::MachinePool, None, "c-p-"));
         let older = Observed { generation: Some(4), ..observed.clone() };
-        assert!(Said::by(&older).parts.is_empty());
+        assert!(Upgrading::by(&older).parts.is_empty());
     }
 }

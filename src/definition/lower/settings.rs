@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// What a definition says, as meant.
-pub(super) struct Said {
+pub(super) struct ClusterSettings {
     pub labels: Mapping,
     pub annotations: Mapping,
     pub control_plane: ControlPlane,
@@ -24,7 +24,7 @@ pub(super) struct Said {
 }
 
 /// Lowers it; all faults are told.
-pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Said> {
+pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<ClusterSettings> {
     let one = One { context, node };
     let before = notes.errors();
     let control_plane = one.control_plane(notes);
@@ -41,7 +41,7 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
     if let Some(raw) = one.spec("raw") {
         raw::check(context, raw, notes);
     }
-    let said = Said {
+    let settings = ClusterSettings {
         labels: labels?,
         annotations: annotations?,
         control_plane: control_plane?,
@@ -53,7 +53,7 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
         suspend,
         raw: one.spec("raw").cloned(),
     };
-    (notes.errors() == before).then_some(said)
+    (notes.errors() == before).then_some(settings)
 }
 
 struct One<'a> {

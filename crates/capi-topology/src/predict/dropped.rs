@@ -11,7 +11,7 @@ use k8s_schema::value::{get, list, text};
 /// The parts of a cluster of which the live one has values that the new one does not have; the Cluster where it may be any.
 ///
 /// Lists are read by the names of their items, as server-side apply does; others, and plain values, count as one.
-pub(super) fn lacks(live: &Value, new: &Value) -> BTreeSet<Part> {
+pub(super) fn dropped(live: &Value, new: &Value) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
     let of = |side| get(side, &["spec", "topology"]).unwrap_or(&Value::Null);
     let (old, new_topology) = (of(live), of(new));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     fn found(live: &Value, new: &Value) -> Vec<String> {
-        lacks(&cluster(live), &cluster(new)).iter().map(Part::to_string).collect()
+        dropped(&cluster(live), &cluster(new)).iter().map(Part::to_string).collect()
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct Listed {
 
 /// Every release of a fleet.
 #[derive(Clone, Debug, Default)]
-pub struct Catalogue {
+pub struct ReleaseList {
     /// The sound ones, by stack, minor, channel and version.
     pub listed: Vec<Listed>,
     /// The names of those that are refused.
@@ -58,7 +58,7 @@ pub fn catalogue(
     model: &Model,
     releases: &Releases,
     sources: &Sources,
-) -> Catalogue {
+) -> ReleaseList {
     let mut users: BTreeMap<String, BTreeSet<ClusterId>> = BTreeMap::new();
     for cluster in &model.clusters {
         for name in used(cluster, releases) {
@@ -97,7 +97,7 @@ pub fn catalogue(
     };
     let namespace =
         |one: &Arc<ManagementCluster>| (one.name.to_string(), (one.class_namespace.to_string(), one.engine));
-    Catalogue {
+    ReleaseList {
         listed,
         refused: releases.refused.keys().cloned().collect(),
         branches: managements.iter().filter_map(branch).collect(),
