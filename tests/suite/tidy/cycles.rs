@@ -211,15 +211,16 @@ fn sources() -> Vec<String> {
 #[test]
 fn files_of_different_folders_use_each_other_one_way() {
     let mut found = Vec::new();
-    let mut left: BTreeSet<_> = EXCEPTIONS.iter().map(|(root, folders, _)| (*root, *folders)).collect();
+    let mut left = EXCEPTIONS.to_vec();
     for root in sources() {
-        let texts: Vec<_> = rust_files(&root)
-            .into_iter()
-            .map(|(path, text)| (path[root.len() + 1..].to_owned(), text))
-            .collect();
-        for (folders, files) in Crate::read(&texts).cycles() {
-            if !left.remove(&(root.as_str(), folders.as_slice())) {
-                found.push(format!("{root}: {folders:?} in a cycle: {files:?}"));
+        let texts = rust_files(&root).into_iter();
+        let texts: Vec<_> = texts.map(|(path, text)| (path[root.len() + 1..].to_owned(), text)).collect();
+        let read = Crate::read(&texts);
+        for (folders, files) in read.cycles() {
+            let known = left.iter().position(|(at, known, _)| *at == root && *known == folders);
+            match known {
+                Some(at) => drop(left.remove(at)),
+                None => found.push(format!("{root}: {folders:?} in a cycle: {files:?}")),
             }
         }
     }
@@ -240,7 +241,7 @@ fn a_cycle_is_caught_however_it_is_written() {
     for way in ways {
         let texts = [file("a/mod.rs", ""), file("a/one.rs", way), file("b.rs", "use crate::a::one::f;")];
         let read = Crate::read(&texts);
-        assert_eq!(read.cycles().into_keys().collect::<Vec<_>>(), [vec!["", "a"]], "{way}");
+        assert_eq!(read.cycles().into_keys().collect::<Vec<_>>(), [["", "a"]], "{way}");
     }
     let harmless = [
         "use super::X;",
