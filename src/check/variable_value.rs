@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use k8s_schema::unknown::unknown_fields;
+use k8s_schema::unknown_fields;
 use serde_json::{Value as Json, json};
 
 use super::{Check, Finder, Rule, lints::Findings};

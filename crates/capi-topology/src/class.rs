@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::admission::gates::Gates;
 use super::convert;
 use super::desired::contract::Contract;
-use super::desired::templates::Shells;
 use super::fault::{Fault, Stage};
 use super::patches::Patch;
 use super::patches::whole::Patched;
+use super::shells::Shells;
 use super::variables::{Definition, definitions};
 use k8s_schema::value::{get, group, list, text, version};
 
@@ -23,6 +23,7 @@ type Key = (String, String, String, String);
 
 /// The `ClusterClass`es and templates that exist.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Catalog {
     objects: BTreeMap<Key, Value>,
     /// Feature gates of the management cluster in which they are.
@@ -200,6 +201,7 @@ impl Catalog {
 
 /// A template that a class refers to.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Template {
     /// The template itself.
     pub object: Value,
@@ -232,6 +234,7 @@ impl Template {
 
 /// A class of machine deployments or machine pools.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct WorkerClass {
     /// The entry of the `ClusterClass`.
     pub class: Value,
@@ -243,6 +246,7 @@ pub struct WorkerClass {
 
 /// A `ClusterClass`, its templates, variables and patches.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Blueprint {
     /// The `ClusterClass`.
     pub class: Value,

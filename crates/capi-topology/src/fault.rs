@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-pub use k8s_schema::error::{ErrorType, FieldError};
+pub use k8s_schema::{ErrorType, FieldError};
 
 use super::role::Role;
 
 /// When something is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Stage {
     /// A template is written.
     Template,
@@ -110,6 +111,7 @@ impl fmt::Display for Fault {
 
 /// Something that cannot be known offline, and which objects it reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Opaque {
     /// The object that it affects; the Cluster where it affects all objects.
     pub role: Role,

@@ -12,12 +12,8 @@ use serde_json::Value;
 
 use super::admission::checks::is_subdomain;
 use super::fault::{By, ErrorType, Fault, FieldError, Stage};
-use k8s_schema::defaulting::fill;
-use k8s_schema::rules::Rules;
-use k8s_schema::schema::{Identity, Schema};
-use k8s_schema::trail::Trail;
 use k8s_schema::value::{get, group, text, version};
-use k8s_schema::value_validation::validate;
+use k8s_schema::{Rules, Schema, fill, type_errors, validate};
 
 struct Kind {
     group: String,
@@ -95,7 +91,7 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
         if matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status") {
             continue;
         }
-        typed(value, kind.schema.properties.get(name), &Trail::start("").dotted(name), &mut problems);
+        problems.extend(type_errors(value, kind.schema.property(name), &format!(".{name}")));
     }
     problems
 }
@@ -136,53 +132,6 @@ fn name_faults(object: &Value) -> Vec<FieldError> {
     }
 }
 
-fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
-    let Some(schema) = schema else {
-        problems.push(problem("field not declared in schema".to_owned()));
-        return;
-    };
-    let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
-    match (value, schema.only_type()) {
-        (Value::Null, _) | (_, "") => {}
-        (Value::Object(fields), "object") => {
-            for (name, child) in fields {
-                let known = schema.properties.get(name).or(schema.additional.as_deref());
-                if known.is_some() || !schema.preserve_unknown {
-                    typed(child, known, &path.dotted(name), problems);
-                }
-            }
-        }
-        (_, "object") => wrong("map"),
-        (Value::Array(items), "array") => typed_list(items, schema, path, problems),
-        (_, "array") => wrong("list"),
-        (Value::Array(_) | Value::Object(_), _) => wrong("a scalar"),
-        (Value::Bool(_) | Value::Number(_), "string") => wrong("string"),
-        (Value::String(_) | Value::Number(_), "boolean") => wrong("boolean"),
-        (Value::String(_) | Value::Bool(_), "integer" | "number") => wrong("numeric"),
-        _ => {}
-    }
-}
-
-fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
-    let keys: Vec<Vec<&Value>> = match &schema.identity {
-        Identity::Atomic => Vec::new(),
-        Identity::Set => items.iter().map(|item| vec![item]).collect(),
-        Identity::Map(names) => {
-            let key =
-                |item| names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect();
-            items.iter().map(key).collect()
-        }
-    };
-    for (at, item) in items.iter().enumerate() {
-        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
-            let detail = format!("duplicate entries for key {key:?}");
-            problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
-        }
-        typed(item, schema.items.as_deref(), &path.item(at), problems);
-    }
-}
-
 /// The schema of a kind as the API server publishes it.
 pub fn source_schema(kind: &str) -> Option<&'static Value> {
     KINDS.get(kind).map(|kind| &kind.source)
@@ -199,30 +148,6 @@ pub fn source_schema_of(object: &Value) -> Option<&'static Value> {
 /// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
 pub fn drop_nulls(object: &mut Value) {
     if let Some(kind) = kind_of(object) {
-        drop_known_nulls(object, &kind.schema);
-    }
-}
-
-fn drop_known_nulls(value: &mut Value, schema: &Schema) {
-    match value {
-        Value::Object(fields) => {
-            let known = |name: &str| schema.properties.get(name).or(schema.additional.as_deref());
-            fields.retain(|name, value| {
-                !value.is_null() || known(name).is_none_or(|known| known.nullable || known.default.is_some())
-            });
-            for (name, value) in fields.iter_mut() {
-                if let Some(known) = known(name) {
-                    drop_known_nulls(value, known);
-                }
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                if let Some(known) = &schema.items {
-                    drop_known_nulls(item, known);
-                }
-            }
-        }
-        _ => {}
+        k8s_schema::drop_nulls(object, &kind.schema);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::functions::Function;
+use super::literal::Number;
 
 /// Every template that a source defines, by name.
 #[derive(Debug, Default)]
@@ -95,13 +96,4 @@ pub(super) enum Operand {
     Function(&'static Function),
     /// `(pipeline).a.b`
     Chain(Box<Operand>, Vec<Box<str>>),
-}
-
-/// A number and every type that it fits.
-#[derive(Debug, Clone)]
-pub(super) struct Number {
-    pub(super) text: Box<str>,
-    pub(super) int: Option<i64>,
-    pub(super) uint: Option<u64>,
-    pub(super) float: Option<f64>,
 }

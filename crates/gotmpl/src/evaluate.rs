@@ -1,8 +1,9 @@
 //! Evaluates commands: operands, fields, and calls with their checked arguments.
 
-use super::ast::{Command, Number, Operand};
+use super::ast::{Command, Operand};
 use super::error::{Outcome, exec};
 use super::functions::{Function, Lazy, Type};
+use super::literal::Number;
 use super::methods;
 use super::render::Renderer;
 use super::value::{Elem, IntType, List, Map, Value};

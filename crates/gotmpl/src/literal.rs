@@ -1,6 +1,13 @@
 //! Numbers and quoted strings as Go writes them.
 
-use super::ast::Number;
+/// A number and every type that it fits.
+#[derive(Debug, Clone)]
+pub(super) struct Number {
+    pub(super) text: Box<str>,
+    pub(super) int: Option<i64>,
+    pub(super) uint: Option<u64>,
+    pub(super) float: Option<f64>,
+}
 
 /// Reads a number constant; the error says what is wrong with it.
 pub(super) fn number(text: &str) -> Result<Number, String> {

@@ -2,10 +2,9 @@
 
 use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
 use super::budget::Context;
-use super::clock;
 use super::error::{Outcome, exec, limit};
 use super::format;
-use super::value::{IntType, Value};
+use super::value::Value;
 
 /// Templates that call templates, and blocks within blocks, go no deeper.
 const MAX_DEPTH: usize = 120;
@@ -282,14 +281,5 @@ impl<'a> Renderer<'a> {
             Some(variable) => Ok(variable.1.clone()),
             None => Err(exec("undefined variable")),
         }
-    }
-}
-
-/// Whether a number is one of the named integer types that print as words.
-pub(super) fn named_number(kind: IntType, number: i64) -> Option<String> {
-    match kind {
-        IntType::Month => Some(clock::month_name(number)),
-        IntType::Weekday => Some(clock::weekday_name(number)),
-        IntType::Int | IntType::Int64 => None,
     }
 }

@@ -2,6 +2,7 @@
 
 /// Why a field is refused, in the API's own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum ErrorType {
     /// The value is not acceptable.
     Invalid,
@@ -45,6 +46,7 @@ impl ErrorType {
 
 /// One refused field: `field.Error` of Kubernetes' libraries.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FieldError {
     /// Path of the field, as the API prints it.
     pub field: String,

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Whether a text has a format; true for formats that nobody knows.
-pub fn matches(format: &str, text: &str) -> bool {
+pub(crate) fn matches(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {
         "uri" => is_request_uri(text),
         "email" => is_email(text),

@@ -7,14 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use kube_cel::cel::parser::Parser;
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, Value as CelValue};
+use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 use serde_json::Value;
 
-use super::cel_value::Shape;
 use super::field_path;
 use super::schema::MAX_DEPTH;
-use crate::cel::{self, Lowered, lower, take_not_known, with_functions};
+use crate::cel::{self, Lowered, Shape, lower, parse, take_not_known, with_functions};
 use crate::error::{ErrorType, FieldError};
 use crate::value::{list, text};
 
@@ -46,6 +44,7 @@ struct Rule {
 
 /// What the rules say of a value.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Judgement {
     /// Rules that the value breaks.
     pub errors: Vec<FieldError>,
@@ -53,62 +52,16 @@ pub struct Judgement {
     pub opaque: Vec<String>,
 }
 
-/// The longest rule that a class may have by the schema of its kind.
-const MAX_LENGTH: usize = 4096;
-/// Operators and brackets of one expression: parser and evaluator recurse over them.
-const MAX_OPERATORS: usize = 400;
-
-/// Brackets and the like from which on the parser gets a stack of its own: it takes up to 200 KiB for each level.
-const DEEP: usize = 8;
-const STACK: usize = 256 << 20;
-/// How deep Kubernetes' own parser goes.
-const UPSTREAM_DEPTH: u16 = 250;
-/// Said of an expression that may be right, and is not followed here.
-pub const TOO_LARGE: &str = "it is larger than this program follows";
-
-/// Whether an expression is larger than this program follows. Nothing is said of it then.
-pub fn is_too_large(expression: &str) -> bool {
-    let operators = expression.chars().filter(|c| "+-*/%<>=!&|?([{".contains(*c)).count();
-    expression.len() > MAX_LENGTH || operators > MAX_OPERATORS
-}
-
-/// Parses an expression as Kubernetes does, with optional syntax.
-pub fn parse(expression: &str) -> Result<IdedExpr, String> {
-    if is_too_large(expression) {
-        return Err(TOO_LARGE.to_owned());
+impl Judgement {
+    /// A value that is refused.
+    pub fn refused(errors: Vec<FieldError>) -> Self {
+        Self { errors, opaque: Vec::new() }
     }
-    let expression = cel::plain(expression);
-    let expression = expression.as_str();
-    if expression.chars().filter(|c| "?([{".contains(*c)).count() <= DEEP {
-        return parse_flat(expression);
+
+    /// A value of which nothing is known.
+    pub fn unknown(reason: String) -> Self {
+        Self { errors: Vec::new(), opaque: vec![reason] }
     }
-    std::thread::scope(|scope| {
-        let own = std::thread::Builder::new().stack_size(STACK);
-        let parsed = own.spawn_scoped(scope, || parse_deep(expression));
-        parsed
-            .map_err(|_| TOO_LARGE.to_owned())?
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
-}
-
-fn parse_flat(expression: &str) -> Result<IdedExpr, String> {
-    let parser = Parser::new().enable_optional_syntax(true);
-    parser.parse(expression).map_err(|error| error.to_string())
-}
-
-/// What only Kubernetes' parser would take is too large; what it would not take either is a fault.
-fn parse_deep(expression: &str) -> Result<IdedExpr, String> {
-    parse_flat(expression).map_err(|_| {
-        let parser = Parser::new().enable_optional_syntax(true).max_recursion_depth(UPSTREAM_DEPTH);
-        match parser.parse(expression).map_err(|error| error.to_string()) {
-            Ok(_) => TOO_LARGE.to_owned(),
-            Err(words) if words.contains("Recursion limit") => {
-                format!("it is nested deeper than {UPSTREAM_DEPTH} levels")
-            }
-            Err(words) => words,
-        }
-    })
 }
 
 impl Rules {

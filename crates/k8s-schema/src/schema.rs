@@ -1,5 +1,4 @@
-//! The `OpenAPI` subset of a `ClusterClass` variable, read once so that values are checked and
-//! defaulted without looking at the source again.
+//! A structural schema, read once so that values are checked and defaulted without looking at the source again.
 
 use std::collections::BTreeMap;
 
@@ -14,46 +13,46 @@ pub const MAX_DEPTH: usize = 64;
 #[derive(Debug, Default)]
 pub struct Schema {
     /// Accepted types; two for `x-kubernetes-int-or-string`, none for any.
-    pub types: Vec<String>,
+    pub(crate) types: Vec<String>,
     /// Format, known or not.
-    pub format: String,
+    pub(crate) format: String,
     /// Whether null is a value. Variables' schemas cannot say so; those of CRDs can.
-    pub nullable: bool,
+    pub(crate) nullable: bool,
     /// Named properties.
-    pub properties: BTreeMap<String, Schema>,
+    pub(crate) properties: BTreeMap<String, Schema>,
     /// Schema of every other property.
-    pub additional: Option<Box<Schema>>,
+    pub(crate) additional: Option<Box<Schema>>,
     /// Whether any other property is taken (`additionalProperties: true`).
-    pub additional_allowed: bool,
+    pub(crate) additional_allowed: bool,
     /// Schema of the items of a list.
-    pub items: Option<Box<Schema>>,
+    pub(crate) items: Option<Box<Schema>>,
     /// Properties that must be there.
-    pub required: Vec<String>,
+    pub(crate) required: Vec<String>,
     /// The values that are accepted.
-    pub accepted: Vec<Value>,
+    pub(crate) accepted: Vec<Value>,
     /// What stands in for a missing value.
-    pub default: Option<Value>,
+    pub(crate) default: Option<Value>,
     /// Bounds of text, numbers, lists and maps.
-    pub limits: Limits,
+    pub(crate) limits: Limits,
     /// Composition.
-    pub all_of: Vec<Schema>,
+    pub(crate) all_of: Vec<Schema>,
     /// Composition.
-    pub any_of: Vec<Schema>,
+    pub(crate) any_of: Vec<Schema>,
     /// Composition.
-    pub one_of: Vec<Schema>,
+    pub(crate) one_of: Vec<Schema>,
     /// Composition.
-    pub not: Option<Box<Schema>>,
+    pub(crate) not: Option<Box<Schema>>,
     /// Whether unknown properties are kept.
-    pub preserve_unknown: bool,
+    pub(crate) preserve_unknown: bool,
     /// What tells the items of a list apart. Variables' schemas cannot say so; those of CRDs can.
-    pub identity: Identity,
+    pub(crate) identity: Identity,
     /// What in it is not followed here, so that nothing is said of values.
-    pub obstacle: Option<String>,
+    pub(crate) obstacle: Option<String>,
 }
 
 /// What tells the items of a list apart (`x-kubernetes-list-type`).
 #[derive(Debug, Default, PartialEq, Eq)]
-pub enum Identity {
+pub(crate) enum Identity {
     /// Nothing: the list is one value.
     #[default]
     Atomic,
@@ -65,34 +64,34 @@ pub enum Identity {
 
 /// The bounds of a schema.
 #[derive(Debug, Default)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// `maximum`, and whether it is excluded.
-    pub maximum: Option<(f64, bool)>,
+    pub(crate) maximum: Option<(f64, bool)>,
     /// `minimum`, and whether it is excluded.
-    pub minimum: Option<(f64, bool)>,
+    pub(crate) minimum: Option<(f64, bool)>,
     /// `multipleOf`.
-    pub multiple_of: Option<f64>,
+    pub(crate) multiple_of: Option<f64>,
     /// `maxLength`, in characters.
-    pub max_length: Option<u64>,
+    pub(crate) max_length: Option<u64>,
     /// `minLength`, in characters.
-    pub min_length: Option<u64>,
+    pub(crate) min_length: Option<u64>,
     /// `maxItems`.
-    pub max_items: Option<u64>,
+    pub(crate) max_items: Option<u64>,
     /// `minItems`.
-    pub min_items: Option<u64>,
+    pub(crate) min_items: Option<u64>,
     /// `maxProperties`.
-    pub max_properties: Option<u64>,
+    pub(crate) max_properties: Option<u64>,
     /// `minProperties`.
-    pub min_properties: Option<u64>,
+    pub(crate) min_properties: Option<u64>,
     /// `uniqueItems`.
-    pub unique_items: bool,
+    pub(crate) unique_items: bool,
     /// `pattern`: the text, and the compiled form.
-    pub pattern: Option<(String, Pattern)>,
+    pub(crate) pattern: Option<(String, Pattern)>,
 }
 
 /// A `pattern`, compiled with bounds on time and memory, as it may come from anyone.
 #[derive(Debug)]
-pub enum Pattern {
+pub(crate) enum Pattern {
     /// It compiles.
     Compiled(Regex),
     /// Go does not compile it: it matches nothing.
@@ -111,7 +110,7 @@ impl Pattern {
     }
 
     /// Whether a text has a match, as far as is known.
-    pub fn matches(&self, text: &str) -> bool {
+    pub(crate) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Compiled(regex) => regex.is_match(text),
             Self::Wrong => false,
@@ -132,8 +131,33 @@ impl Schema {
         Self { default: default(source), preserve_unknown: true, obstacle, ..Self::default() }
     }
 
+    /// What stands in for a missing value.
+    pub fn default_value(&self) -> Option<&Value> {
+        self.default.as_ref()
+    }
+
+    /// The schema of a list's items.
+    pub fn items(&self) -> Option<&Self> {
+        self.items.as_deref()
+    }
+
+    /// The schemas of named properties, by name.
+    pub fn properties(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.properties.iter().map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    /// The schema of a named property.
+    pub fn property(&self, name: &str) -> Option<&Self> {
+        self.properties.get(name)
+    }
+
+    /// Why this crate cannot judge values by the schema: what in it is not supported.
+    pub fn obstacle(&self) -> Option<&str> {
+        self.obstacle.as_deref()
+    }
+
     /// Whether it is made of other schemas for the same value.
-    pub fn is_composed(&self) -> bool {
+    pub(crate) fn is_composed(&self) -> bool {
         let lists = [&self.all_of, &self.any_of, &self.one_of];
         self.not.is_some() || lists.iter().any(|list| !list.is_empty())
     }
@@ -199,12 +223,12 @@ impl Schema {
     }
 
     /// The one type that is accepted; empty where several are, or any.
-    pub fn only_type(&self) -> &str {
+    pub(crate) fn only_type(&self) -> &str {
         if let [only] = self.types.as_slice() { only } else { "" }
     }
 
     /// Whether a type is accepted by name.
-    pub fn accepts(&self, name: &str) -> bool {
+    pub(crate) fn accepts(&self, name: &str) -> bool {
         self.types.iter().any(|accepted| accepted == name)
     }
 }

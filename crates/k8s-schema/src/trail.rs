@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A place inside of a value, by the steps that lead to it.
 #[derive(Debug, Clone, Copy)]
-pub struct Trail<'a> {
+pub(crate) struct Trail<'a> {
     up: Option<&'a Trail<'a>>,
     step: Step<'a>,
 }
@@ -19,7 +19,7 @@ enum Step<'a> {
 
 impl<'a> Trail<'a> {
     /// The value itself.
-    pub fn start(path: &'a str) -> Self {
+    pub(crate) fn start(path: &'a str) -> Self {
         Self { up: None, step: Step::Start(path) }
     }
 
@@ -29,19 +29,19 @@ impl<'a> Trail<'a> {
 
     /// A field, with a dot before it unless it comes first.
     #[must_use]
-    pub fn field(&'a self, name: &'a str) -> Self {
+    pub(crate) fn field(&'a self, name: &'a str) -> Self {
         self.then(if self.is_start() { Step::Field(name) } else { Step::Dotted(name) })
     }
 
     /// A field with a dot before it.
     #[must_use]
-    pub fn dotted(&'a self, name: &'a str) -> Self {
+    pub(crate) fn dotted(&'a self, name: &'a str) -> Self {
         self.then(Step::Dotted(name))
     }
 
     /// An item of a list.
     #[must_use]
-    pub fn item(&'a self, at: usize) -> Self {
+    pub(crate) fn item(&'a self, at: usize) -> Self {
         self.then(Step::Item(at))
     }
 

@@ -8,8 +8,8 @@
 use std::fs;
 use std::path::Path;
 
+use k8s_schema::Rules;
 use k8s_schema::cel::{self, RULE_LIMIT};
-use k8s_schema::rules::Rules;
 use serde_json::{Value, json};
 
 fn schema(words: &str, rule: &str) -> Value {

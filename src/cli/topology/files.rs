@@ -140,7 +140,7 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
         return Err(Failure::from(notes.halted()));
     };
     match Gates::parse(&args.feature_gates) {
-        Ok(gates) => Ok(Settings { gates, ..settings }),
+        Ok(gates) => Ok(settings.with_gates(gates)),
         Err(part) => {
             let name = part.split('=').next().unwrap_or_default();
             let note =

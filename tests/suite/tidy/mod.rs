@@ -1,5 +1,6 @@
 //! The shape of the code itself: layers, sizes, tables that must be complete.
 
+mod cycles;
 mod layers;
 mod seam;
 mod size;

@@ -6,13 +6,12 @@ use serde_json::Value;
 
 use super::structural;
 use crate::fault::{ErrorType, FieldError};
+use k8s_schema::Rules;
 use k8s_schema::cel::{self, RuleFault};
-use k8s_schema::field_path;
-use k8s_schema::rules::Rules;
-use k8s_schema::schema::{MAX_DEPTH, Schema};
-use k8s_schema::unknown::unknown_fields;
+use k8s_schema::unknown_fields;
+use k8s_schema::validate as validate_value;
 use k8s_schema::value::{get, list, map, text};
-use k8s_schema::value_validation;
+use k8s_schema::{MAX_DEPTH, Schema};
 
 const VARIABLES: &str = "spec.variables";
 
@@ -85,12 +84,12 @@ fn validate_defaults(
     rules: fn(&Value) -> Rules,
     errors: &mut Vec<FieldError>,
 ) {
-    if let Some(default) = &schema.default {
+    if let Some(default) = schema.default_value() {
         let field = format!("{path}.default");
         if !unknown_fields(default, schema, "").is_empty() {
             errors.push(FieldError::invalid(&field, "must not have unknown fields"));
         }
-        let wrong = value_validation::validate(default, schema, &field);
+        let wrong = validate_value(default, schema, &field);
         if wrong.is_empty() {
             let rules = rules(source);
             let broken = rules.judge(default, Some(default), &field).errors;
@@ -102,10 +101,10 @@ fn validate_defaults(
         }
         errors.extend(wrong);
     }
-    if let (Some(items), Some(inner)) = (&schema.items, source.get("items")) {
+    if let (Some(items), Some(inner)) = (schema.items(), source.get("items")) {
         validate_defaults(inner, items, &format!("{path}.items"), Rules::read, errors);
     }
-    for (name, property) in &schema.properties {
+    for (name, property) in schema.properties() {
         if let Some(inner) = get(source, &["properties", name]) {
             let field = format!("{path}.properties[{name}]");
             validate_defaults(inner, property, &field, Rules::read, errors);
@@ -147,7 +146,7 @@ impl Walk {
         let mut found = Found::default();
         let Some(read) = Schema::read(schema) else { return };
         for (value, field) in samples(schema, path) {
-            found.schema.extend(value_validation::validate(value, &read, &field));
+            found.schema.extend(validate_value(value, &read, &field));
         }
         self.children(schema, path, context, uncorrelatable, &mut found);
         let rules = list(schema, &["x-kubernetes-validations"]);
@@ -232,7 +231,7 @@ impl Walk {
                 }
                 self.costs.observe(field, cost);
             }
-            for RuleFault { part, detail } in checked.faults {
+            for RuleFault { part, detail, .. } in checked.faults {
                 found.rules.push(FieldError::invalid(format!("{field}.{part}"), detail));
             }
             if let (true, Some(from)) = (checked.uses_old_self, uncorrelatable) {
@@ -292,7 +291,7 @@ fn rule_text(rule: &Value, schema: &Value, field: &str, errors: &mut Vec<FieldEr
         let detail = "fieldPath must not contain line breaks";
         errors.push(FieldError::invalid(place("fieldPath"), detail));
     }
-    if let (false, Err(error)) = (field_path.is_empty(), field_path::normalized(field_path, schema)) {
+    if let (false, Err(error)) = (field_path.is_empty(), k8s_schema::field_path(field_path, schema)) {
         let detail = format!("fieldPath must be a valid path: {error}");
         errors.push(FieldError::invalid(place("fieldPath"), detail));
     }

@@ -13,8 +13,8 @@ use crate::fault::{ErrorType, FieldError};
 use crate::variables::Definition;
 use crate::variables::defaulting::{NOT_DEFINED, Scope, default_in_place};
 use crate::variables::validation::validate_variables;
-use k8s_schema::formats::is_strict_cidr;
-use k8s_schema::rules::Judgement;
+use k8s_schema::Judgement;
+use k8s_schema::is_strict_cidr;
 use k8s_schema::value::{get, list, map, present, set, text};
 
 const OVERRIDES: [&str; 2] = ["variables", "overrides"];
@@ -43,7 +43,7 @@ pub fn default(
     if text(cluster, &["spec", "topology", "classRef", "name"]).is_empty() {
         let field = "spec.topology.classRef.name";
         let errors = vec![FieldError::required(field, "cannot be empty")];
-        return Judgement { errors, opaque: Vec::new() };
+        return Judgement::refused(errors);
     }
     match definitions {
         Some(definitions) => variables(cluster, old, definitions, open),

@@ -56,7 +56,7 @@ pub fn compute(
         set_machine(&mut made, machine, contract, &labels, &annotations);
     }
     set_settings(&mut made, topology, class, contract);
-    let version = tracker.control_plane_version(input)?;
+    let version = tracker.control_plane_version(input.running())?;
     set(&mut made, Contract::VERSION, json!(version));
     Ok(made)
 }

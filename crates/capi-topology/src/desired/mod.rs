@@ -17,9 +17,9 @@ use self::state::Desired;
 use super::class::Blueprint;
 use super::fault::{Fault, Opaque, Stage};
 use super::names::Draw;
-use super::patches::engine;
+use super::patches::{self, engine};
 use super::role::Role;
-use super::upgrade::tracker::Tracker;
+use super::upgrade::tracker::{Running, Tracker};
 use k8s_schema::value::get;
 
 /// What a desired state is computed from; the Cluster becomes part of it.
@@ -34,13 +34,14 @@ pub struct Input<'a> {
     /// What names of new objects end in.
     pub draw: Draw,
     /// What the version of Cluster API decides.
-    pub version: engine::Version,
+    pub version: patches::Version,
     /// What was computed before with the same class, draw and version; what would be the same again is taken over from it.
     pub earlier: Option<&'a Generated>,
 }
 
 /// A desired state, and what of it cannot be known.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Generated {
     /// The objects.
     pub desired: Desired,
@@ -54,6 +55,11 @@ impl Input<'_> {
     /// The topology of the Cluster.
     pub fn topology(&self) -> &Value {
         get(&self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
+    }
+
+    /// What decides versions.
+    pub(super) fn running(&self) -> Running<'_> {
+        Running { cluster: &self.cluster, class: &self.blueprint.class, current: self.current }
     }
 
     /// What was computed before of the same Cluster, where all of it is known.
@@ -77,7 +83,7 @@ pub fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
     let mut desired =
         Desired { infrastructure: cluster::infrastructure(&input).map_err(failed)?, ..Desired::default() };
     desired.machine_template = control_plane::machine_template(&input);
-    let mut tracker = Tracker::plan(&input).map_err(failed)?;
+    let mut tracker = Tracker::plan(input.running()).map_err(failed)?;
     desired.control_plane =
         control_plane::compute(&input, desired.machine_template.as_ref(), &mut tracker).map_err(failed)?;
     desired.health_check = health_check::of_control_plane(&input, &desired.control_plane);
@@ -86,7 +92,8 @@ pub fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
     let known = input.known();
     desired.deployments = workers::deployments(&input, known, &mut tracker).map_err(failed)?;
     desired.pools = workers::pools(&input, known, &mut tracker).map_err(failed)?;
-    let mut opaque = engine::apply(&input, known, &mut desired).map_err(failed)?;
+    let mut opaque = engine::apply((&input.cluster, input.blueprint), input.version, known, &mut desired)
+        .map_err(failed)?;
     let unknown = control_plane::unknown_contract(&input);
     opaque.extend(unknown.map(|reason| Opaque { role: Role::ControlPlane, reason }));
     let class = input.blueprint.opaque.iter().cloned();

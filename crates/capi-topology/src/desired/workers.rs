@@ -28,7 +28,8 @@ pub fn deployments(
     let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.deployments, topology, "MachineDeployment")?;
         let current = running.named(text(topology, &["name"]));
-        let version = tracker.worker_version(PoolKind::MachineDeployment, input, topology, current)?;
+        let version =
+            tracker.worker_version(PoolKind::MachineDeployment, input.running(), topology, current)?;
         match known.get(at).filter(|known| is_for(known, current, &version)) {
             Some(known) => Ok(Arc::clone(known)),
             None => deployment(input, topology, class, current, &version).map(Arc::new),
@@ -49,7 +50,7 @@ pub fn pools(
     let compute = |(at, topology): (usize, _)| {
         let class = class_of(&input.blueprint.pools, topology, "MachinePool")?;
         let current = running.named(text(topology, &["name"]));
-        let version = tracker.worker_version(PoolKind::MachinePool, input, topology, current)?;
+        let version = tracker.worker_version(PoolKind::MachinePool, input.running(), topology, current)?;
         match known.get(at).filter(|known| is_for(known, current, &version)) {
             Some(known) => Ok(Arc::clone(known)),
             None => pool(input, topology, class, current, &version).map(Arc::new),

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::applier::Applier;
-use super::made::TOPOLOGY;
 use super::renamed::renamed;
 use crate::convert;
+use crate::desired::contract::LAST_APPLIED;
 use crate::schemas::source_schema;
 use k8s_schema::value::{get, list, present, text, version};
 
-pub(super) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The field manager of the topology controller.
+pub(super) const TOPOLOGY: &str = "capi-topology";
 
 /// What is known of what was applied before.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,13 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::applied::{identified, is_leaf, kept, owned};
+use super::applied::{TOPOLOGY, identified, is_leaf, kept, owned};
 use crate::convert::is_own;
 use crate::schemas::source_schema;
 use k8s_schema::value::{get, list, present, set, text, version};
-
-/// The field manager of the topology controller.
-pub(super) const TOPOLOGY: &str = "capi-topology";
 
 /// An object that the topology controller made.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::applied::LAST_APPLIED;
 use super::{Applied, Claim, is_made};
 use crate::convert;
+use crate::desired::contract::LAST_APPLIED;
 use crate::fault::{By, Fault, FieldError, Stage};
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::{keep_numbers, remove, text};

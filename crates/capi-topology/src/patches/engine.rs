@@ -8,34 +8,26 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Patch;
 use super::item::{Item, Operation, Slot, WorkerTemplate};
 use super::selector::Holder;
 use super::values::{Failure, enabled, value};
+use super::{Patch, Version};
 use crate::builtins::{self, Variables};
 use crate::class::Blueprint;
-use crate::desired::Input;
 use crate::desired::state::Desired;
 use crate::fault::Opaque;
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, text};
 
-/// What decides how patches behave beside the class.
-#[derive(Debug, Clone, Copy)]
-pub struct Version {
-    /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
-    pub metadata_patches: bool,
-}
-
 /// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
 /// been patched already.
 pub fn apply(
-    input: &Input<'_>,
+    (cluster, blueprint): (&Value, &Blueprint),
+    version: Version,
     known: Option<&Desired>,
     desired: &mut Desired,
 ) -> Result<Vec<Opaque>, String> {
-    let Input { blueprint, version, .. } = *input;
-    let mut items = items(&input.cluster, blueprint, desired, known)?;
+    let mut items = items(cluster, blueprint, desired, known)?;
     for (at, patch) in blueprint.patches.iter().enumerate() {
         run(patch, at, &mut items, version)
             .map_err(|error| format!("failed to apply patches: patch {:?}: {error}", patch.name))?;

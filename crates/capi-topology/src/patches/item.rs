@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::Patch;
-use super::engine::Version;
 use super::json_patch::{self, Path};
 use super::selector::Holder;
+use super::{Patch, SPEC, Version};
 use crate::builtins::Variables;
 use crate::class::Template;
 use crate::desired::contract::{ALWAYS_PRESERVED, Contract};
@@ -17,8 +16,6 @@ use crate::memo::Key;
 use crate::role::{Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, set};
 
-/// What patches are for, and all that most of them change.
-pub(super) const SPEC: [&str; 3] = ["spec", "template", "spec"];
 const METADATA: [&str; 2] = ["labels", "annotations"];
 
 /// Whether a template comes to an object or to a template of one cluster.

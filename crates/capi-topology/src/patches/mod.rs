@@ -17,6 +17,16 @@ use self::selector::Selector;
 use super::memo::{Memo, SMALL};
 use k8s_schema::value::{get, list, present, text};
 
+/// What patches are for, and all that most of them change.
+const SPEC: [&str; 3] = ["spec", "template", "spec"];
+
+/// What decides how patches behave beside the class.
+#[derive(Debug, Clone, Copy)]
+pub struct Version {
+    /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
+    pub metadata_patches: bool,
+}
+
 /// A patch of a class, with its templates parsed.
 #[derive(Debug)]
 pub struct Patch {

@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock};
 use gotmpl::Reads;
 use serde_json::Value;
 
-use super::Patch;
-use super::item::SPEC;
 use super::json_patch::{Operation, Source};
 use super::selector::Holder;
+use super::{Patch, SPEC};
 use crate::builtins::Variables;
 use crate::memo::{Key, LARGE, Memo};
 use k8s_schema::value::text;

@@ -15,6 +15,7 @@ use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
 use super::steps::{Step, step};
 use super::waits::{Waits, held, waits};
+pub use super::writing::Writing;
 use crate::admission;
 use crate::class::{Blueprint, Catalog};
 use crate::convert::is_own;
@@ -32,17 +33,6 @@ use k8s_schema::value::{get, list, merge_patch, remove, set, text};
 const MAX_PASSES: usize = 200;
 /// Passes however many workers there are: each costs time for every worker.
 const MOST_PASSES: usize = 2000;
-
-/// How a Cluster is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writing {
-    /// Server-side apply with one field manager, as `GitOps` engines do: defaulted values stay.
-    Apply,
-    /// Client-side apply: a merge patch, in which lists are one value.
-    Merge,
-    /// As a whole: what is not written is gone.
-    Replace,
-}
 
 /// What there is before a change.
 #[derive(Debug, Clone)]
@@ -392,8 +382,10 @@ fn compute(
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
     let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
     if !judged.errors.is_empty() {
-        let told =
-            |error: FieldError| FieldError { detail: format!("{}: {}", error.field, error.detail), ..error };
+        let told = |mut error: FieldError| {
+            error.detail = format!("{}: {}", error.field, error.detail);
+            error
+        };
         let errors = judged.errors.into_iter().map(told).collect();
         return Err(Fault::of(Stage::Apply, By::Topology, "", errors));
     }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Settings;
 use super::apply::{has_empty, read_metadata, server_side_apply};
-use super::change::Writing;
 use super::client_side::client_side_apply;
+use super::writing::Writing;
 use crate::admission;
 use crate::admission::gates::Gates;
 use crate::class::{Blueprint, Catalog, class_key};
@@ -20,6 +20,7 @@ use k8s_schema::value::{present, set, text};
 
 /// A Cluster after admission.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Admitted {
     /// The Cluster: version spelled out, variables defaulted.
     pub cluster: Value,
@@ -31,6 +32,7 @@ pub struct Admitted {
 
 /// What becomes of a Cluster that does not exist yet.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Created {
     /// The desired objects; none where they cannot be computed.
     pub desired: Option<Desired>,

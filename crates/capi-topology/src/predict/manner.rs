@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::apply::server_side_apply;
-use super::change::Writing;
 use super::client_side::client_side_apply;
 use super::dropped::dropped;
 use super::evidence::{Evidence, On, Rule};
 use super::side::Side;
 use super::verdict::{Kind, Verdict};
+use super::writing::Writing;
 use crate::admission::cluster_update;
 use crate::fault::Opaque;
 use crate::import::{Applied, Applier, Claim};

@@ -32,13 +32,15 @@ mod tries;
 mod upgrading;
 pub mod verdict;
 pub mod waits;
+pub mod writing;
 
 use super::admission::gates::Gates;
-use super::patches::engine::Version as PatchVersion;
+use super::patches::Version as PatchVersion;
 use super::upgrade::version::Version;
 
 /// What is known of the management cluster.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Settings {
     /// The version of Cluster API.
     pub cluster_api: Version,
@@ -50,6 +52,12 @@ impl Settings {
     /// Settings for a version of Cluster API, `1.14` or `v1.14.2`.
     pub fn new(cluster_api: &str) -> Option<Self> {
         Version::tolerant(cluster_api).map(|cluster_api| Self { cluster_api, gates: Gates::default() })
+    }
+
+    /// The same with these feature gates.
+    #[must_use]
+    pub fn with_gates(self, gates: Gates) -> Self {
+        Self { gates, ..self }
     }
 
     /// What the version decides about patches.

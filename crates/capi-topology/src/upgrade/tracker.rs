@@ -9,14 +9,32 @@ use serde_json::Value;
 
 use super::plan::{self, Plan, Span};
 use super::version::{Order, Version};
-use crate::desired::Input;
 use crate::desired::contract::{Contract, DEFER, HOLD};
 use crate::desired::state::{Desired, Worker};
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, map, present, text};
 
+/// What decides the versions of a pass.
+#[derive(Debug, Clone, Copy)]
+pub struct Running<'a> {
+    /// The Cluster as admitted.
+    pub cluster: &'a Value,
+    /// Its class.
+    pub class: &'a Value,
+    /// What runs already; none for a cluster that does not exist yet.
+    pub current: Option<&'a Desired>,
+}
+
+impl<'a> Running<'a> {
+    /// The version that the topology asks for.
+    fn wanted(&self) -> &'a str {
+        text(self.cluster, &["spec", "topology", "version"])
+    }
+}
+
 /// The state of an upgrade in one pass.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Tracker {
     /// What is still to do, as planned at the start of the pass.
     pub plan: Plan,
@@ -30,6 +48,7 @@ pub struct Tracker {
 
 /// The control plane's part.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ControlPlane {
     /// It is not at the desired version, and does not start towards it.
     pub pending: bool,
@@ -45,6 +64,7 @@ pub struct ControlPlane {
 
 /// The part of machine deployments or machine pools, by topology name.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Workers {
     /// Those that get their next version in this pass.
     pub upgrading: BTreeSet<String>,
@@ -73,16 +93,12 @@ impl ControlPlane {
 
 impl Tracker {
     /// Plans what is to do from what runs.
-    pub fn plan(input: &Input<'_>) -> Result<Self, String> {
-        let Some(current) = input.current else { return Ok(Self::default()) };
+    pub fn plan(running: Running<'_>) -> Result<Self, String> {
+        let Some(current) = running.current else { return Ok(Self::default()) };
         let control_plane = text(&current.control_plane, Contract::VERSION);
         let workers = lowest_worker(current, control_plane)?;
-        let span = Span {
-            desired: text(input.topology(), &["version"]),
-            control_plane,
-            workers: workers.as_deref(),
-        };
-        let versions: Vec<String> = list(&input.blueprint.class, &["spec", "kubernetesVersions"])
+        let span = Span { desired: running.wanted(), control_plane, workers: workers.as_deref() };
+        let versions: Vec<String> = list(running.class, &["spec", "kubernetesVersions"])
             .iter()
             .filter_map(Value::as_str)
             .map(str::to_owned)
@@ -116,9 +132,9 @@ impl Tracker {
     }
 
     /// The version that the control plane gets in this pass.
-    pub fn control_plane_version(&mut self, input: &Input<'_>) -> Result<String, String> {
-        let desired = text(input.topology(), &["version"]);
-        let Some(current) = input.current else { return Ok(desired.to_owned()) };
+    pub fn control_plane_version(&mut self, running: Running<'_>) -> Result<String, String> {
+        let desired = running.wanted();
+        let Some(current) = running.current else { return Ok(desired.to_owned()) };
         let version = text(&current.control_plane, Contract::VERSION).to_owned();
         self.control_plane.pending = version != desired;
         if is_provisioning(&current.control_plane) {
@@ -150,12 +166,12 @@ impl Tracker {
     pub fn worker_version(
         &mut self,
         kind: PoolKind,
-        input: &Input<'_>,
+        running: Running<'_>,
         topology: &Value,
         current: Option<&Worker>,
     ) -> Result<String, String> {
         let name = text(topology, &["name"]).to_owned();
-        let desired = text(input.topology(), &["version"]);
+        let desired = running.wanted();
         let stable = self.control_plane.is_stable();
         let ready = self.control_plane.is_stable_or_waits();
         let next = self.plan.workers.first().cloned();
@@ -182,7 +198,7 @@ impl Tracker {
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }
-        if workers.upgrading.len() >= concurrency(&input.cluster) || !ready {
+        if workers.upgrading.len() >= concurrency(running.cluster) || !ready {
             workers.pending.insert(name);
             return Ok(version.to_owned());
         }

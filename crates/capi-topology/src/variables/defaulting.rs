@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::Definition;
 use crate::fault::FieldError;
-use k8s_schema::defaulting::{fill, replace_null};
 use k8s_schema::value::compact;
+use k8s_schema::{fill, replace_null};
 
 /// What is said of a variable that the class does not have.
 pub const NOT_DEFINED: &str = "variable is not defined";
@@ -64,7 +64,7 @@ pub fn default_in_place(
             missing[*place] = false;
         }
         for (definition, _) in definitions.iter().zip(missing).filter(|(_, missing)| *missing) {
-            let Some(default) = &definition.schema.default else { continue };
+            let Some(default) = definition.schema.default_value() else { continue };
             added.push(completed(default.clone(), definition));
         }
     }

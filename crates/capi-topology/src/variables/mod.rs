@@ -6,11 +6,12 @@ pub mod validation;
 use serde_json::Value;
 
 use super::memo::{Memo, SMALL};
-use k8s_schema::rules::Rules;
-use k8s_schema::schema::Schema;
+use k8s_schema::Rules;
+use k8s_schema::Schema;
 
 /// One variable that a class defines.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Definition {
     /// The variable's name.
     pub name: String,
@@ -37,7 +38,7 @@ pub fn definitions(class: &Value) -> Vec<Definition> {
             Some(schema) => (schema, Rules::read(source)),
             None => (Schema::not_followed(source), Rules::default()),
         };
-        let opaque = schema.obstacle.as_ref().map(|obstacle| {
+        let opaque = schema.obstacle().map(|obstacle| {
             format!(
                 "the schema of variable {name:?} {obstacle}, which this program does not follow: what Cluster API makes of \
                  its value is not known"

@@ -11,10 +11,10 @@ use super::defaulting::{Scope, not_defined, unique};
 use super::{Definition, find, name};
 use crate::fault::FieldError;
 use crate::memo::Key;
-use k8s_schema::rules::Judgement;
-use k8s_schema::unknown::unknown_fields;
+use k8s_schema::Judgement;
+use k8s_schema::unknown_fields;
+use k8s_schema::validate;
 use k8s_schema::value::get;
-use k8s_schema::value_validation::validate;
 
 /// Validates a list of variables; `old` are the values before an update.
 pub fn validate_variables(
@@ -24,7 +24,7 @@ pub fn validate_variables(
     scope: Scope,
     path: &str,
 ) -> Judgement {
-    let mut all = Judgement { errors: unique(values, path), opaque: Vec::new() };
+    let mut all = Judgement::refused(unique(values, path));
     if !all.errors.is_empty() {
         return all;
     }
@@ -78,11 +78,11 @@ fn validate_variable(
 /// What is to be said of a value. Later steps run only when the earlier ones found nothing.
 fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dyn fmt::Display) -> Judgement {
     if let Some(reason) = &definition.opaque {
-        return Judgement { errors: Vec::new(), opaque: vec![reason.clone()] };
+        return Judgement::unknown(reason.clone());
     }
     let errors = validate(value, &definition.schema, &format_args!("{field}.value"));
     if !errors.is_empty() {
-        return Judgement { errors, opaque: Vec::new() };
+        return Judgement::refused(errors);
     }
     let unknown = unknown_fields(value, &definition.schema, "");
     if !unknown.is_empty() {
@@ -94,7 +94,7 @@ fn judge(value: &Value, old: Option<&Value>, definition: &Definition, field: &dy
             definition.name
         );
         let errors = vec![FieldError::invalid(field.to_string(), detail)];
-        return Judgement { errors, opaque: Vec::new() };
+        return Judgement::refused(errors);
     }
     if definition.rules.is_empty() {
         return Judgement::default();

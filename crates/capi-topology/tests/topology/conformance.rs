@@ -168,7 +168,7 @@ fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>
     let external = classes.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
     let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
     let gates = Gates { runtime_sdk, ..Gates::default() };
-    let settings = Settings { gates, ..Settings::new("v1.14.2").unwrap() };
+    let settings = Settings::new("v1.14.2").unwrap().with_gates(gates);
     let mut faults = refused;
     if faults.is_empty() {
         faults = create::apply_classes(classes, &Catalog::default().with_gates(gates), &[]);

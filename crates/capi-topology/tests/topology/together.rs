@@ -13,7 +13,7 @@ use super::case::cases;
 use super::law::{altered, leaves};
 
 /// Everything that was made, word for word and in the order of its fields.
-fn told(Created { desired, faults, opaque }: &Created) -> String {
+fn told(Created { desired, faults, opaque, .. }: &Created) -> String {
     let objects = desired.as_ref().map(|desired| {
         let objects = desired.objects().into_iter();
         objects.map(|(role, object)| (role, object.to_string())).collect::<Vec<_>>()

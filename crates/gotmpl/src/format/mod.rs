@@ -5,9 +5,9 @@ mod quote;
 mod verbs;
 
 use super::budget::Context;
+use super::clock;
 use super::error::{Outcome, limit, unsupported};
-use super::render::named_number;
-use super::value::{Str, Value};
+use super::value::{IntType, Str, Value};
 
 pub(super) use number::{float_text, float32_text, json_float};
 pub(super) use quote::quote;
@@ -301,5 +301,14 @@ impl<'p, 'a> Printer<'p, 'a> {
         }
         self.out.push(b')');
         self.settle()
+    }
+}
+
+/// Whether a number is one of the named integer types that print as words.
+fn named_number(kind: IntType, number: i64) -> Option<String> {
+    match kind {
+        IntType::Month => Some(clock::month_name(number)),
+        IntType::Weekday => Some(clock::weekday_name(number)),
+        IntType::Int | IntType::Int64 => None,
     }
 }

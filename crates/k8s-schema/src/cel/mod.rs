@@ -19,23 +19,25 @@ mod functions;
 mod lowering;
 mod macros;
 mod overloads;
+mod parse;
 mod quantity;
 mod tokens;
-pub mod types;
+mod types;
 mod urls;
+mod value;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(crate) use self::conversions::{duration_of, timestamp_of};
 use self::cost::look;
 pub(crate) use self::functions::{take_not_known, with_functions};
 pub(crate) use self::lowering::{Lowered, lower};
-pub(crate) use self::tokens::plain;
+pub(crate) use self::parse::parse;
+use self::parse::{TOO_LARGE, is_too_large};
 use self::types::{MAX_REQUEST, Type, Typed};
+pub(crate) use self::value::Shape;
 use super::error::FieldError;
-use super::rules::{TOO_LARGE, is_too_large, parse};
 use super::value::{get, text};
 
 /// The most that one rule may cost.
@@ -90,6 +92,7 @@ impl Context {
 
 /// A fault of a rule, in its `rule` or its `messageExpression`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RuleFault {
     /// The field of the rule.
     pub part: &'static str,
@@ -99,6 +102,7 @@ pub struct RuleFault {
 
 /// What was found in a rule.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Checked {
     /// Faults.
     pub faults: Vec<RuleFault>,

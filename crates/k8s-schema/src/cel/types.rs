@@ -6,49 +6,49 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::cel_value::escape;
+use super::value::escape;
 use crate::schema::MAX_DEPTH;
 use crate::value::{get, list, map, text};
 
 /// The longest request that the API server takes, in bytes.
-pub const MAX_REQUEST: u64 = 3 * 1024 * 1024;
+pub(super) const MAX_REQUEST: u64 = 3 * 1024 * 1024;
 
 /// How many elements or bytes a value may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub(super) struct Size {
     /// At least.
-    pub min: u64,
+    pub(super) min: u64,
     /// At most.
-    pub max: u64,
+    pub(super) max: u64,
 }
 
 impl Size {
     /// A value that counts as one.
-    pub const ONE: Self = Self { min: 1, max: 1 };
+    pub(super) const ONE: Self = Self { min: 1, max: 1 };
     /// Nothing is known.
-    pub const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
+    pub(super) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
 
     /// Up to a limit.
-    pub fn up_to(max: u64) -> Self {
+    pub(super) fn up_to(max: u64) -> Self {
         Self { min: 0, max }
     }
 
     /// Both together.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub(super) fn plus(self, other: Self) -> Self {
         Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
 
     /// Either of both.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub(super) fn or(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
 }
 
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Type {
+pub(super) enum Type {
     /// Anything: nothing is checked.
     Dyn,
     /// `bool`
@@ -79,7 +79,7 @@ pub enum Type {
 
 impl Type {
     /// Its name among the types of functions; none where that depends.
-    pub fn name(&self) -> Option<&'static str> {
+    pub(super) fn name(&self) -> Option<&'static str> {
         Some(match self {
             Self::Bool => "bool",
             Self::Int => "int",
@@ -95,7 +95,7 @@ impl Type {
     }
 
     /// Whether no value is of both types.
-    pub fn clashes(&self, other: &Self) -> bool {
+    pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
             // Objects and types of their own may be null.
             (Self::Dyn, _)
@@ -114,33 +114,33 @@ impl Type {
 
 /// A type and a size.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Typed {
+pub(super) struct Typed {
     /// The type.
-    pub kind: Type,
+    pub(super) kind: Type,
     /// The size.
-    pub size: Size,
+    pub(super) size: Size,
     /// The fewest bytes that it takes in a request.
-    pub min_bytes: u64,
+    pub(super) min_bytes: u64,
 }
 
 impl Typed {
     /// A value of a type that has no size of its own.
-    pub fn scalar(kind: Type) -> Self {
+    pub(super) fn scalar(kind: Type) -> Self {
         Self { kind, size: Size::ONE, min_bytes: 1 }
     }
 
     /// A value of a type and size.
-    pub fn sized(kind: Type, size: Size) -> Self {
+    pub(super) fn sized(kind: Type, size: Size) -> Self {
         Self { kind, size, min_bytes: 2 }
     }
 
     /// Anything, of unknown size; nothing is said of it.
-    pub fn anything() -> Self {
+    pub(super) fn anything() -> Self {
         Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
     }
 
     /// A value that may be absent; upstream knows no size of it, unless it has none.
-    pub fn optional(value: Self) -> Self {
+    pub(super) fn optional(value: Self) -> Self {
         if matches!(value.kind, Type::Optional(_)) {
             return value;
         }
@@ -152,7 +152,7 @@ impl Typed {
     ///
     /// Elements and fields count as nothing: upstream looks their size up at a path that it lost.
     #[must_use]
-    pub fn unmeasured(&self) -> Self {
+    pub(super) fn unmeasured(&self) -> Self {
         self.resized(Size::UNKNOWN)
     }
 
@@ -174,7 +174,7 @@ impl Typed {
     }
 
     /// The type that a schema gives.
-    pub fn of(schema: &Value) -> Self {
+    pub(super) fn of(schema: &Value) -> Self {
         Self::at(schema, 0)
     }
 

@@ -1,7 +1,7 @@
 //! CEL rules: a rule, the schema where it stands as JSON, and a value as JSON.
 
 use k8s_schema::cel;
-use k8s_schema::{rules::Rules, schema::Schema, value_validation::validate};
+use k8s_schema::{Rules, Schema, validate};
 use serde_json::json;
 
 use super::input;

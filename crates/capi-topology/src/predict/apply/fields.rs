@@ -6,15 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::element::Element;
 use super::types::{Fields, Identity, List, Type};
-
-/// One step of a path; keys and items as JSON with sorted names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Element {
-    Field(String),
-    Key(String),
-    Item(String),
-}
 
 /// Paths that are in the set, as a tree: a path below another may be in it without that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::fields::Element;
+use super::element::Element;
 use super::types::{Fields, Identity, List, Type};
 
 /// The merged value; none where nothing is left of it. What is applied decides what the value is.

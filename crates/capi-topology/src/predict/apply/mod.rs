@@ -7,6 +7,7 @@
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `Apply` and `prune`.
 
+mod element;
 mod fields;
 mod merge;
 mod remove;

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Element, Set};
+use super::element::Element;
+use super::fields::Set;
 use super::types::{Fields, Identity, List, Type};
 
 /// The value without the fields of a set. Where the last field or item goes, `null` is left.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Element;
+use super::element::Element;
 use k8s_schema::value::{compact, get, list, text};
 
 /// `ObjectMeta`, as the API server describes it for every kind.

@@ -9,14 +9,14 @@ use kube_cel::cel::objects::{Key, Map};
 use kube_cel::cel::{Context, IdedExpr, Value as CelValue};
 use serde_json::Value;
 
-use super::rules::parse;
-use super::schema::MAX_DEPTH;
-use crate::cel::{duration_of, timestamp_of};
+use super::conversions::{duration_of, timestamp_of};
+use super::parse::parse;
+use crate::schema::MAX_DEPTH;
 use crate::value::text;
 
 /// What of a schema decides how values are typed.
 #[derive(Debug, Default)]
-pub struct Shape {
+pub(crate) struct Shape {
     scalar: Scalar,
     properties: BTreeMap<String, Shape>,
     additional: Option<Box<Shape>>,
@@ -61,7 +61,7 @@ const RESERVED: [&str; 21] = [
 
 impl Shape {
     /// Reads a schema.
-    pub fn read(schema: &Value, depth: usize) -> Self {
+    pub(crate) fn read(schema: &Value, depth: usize) -> Self {
         if depth > MAX_DEPTH {
             return Self::default();
         }
@@ -96,7 +96,7 @@ impl Shape {
     }
 
     /// A value of this shape.
-    pub fn value(&self, value: &Value, context: &Context<'_>) -> CelValue {
+    pub(crate) fn value(&self, value: &Value, context: &Context<'_>) -> CelValue {
         match value {
             Value::Null => CelValue::Null,
             Value::Bool(flag) => CelValue::Bool(*flag),
@@ -156,7 +156,7 @@ fn decoded(text: &str, context: &Context<'_>) -> Option<CelValue> {
 }
 
 /// The name of a field as rules have to write it.
-pub fn escape(name: &str) -> String {
+pub(crate) fn escape(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
     }

@@ -1,0 +1,32 @@
+//! Nulls that an API server drops.
+
+use serde_json::Value;
+
+use super::schema::Schema;
+
+/// Drops `null` where the schema has a field that cannot be `null` and has no default.
+///
+/// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
+pub fn drop_nulls(value: &mut Value, schema: &Schema) {
+    match value {
+        Value::Object(fields) => {
+            let known = |name: &str| schema.properties.get(name).or(schema.additional.as_deref());
+            fields.retain(|name, value| {
+                !value.is_null() || known(name).is_none_or(|known| known.nullable || known.default.is_some())
+            });
+            for (name, value) in fields.iter_mut() {
+                if let Some(known) = known(name) {
+                    drop_nulls(value, known);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                if let Some(known) = &schema.items {
+                    drop_nulls(item, known);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,64 @@
+//! What server-side apply refuses before any validation: unknown fields, wrong types, keys that are there twice.
+//!
+//! Source: `sigs.k8s.io/structured-merge-diff`, `typed`.
+
+use serde_json::Value;
+
+use super::error::{ErrorType, FieldError};
+use super::schema::{Identity, Schema};
+use super::trail::Trail;
+use super::value::get;
+
+/// The errors of a value whose own path is `path`; without a schema, the field itself is unknown.
+pub fn type_errors(value: &Value, schema: Option<&Schema>, path: &str) -> Vec<FieldError> {
+    let mut problems = Vec::new();
+    typed(value, schema, &Trail::start(path), &mut problems);
+    problems
+}
+
+fn typed(value: &Value, schema: Option<&Schema>, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let problem = |detail: String| FieldError::new(ErrorType::Controller, path.to_string(), detail);
+    let Some(schema) = schema else {
+        problems.push(problem("field not declared in schema".to_owned()));
+        return;
+    };
+    let mut wrong = |expected: &str| problems.push(problem(format!("expected {expected}")));
+    match (value, schema.only_type()) {
+        (Value::Null, _) | (_, "") => {}
+        (Value::Object(fields), "object") => {
+            for (name, child) in fields {
+                let known = schema.properties.get(name).or(schema.additional.as_deref());
+                if known.is_some() || !schema.preserve_unknown {
+                    typed(child, known, &path.dotted(name), problems);
+                }
+            }
+        }
+        (_, "object") => wrong("map"),
+        (Value::Array(items), "array") => typed_list(items, schema, path, problems),
+        (_, "array") => wrong("list"),
+        (Value::Array(_) | Value::Object(_), _) => wrong("a scalar"),
+        (Value::Bool(_) | Value::Number(_), "string") => wrong("string"),
+        (Value::String(_) | Value::Number(_), "boolean") => wrong("boolean"),
+        (Value::String(_) | Value::Bool(_), "integer" | "number") => wrong("numeric"),
+        _ => {}
+    }
+}
+
+fn typed_list(items: &[Value], schema: &Schema, path: &Trail<'_>, problems: &mut Vec<FieldError>) {
+    let keys: Vec<Vec<&Value>> = match &schema.identity {
+        Identity::Atomic => Vec::new(),
+        Identity::Set => items.iter().map(|item| vec![item]).collect(),
+        Identity::Map(names) => {
+            let key =
+                |item| names.iter().map(|name| get(item, &[name.as_str()]).unwrap_or(&Value::Null)).collect();
+            items.iter().map(key).collect()
+        }
+    };
+    for (at, item) in items.iter().enumerate() {
+        if let Some(key) = keys.get(at).filter(|key| keys.iter().take(at).any(|earlier| earlier == *key)) {
+            let detail = format!("duplicate entries for key {key:?}");
+            problems.push(FieldError::new(ErrorType::Controller, path.to_string(), detail));
+        }
+        typed(item, schema.items.as_deref(), &path.item(at), problems);
+    }
+}

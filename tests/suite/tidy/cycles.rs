@@ -1,0 +1,256 @@
+//! No cycle between files of different folders: whoever reads one folder need not read another that reads the first.
+//!
+//! A file may use the `mod.rs` of the folders that it lies in: that is its own module's vocabulary. Unit tests do not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use super::{super::support, rust_files};
+
+/// Folders that still use each other, and why. This list only shrinks.
+const EXCEPTIONS: [(&str, &[&str], &str); 2] = [
+    (
+        "src",
+        &["io/disk", "io/git", "io/git/release"],
+        "the disk asks git which files it ignores, and git opens its files with the disk's functions",
+    ),
+    (
+        "src",
+        &["render", "render/flux"],
+        "the table of engines names each engine, and each engine implements the trait beside the table",
+    ),
+];
+
+/// A module by the names that lead to it from the root of its crate.
+type Path = Vec<String>;
+
+#[derive(Default)]
+struct Crate {
+    /// Each module with its file.
+    files: BTreeMap<Path, String>,
+    /// What each uses.
+    uses: BTreeMap<Path, BTreeSet<Path>>,
+}
+
+/// The code of a file without comments and unit tests.
+fn code(text: &str) -> String {
+    let text = text.split_once("\n#[cfg(test)]\nmod tests {").map_or(text, |(code, _)| code);
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Every path in a text: what stands in braces with what stands before them.
+fn paths(code: &str) -> Vec<String> {
+    let (imports, rest): (Vec<_>, Vec<_>) =
+        statements(code).into_iter().partition(|statement| statement.0 == "use");
+    let mut found = Vec::new();
+    for (_, tree) in imports {
+        expand("", &tree.split_whitespace().collect::<String>(), &mut found);
+    }
+    for (_, text) in rest {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+        let words = text.split(|c: char| !is_name(c));
+        found.extend(words.filter(|word| word.contains("::")).map(str::to_owned));
+    }
+    found
+}
+
+/// The text, cut into imports (without the word `use`) and the rest.
+fn statements(code: &str) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let mut rest = String::new();
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let bare = line.trim_start();
+        let import = bare.strip_prefix("use ").or_else(|| bare.split_once(") use ").map(|(_, tree)| tree));
+        let Some(tree) = import.or_else(|| bare.strip_prefix("pub use ")) else {
+            rest.push_str(line);
+            rest.push('\n');
+            continue;
+        };
+        let mut tree = tree.to_owned();
+        while !tree.contains(';') {
+            let Some(more) = lines.next() else { break };
+            tree.push_str(more);
+        }
+        found.push(("use", tree.replace(" as ", "@").split(';').next().unwrap_or_default().to_owned()));
+    }
+    found.push(("", rest));
+    found
+}
+
+/// The paths of a tree of imports.
+fn expand(before: &str, tree: &str, found: &mut Vec<String>) {
+    let Some((head, group)) = tree.split_once('{') else {
+        let name = tree.split('@').next().unwrap_or_default();
+        found.push(format!("{before}{}", name.trim_end_matches("::self")));
+        return;
+    };
+    let group = group.rsplit_once('}').map_or(group, |(group, _)| group);
+    let (mut depth, mut start) = (0_usize, 0);
+    let parts = group.char_indices().filter_map(|(at, c)| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth == 0 => {
+                let part = &group[start..at];
+                start = at + 1;
+                return Some(part);
+            }
+            _ => {}
+        }
+        None
+    });
+    let mut parts: Vec<&str> = parts.collect();
+    parts.push(&group[start..]);
+    for part in parts.into_iter().filter(|part| !part.is_empty()) {
+        expand(&format!("{before}{head}"), part, found);
+    }
+}
+
+impl Crate {
+    /// Reads files by their paths below the crate's `src`.
+    fn read(texts: &[(String, String)]) -> Self {
+        let mut read = Self::default();
+        for (file, _) in texts {
+            let mut path: Path = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+            let last = path.last().map(String::as_str);
+            if matches!(last, Some("mod" | "lib")) {
+                path.pop();
+            }
+            if last_is_not_main(&path) {
+                read.files.insert(path, file.clone());
+            }
+        }
+        let by_file: BTreeMap<&String, &String> = texts.iter().map(|(file, text)| (file, text)).collect();
+        for (module, file) in &read.files {
+            let used =
+                paths(&code(by_file[file])).iter().filter_map(|path| read.resolve(module, path)).collect();
+            read.uses.insert(module.clone(), used);
+        }
+        read
+    }
+
+    /// The module whose file a path leads into; none for another crate, the module itself, and the folders that it lies in.
+    fn resolve(&self, module: &Path, path: &str) -> Option<Path> {
+        let names: Vec<&str> = path.split("::").filter(|name| !name.is_empty()).collect();
+        let (first, after) = names.split_first()?;
+        let mut full = match *first {
+            "crate" => Path::new(),
+            "self" => module.clone(),
+            "super" => module[..module.len().checked_sub(1)?].to_vec(),
+            name => {
+                let child: Path = module.iter().cloned().chain([name.to_owned()]).collect();
+                if !self.files.contains_key(&child) {
+                    return None;
+                }
+                child
+            }
+        };
+        for name in after {
+            match *name {
+                "super" => drop(full.pop()),
+                name => full.push(name.to_owned()),
+            }
+        }
+        while !self.files.contains_key(&full) {
+            full.pop()?;
+        }
+        (!module.starts_with(&full)).then_some(full)
+    }
+
+    fn folder(&self, module: &Path) -> &str {
+        self.files[module].rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// All that a module leads to.
+    fn reached(&self, from: &Path) -> BTreeSet<&Path> {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<&Path> = self.uses[from].iter().collect();
+        while let Some(module) = next.pop() {
+            if reached.insert(module) {
+                next.extend(&self.uses[module]);
+            }
+        }
+        reached
+    }
+
+    /// The folders of each cycle that has more than one, with their files.
+    fn cycles(&self) -> BTreeMap<Vec<&str>, BTreeSet<&str>> {
+        let reached: BTreeMap<&Path, BTreeSet<&Path>> =
+            self.files.keys().map(|module| (module, self.reached(module))).collect();
+        let mut found: BTreeMap<Vec<&str>, BTreeSet<&str>> = BTreeMap::new();
+        for (module, there) in &reached {
+            let back: Vec<&Path> =
+                there.iter().copied().filter(|other| reached[other].contains(module)).collect();
+            let folders: BTreeSet<&str> = back.iter().map(|one| self.folder(one)).collect();
+            if folders.len() > 1 {
+                let files = back.iter().map(|one| self.files[*one].as_str());
+                found.entry(folders.into_iter().collect()).or_default().extend(files);
+            }
+        }
+        found
+    }
+}
+
+fn last_is_not_main(path: &Path) -> bool {
+    path.as_slice() != ["main"]
+}
+
+/// The `src` folders of the workspace.
+fn sources() -> Vec<String> {
+    let crates = fs::read_dir(support::package().join("crates")).unwrap();
+    let mut all: Vec<String> = crates
+        .map(|entry| format!("crates/{}/src", entry.unwrap().file_name().to_str().unwrap()))
+        .chain(["src".to_owned()])
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn files_of_different_folders_use_each_other_one_way() {
+    let mut found = Vec::new();
+    let mut left = EXCEPTIONS.to_vec();
+    for root in sources() {
+        let texts = rust_files(&root).into_iter();
+        let texts: Vec<_> = texts.map(|(path, text)| (path[root.len() + 1..].to_owned(), text)).collect();
+        let read = Crate::read(&texts);
+        for (folders, files) in read.cycles() {
+            let known = left.iter().position(|(at, known, _)| *at == root && *known == folders);
+            match known {
+                Some(at) => drop(left.remove(at)),
+                None => found.push(format!("{root}: {folders:?} in a cycle: {files:?}")),
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
+    assert!(left.is_empty(), "no cycle there any more, so no exception is needed: {left:?}");
+}
+
+#[test]
+fn a_cycle_is_caught_however_it_is_written() {
+    let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let ways = [
+        "use crate::b;",
+        "use super::super::b::{self, X};",
+        "pub(crate) use crate::{\n    b::X,\n};",
+        "fn f() -> crate::b::X { todo() }",
+        "use super::super::{b as other};",
+    ];
+    for way in ways {
+        let texts = [file("a/mod.rs", ""), file("a/one.rs", way), file("b.rs", "use crate::a::one::f;")];
+        let read = Crate::read(&texts);
+        assert_eq!(read.cycles().into_keys().collect::<Vec<_>>(), [["", "a"]], "{way}");
+    }
+    let harmless = [
+        "use super::X;",
+        "use crate::c;",
+        "// crate::b",
+        "#[cfg(test)]\nmod x;\n#[cfg(test)]\nmod tests {\n    use crate::b;\n}\n",
+    ];
+    for text in harmless {
+        let texts = [file("a/mod.rs", ""), file("a/one.rs", text), file("b.rs", "use crate::a::one::f;")];
+        assert!(Crate::read(&texts).cycles().is_empty(), "{text}");
+    }
+}
