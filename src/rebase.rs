@@ -69,6 +69,7 @@ pub fn applied(objects: &mut [Json], management: &ManagementCluster) {
 
 fn of_json(class: &[Json], cluster: Json) -> Side {
     let class = ClassFiles { objects: class.to_vec(), missing: Vec::new() };
+    let class = class.into();
     Side { cluster, class, applied: Applied::File, written: true, observed: Observed::default() }
 }
 

@@ -391,7 +391,7 @@ fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut N
     let observed = observed(cluster, objects);
     Some(Side {
         cluster: cluster.object.clone(),
-        class,
+        class: class.into(),
         applied: cluster.applied.clone(),
         written: true,
         observed,
@@ -445,6 +445,7 @@ fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mu
     let hint = "where all that runs is not given either, only the class and the Cluster are judged";
     untold(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
     let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
+    let class = class.into();
     Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), written: true, observed }
 }
 

@@ -406,7 +406,7 @@ fn published(
     rebase::applied(&mut class.objects, &cluster.management);
     Ok(Some(Side {
         cluster: before.object,
-        class,
+        class: class.into(),
         applied: Applied::File,
         written: true,
         observed: Observed::default(),
