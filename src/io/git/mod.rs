@@ -35,6 +35,7 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
+pub use revision::Revision;
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
 pub use tag::Tagging;

@@ -48,6 +48,11 @@ impl Deref for SharedClass {
 }
 
 impl SharedClass {
+    /// What tells this class from all others that are there at the same time.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Whether both are copies of one class.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
