@@ -10,7 +10,7 @@ use crate::{
     definition::Model,
     model::{Cluster, ClusterId, Label, ManagementCluster, ReleaseRef},
     note::{Fault, Notes, Severity},
-    plan::{self, ClusterPlan},
+    plan::{self, ClusterPlan, Phase},
     release::{Release, Releases},
     render,
     topology::{import::ClassFiles, predict::shared::SharedClass},
@@ -78,6 +78,9 @@ impl State for Definitions<'_> {
         let Some(cluster) = self.clusters.get(cluster) else { return Ok(Files::Known(Vec::new())) };
         let mut notes = Notes::new();
         let plan = self.plan(cluster, &mut notes);
+        if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
+            return Ok(Files::Refused("it is being removed".to_owned()));
+        }
         let files = plan.filter(|_| notes.errors() == 0).map(|plan| {
             known(&plan, self.alone, self.input, &mut notes)
         });

@@ -10,8 +10,10 @@ use std::{
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
+use super::definitions::class;
 use crate::{
     model::ManagementCluster,
+    plan::ClusterPlan,
     topology::{
         fault::{Fault, Opaque},
         import::Applied,
@@ -25,6 +27,7 @@ use crate::{
             verdict::{Meaning, Verdict},
         },
     },
+    yaml::{Node, to_json},
 };
 
 /// A Cluster as it is written, with its class.
@@ -62,6 +65,12 @@ impl From<Forecast> for Answer {
 }
 
 impl Written {
+    /// The Cluster that is drawn for a plan.
+    pub fn drawn(plan: &ClusterPlan, cluster: &Node) -> Self {
+        let management = plan.cluster.management.clone();
+        Self { cluster: to_json(cluster), class: class(&plan.release, &management), management }
+    }
+
     /// As the topology library takes it.
     pub fn side(self) -> Side {
         let Self { cluster, class, .. } = self;

@@ -30,7 +30,7 @@ use crate::{
         },
     },
     world::Input,
-    yaml::{self, Node, Origin, from_json, to_json, trail},
+    yaml::{self, Node, Origin, from_json, trail},
 };
 
 /// Show what Cluster API makes of a cluster, or what a change of it would do
@@ -211,9 +211,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn written(&self) -> Written {
-        let management = self.plan.cluster.management.clone();
-        let class = compare::class(&self.plan.release, &management);
-        Written { cluster: to_json(&self.node), class, management }
+        Written::drawn(&self.plan, &self.node)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stackloom::{
+    compare::{Written, forecast},
     definition::Channel,
     generate::{self, prepare},
     note::Notes,
@@ -10,7 +11,6 @@ use stackloom::{
     rebase,
     release::{Cut, Effect, Impact, Request, differences, impact},
     render,
-    topology::predict::{Settings, forecast},
     world::Files,
 };
 
@@ -74,15 +74,12 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
 /// What happens to each cluster; not known where it cannot be written any more.
 fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
     let (old, new) = (clusters(before), clusters(after));
-    let side = |plan: &ClusterPlan| {
-        rebase::side(&plan.release, &render::cluster_object(plan).unwrap(), &plan.cluster.management)
-    };
-    let settings = Settings::new("1.14").unwrap();
+    let written = |plan: &ClusterPlan| Written::drawn(plan, &render::cluster_object(plan).unwrap());
     let judge = |(name, plan): (&String, &ClusterPlan)| {
         let effects = match new.get(name) {
             None => BTreeSet::from([Effect::Unknown]),
             Some(now) => {
-                let forecast = forecast::of_change(&side(plan), &side(now), &settings).unwrap();
+                let forecast = forecast(written(plan), written(now)).unwrap();
                 forecast.verdicts.iter().filter_map(rebase::effect).collect()
             }
         };
