@@ -39,8 +39,9 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
     let Some(target) = target else { return Rebases::default() };
     let before = Definitions::new(model, releases, input).only(|cluster| uses(&cluster)).clusters_alone();
     let compared = compare(&before, &before.moved(target));
-    let outcomes: Result<BTreeMap<&ClusterId, &Outcome>, _> =
-        compared.as_ref().map(|found| found.clusters.iter().map(|one| (&one.cluster, &one.outcome)).collect());
+    let outcomes: Result<BTreeMap<&ClusterId, &Outcome>, _> = compared
+        .as_ref()
+        .map(|found| found.clusters.iter().map(|one| (&one.cluster, &one.outcome)).collect());
     let mut groups: BTreeMap<(BTreeSet<Effect>, String), Rebase> = BTreeMap::new();
     for cluster in model.clusters.iter().filter(uses).map(Cluster::id) {
         let Judgement { effects, means, why } = match &outcomes {
@@ -81,7 +82,9 @@ fn judge(outcome: Option<&Outcome>) -> Judgement {
             Unknown::Refused { side: Which::After, why } => unknown(format!("refused: {}", short(why))),
             Unknown::Refused { side: Which::Before, why } => unknown(format!("not known: {}", short(why))),
             Unknown::Unread { file, .. } => unknown(format!("not known: {}", short(&file.to_string()))),
-            Unknown::NoManagementCluster => unknown("not known: its management cluster is unknown".to_owned()),
+            Unknown::NoManagementCluster => {
+                unknown("not known: its management cluster is unknown".to_owned())
+            }
             Unknown::Faulty(faults) => {
                 let why = faults.first().map(ToString::to_string).unwrap_or_default();
                 unknown(format!("unknown, because the current state has errors: {}", short(&why)))

@@ -2,11 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    FieldChange, ObjectChange, Objects, Pair, Section,
-    address::Address,
-    fields::changed as fields,
-};
+use super::{FieldChange, ObjectChange, Objects, Pair, Section, address::Address, fields::changed as fields};
 use crate::{
     render,
     yaml::{Mapping, Node},

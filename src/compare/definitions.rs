@@ -81,9 +81,8 @@ impl State for Definitions<'_> {
         if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
             return Ok(Files::Refused("it is being removed".to_owned()));
         }
-        let files = plan.filter(|_| notes.errors() == 0).map(|plan| {
-            known(&plan, self.alone, self.input, &mut notes)
-        });
+        let files =
+            plan.filter(|_| notes.errors() == 0).map(|plan| known(&plan, self.alone, self.input, &mut notes));
         Ok(match files.filter(|_| notes.errors() == 0) {
             Some(files) => Files::Known(files),
             None => {
@@ -102,11 +101,16 @@ impl State for Definitions<'_> {
     }
 
     fn class_objects(&self, release: &str) -> Result<Result<BTreeMap<Address, Node>, Unread>, Fault> {
-        let objects = |release: &Release| release.objects.iter().map(|one| (Address::of(one), one.clone())).collect();
+        let objects =
+            |release: &Release| release.objects.iter().map(|one| (Address::of(one), one.clone())).collect();
         Ok(self.releases.by_name(release).map(objects).ok_or_else(|| unknown(release)))
     }
 
-    fn class(&self, release: &str, management: &ManagementCluster) -> Result<Result<SharedClass, Unread>, Fault> {
+    fn class(
+        &self,
+        release: &str,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
         self.classes.get(release, management, || {
             Ok(match self.releases.by_name(release) {
                 Some(release) => Ok(class(release, management)),

@@ -69,8 +69,11 @@ impl Facts {
 
 fn digest(cluster: &Node) -> [u8; 32] {
     let mut spec = cluster.get("spec").cloned().unwrap_or_else(|| Mapping::new().into());
-    let topology = spec.as_mapping_mut().and_then(|spec| spec.get_mut("topology")).and_then(Node::as_mapping_mut);
-    if let Some(class) = topology.and_then(|topology| topology.get_mut("classRef")).and_then(Node::as_mapping_mut) {
+    let topology =
+        spec.as_mapping_mut().and_then(|spec| spec.get_mut("topology")).and_then(Node::as_mapping_mut);
+    if let Some(class) =
+        topology.and_then(|topology| topology.get_mut("classRef")).and_then(Node::as_mapping_mut)
+    {
         class.remove("namespace");
     }
     let mut text = String::new();

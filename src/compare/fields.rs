@@ -167,11 +167,7 @@ mod tests {
     fn items_with_names_are_paired_by_name_and_others_by_place() {
         assert_eq!(
             differences("l: [{ name: a, v: 1 }, { name: b }]", "l: [{ name: c }, { name: a, v: 2 }]"),
-            [
-                "l[name=a].v: 1 → 2",
-                "l[name=b]: {\"name\":\"b\"} → -",
-                "l[name=c]: - → {\"name\":\"c\"}"
-            ]
+            ["l[name=a].v: 1 → 2", "l[name=b]: {\"name\":\"b\"} → -", "l[name=c]: - → {\"name\":\"c\"}"]
         );
         assert_eq!(differences("l: [1, 2]", "l: [1, 3]"), ["l[1]: 2 → 3"]);
         assert_eq!(differences("l: [1, 2]", "l: [2]"), ["l: [1,2] → [2]"]);

@@ -60,7 +60,13 @@ impl From<Forecast> for Answer {
     fn from(forecast: Forecast) -> Self {
         let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
         let upgrade = change.filter(|change| change.plan.is_some());
-        Self { faults, verdicts, opaque, notes, steps: upgrade.map(|change| change.steps).unwrap_or_default() }
+        Self {
+            faults,
+            verdicts,
+            opaque,
+            notes,
+            steps: upgrade.map(|change| change.steps).unwrap_or_default(),
+        }
     }
 }
 

@@ -286,12 +286,14 @@ impl<'a> Comparing<'a> {
 
     fn outcome(&self, id: &ClusterId, before: Option<&Node>, after: Option<&Node>) -> Result<Outcome, Fault> {
         let Some(new) = after else { return Ok(Outcome::Absent) };
-        let is_edited = |cluster: &Node| release(cluster).is_some_and(|name| self.edited.iter().any(|one| one == name));
+        let is_edited =
+            |cluster: &Node| release(cluster).is_some_and(|name| self.edited.iter().any(|one| one == name));
         if before == after && !is_edited(new) {
             return Ok(Outcome::Untouched);
         }
         let unknown = |why| Ok(Outcome::Unknown(why));
-        let management = [self.after, self.before].into_iter().find_map(|state| state.management(&id.management));
+        let management =
+            [self.after, self.before].into_iter().find_map(|state| state.management(&id.management));
         let Some(management) = management else { return unknown(Unknown::NoManagementCluster) };
         let written = |state, cluster| with_class(state, cluster, &management);
         let new = match written(self.after, new)? {
@@ -354,7 +356,11 @@ fn differing(files: &[File], others: &[File], cluster: &ClusterId) -> Vec<File> 
     own
 }
 
-fn objects(cluster: &ClusterId, files: Vec<File>, state: &dyn State) -> Result<Result<Objects, Unread>, Fault> {
+fn objects(
+    cluster: &ClusterId,
+    files: Vec<File>,
+    state: &dyn State,
+) -> Result<Result<Objects, Unread>, Fault> {
     let mut objects = Objects::new();
     for file in files {
         match file.object(state)? {
@@ -373,7 +379,8 @@ fn objects(cluster: &ClusterId, files: Vec<File>, state: &dyn State) -> Result<R
 
 /// The objects as they would be in the namespace of a cluster: one that moved is compared with itself.
 fn in_namespace(objects: Objects, cluster: &ClusterId) -> Objects {
-    let Some(own) = cluster_of(&objects).map(Address::of).filter(|own| own.namespace != cluster.namespace.as_str())
+    let Some(own) =
+        cluster_of(&objects).map(Address::of).filter(|own| own.namespace != cluster.namespace.as_str())
     else {
         return objects;
     };
@@ -391,7 +398,9 @@ fn in_namespace(objects: Objects, cluster: &ClusterId) -> Objects {
 }
 
 fn cluster_of(objects: &Objects) -> Option<&Node> {
-    let is_cluster = |((section, address), _): &(&(Section, Address), _)| *section == Section::Cluster && address.is_cluster();
+    let is_cluster = |((section, address), _): &(&(Section, Address), _)| {
+        *section == Section::Cluster && address.is_cluster()
+    };
     objects.iter().find(is_cluster).map(|(_, (_, node))| node)
 }
 

@@ -29,7 +29,8 @@ pub(super) fn moved(changes: &[ClusterChange]) -> BTreeMap<ClusterId, ClusterId>
             (&old.namespace, &old.name) == (&new.namespace, &new.name)
         };
         let between_namespaces = |old: &ClusterChange, new: &ClusterChange| {
-            let is_named = (&old.cluster.management, &old.cluster.name) == (&new.cluster.management, &new.cluster.name);
+            let is_named =
+                (&old.cluster.management, &old.cluster.name) == (&new.cluster.management, &new.cluster.name);
             let spec = |facts: &Option<super::Facts>| facts.as_ref().map(|facts| facts.spec);
             is_named && old.before.is_some() && spec(&old.before) == spec(&new.after)
         };

@@ -34,7 +34,11 @@ pub trait State: Sync {
     fn class_objects(&self, release: &str) -> Result<Result<BTreeMap<Address, Node>, Unread>, Fault>;
 
     /// The class of a release, as a management cluster has it; else why it is not known.
-    fn class(&self, release: &str, management: &ManagementCluster) -> Result<Result<SharedClass, Unread>, Fault>;
+    fn class(
+        &self,
+        release: &str,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault>;
 
     /// A management cluster.
     fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>>;
@@ -142,7 +146,8 @@ pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
     yaml::read(&Source::new(FileId(0), path, text), &mut notes).ok_or_else(|| {
         let first = notes.iter().next();
         let line = first.and_then(|note| note.place.as_ref()).map_or(1, |place| place.line);
-        let message = first.map_or_else(|| "there is no object in it".to_owned(), |note| note.message.clone());
+        let message =
+            first.map_or_else(|| "there is no object in it".to_owned(), |note| note.message.clone());
         Unread { path: path.to_owned(), line: Some(line), message }
     })
 }

@@ -39,7 +39,12 @@ pub struct Tree<'a> {
 impl<'a> Tree<'a> {
     /// The tree of an archive. A tree does not say what its management clusters run, so that is given.
     pub fn new(archive: &'a dyn Archive, management: &[Arc<ManagementCluster>]) -> Self {
-        Self { archive, management: management.to_vec(), listed: OnceLock::new(), classes: Classes::default() }
+        Self {
+            archive,
+            management: management.to_vec(),
+            listed: OnceLock::new(),
+            classes: Classes::default(),
+        }
     }
 
     fn listed(&self) -> Result<&BTreeMap<ClusterId, Vec<File>>, Fault> {
@@ -56,7 +61,11 @@ impl<'a> Tree<'a> {
     }
 
     /// The class of a release, with its templates.
-    fn read_class(&self, release: &str, management: &ManagementCluster) -> Result<Result<SharedClass, Unread>, Fault> {
+    fn read_class(
+        &self,
+        release: &str,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
         let folder = class_folder(release);
         let mut objects = Objects::default();
         for (path, id) in self.archive.list(&folder)? {
@@ -113,7 +122,11 @@ impl State for Tree<'_> {
         Ok(Ok(objects))
     }
 
-    fn class(&self, release: &str, management: &ManagementCluster) -> Result<Result<SharedClass, Unread>, Fault> {
+    fn class(
+        &self,
+        release: &str,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
         self.classes.get(release, management, || self.read_class(release, management))
     }
 
@@ -132,7 +145,8 @@ fn place(path: &str) -> Option<(ClusterId, String)> {
         return None;
     };
     let label = |text: &str| Label::new(text).ok();
-    let id = ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? };
+    let id =
+        ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? };
     let inside = path.splitn(7, '/').nth(6)?.to_owned();
     let is_object = std::path::Path::new(&inside).extension().is_some_and(|one| one == "yaml");
     is_object.then_some((id, inside))

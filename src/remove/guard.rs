@@ -7,10 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    drawn::facts,
-    network, replaced,
-};
+use super::{drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
     note::{Notes, Place},

@@ -381,7 +381,11 @@ fn published(
                 None => {
                     let class = unread.path.split('/').nth(2).unwrap_or_default();
                     notes
-                        .error("no-class", None, format!("`{revision}` has the cluster, but not its class `{class}`"))
+                        .error(
+                            "no-class",
+                            None,
+                            format!("`{revision}` has the cluster, but not its class `{class}`"),
+                        )
                         .hint("give a revision whose `generated/` is whole");
                 }
             }

@@ -35,9 +35,9 @@ use crate::{note::Fault, tree::is_ours};
 
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
-pub use revision::Revision;
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
+pub use revision::Revision;
 pub use tag::Tagging;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
 pub use uncommitted::Uncommitted;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
-use super::change::{After, Written, Writing, write};
+use super::change::{After, Writing, Written, write};
 use crate::admission::class_update;
 use crate::admission::gates::Gates;
 use crate::class::Catalog;
@@ -88,7 +88,9 @@ impl SharedClass {
         }
         let mut known = self.0.successors.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |one: &&Successor| {
-            std::ptr::eq(one.class.as_ptr(), Arc::as_ptr(&after.0)) && one.writing == writing && one.gates == gates
+            std::ptr::eq(one.class.as_ptr(), Arc::as_ptr(&after.0))
+                && one.writing == writing
+                && one.gates == gates
         };
         if let Some(found) = known.iter().find(is_it) {
             return Arc::clone(&found.written);
