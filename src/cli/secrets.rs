@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = generate::prepare_sound(&world, &mut notes);
-    let (understood, plan, left) = match or_exit(read, printer, &notes)? {
+    let (generate::Planned { fleet: understood, plan }, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
     };

@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use k8s_schema::value::text;
+
 use super::{
     address::Address,
     definitions::applied,
@@ -14,7 +16,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
     render,
-    topology::{import::Objects, predict::shared::SharedClass, value::text},
+    topology::{import::Objects, predict::shared::SharedClass},
     tree::{PartId, TreePath},
     yaml::Node,
 };

@@ -11,13 +11,12 @@ use crate::{
     check,
     compare::{self, Tree, Written},
     definition::{self, Model},
-    generate::{self, Failure},
+    generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, is_called},
     note::{Notes, Place},
     partial::LeftOut,
-    plan::{self, ClusterPlan},
-    release::Releases,
+    plan::ClusterPlan,
     render,
     topology::{
         admission::gates,
@@ -272,13 +271,12 @@ fn of_fleet(
     let world = crate::cli::fleet(global, printer)?;
     let (understood, left) = generate::understand_sound(&world, notes)?;
     left.warn(notes);
-    let generate::Understood { input, model, releases, .. } = understood;
-    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes)
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &understood.model, &left, notes)
         .map_err(|()| Failure::Input)?
         .clone();
-    let now = drawn(&cluster, &model, &releases, &input, notes)?;
+    let now = drawn(cluster.clone(), &understood, notes)?;
     let (compared, forecast) = if let Some(release) = &args.release {
-        let after = rebased(release, &cluster, &model, &releases, &input, notes)?;
+        let after = rebased(release, &cluster, &understood, notes)?;
         let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
         (Some(words), compare(now.written(), &after, notes)?)
     } else if let Some(revision) = &args.against {
@@ -320,15 +318,9 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
 }
 
 /// A cluster as it would be written.
-fn drawn<'a>(
-    cluster: &Cluster,
-    model: &Model,
-    releases: &Releases,
-    input: &'a Input,
-    notes: &mut Notes,
-) -> Result<Now<'a>, Failure> {
-    let alone = Model { clusters: vec![cluster.clone()], ..model.clone() };
-    let plan = plan::plan(&alone, releases, input, notes)?;
+fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Result<Now<'a>, Failure> {
+    let input = &fleet.input;
+    let plan = fleet.planned_alone(cluster, notes)?;
     let classes = check::Classes::read(&plan);
     let Some(own) = plan.clusters.into_iter().next() else { return Err(Failure::from(notes.halted())) };
     if own.release.is_head() {
@@ -346,18 +338,17 @@ fn drawn<'a>(
 fn rebased<'a>(
     release: &str,
     cluster: &Cluster,
-    model: &Model,
-    releases: &Releases,
-    input: &'a Input,
+    fleet: &'a Understood,
     notes: &mut Notes,
 ) -> Result<Now<'a>, Failure> {
+    let releases = &fleet.releases;
     let Some(release) = releases.find(release) else {
         let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
         note.hint(format!("available: {}", releases.names().join(", ")));
         note.hint("heads are those of the stacks and minors that a cluster uses");
         return Err(Failure::from(notes.halted()));
     };
-    drawn(&Cluster { release, ..cluster.clone() }, model, releases, input, notes)
+    drawn(Cluster { release, ..cluster.clone() }, fleet, notes)
 }
 
 /// A cluster as a revision of git has it; none where that does not have it.

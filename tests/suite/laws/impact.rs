@@ -65,7 +65,7 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
     let planned = files.0.keys().filter(|path| is_cluster(path)).filter_map(|own| {
         let mut alone = files.clone();
         alone.0.retain(|path, _| path == own || !is_cluster(path));
-        prepare(&alone, &mut Notes::new()).ok()?.1.clusters.pop()
+        prepare(&alone, &mut Notes::new()).ok()?.plan.clusters.pop()
     });
     let name = |plan: &ClusterPlan| format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
     planned.map(|plan| (name(&plan), plan)).collect()
