@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value as Json, json};
 
 use super::address::Address;
-use super::state::{BlobId, Classes, File, Files, State, Unread};
+use super::state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 use crate::{
     definition::Model,
     model::{Cluster, ClusterId, Label, ManagementCluster, ReleaseRef},
@@ -15,7 +15,7 @@ use crate::{
     render,
     topology::{import::ClassFiles, predict::shared::SharedClass},
     world::Input,
-    yaml::{Node, to_json},
+    yaml::to_json,
 };
 
 /// The definitions as they are now, or with another release for some clusters.
@@ -100,7 +100,7 @@ impl State for Definitions<'_> {
         Ok(self.releases.names().into_iter().map(str::to_owned).collect())
     }
 
-    fn class_objects(&self, release: &str) -> Result<Result<BTreeMap<Address, Node>, Unread>, Fault> {
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
         let objects =
             |release: &Release| release.objects.iter().map(|one| (Address::of(one), one.clone())).collect();
         Ok(self.releases.by_name(release).map(objects).ok_or_else(|| unknown(release)))
@@ -108,13 +108,13 @@ impl State for Definitions<'_> {
 
     fn class(
         &self,
-        release: &str,
+        class: &ClassName,
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault> {
-        self.classes.get(release, management, || {
-            Ok(match self.releases.by_name(release) {
-                Some(release) => Ok(class(release, management)),
-                None => Err(unknown(release)),
+        self.classes.get(class, management, || {
+            Ok(match self.releases.by_name(&class.name) {
+                Some(release) => Ok(with_templates(release, management)),
+                None => Err(unknown(&class.name)),
             })
         })
     }
@@ -152,7 +152,7 @@ fn known(plan: &ClusterPlan, alone: bool, input: &Input, notes: &mut Notes) -> V
 }
 
 /// The class of a release with its templates, as the engine of a management cluster applies them.
-pub fn class(release: &Release, management: &ManagementCluster) -> SharedClass {
+pub(super) fn with_templates(release: &Release, management: &ManagementCluster) -> SharedClass {
     let objects = render::applied_class(release, management);
     let (classes, templates): (Vec<Json>, Vec<_>) =
         objects.iter().map(to_json).partition(|object| object["kind"] == "ClusterClass");

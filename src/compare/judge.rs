@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use super::definitions::class;
+use super::definitions::with_templates;
 use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
@@ -39,6 +39,17 @@ pub struct Written {
     pub class: SharedClass,
     /// The management cluster that builds it.
     pub management: Arc<ManagementCluster>,
+    /// What is known of it while it runs.
+    pub running: Option<Running>,
+}
+
+/// What is known of a Cluster that runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Who wrote which of its fields.
+    pub applied: Applied,
+    /// What is seen of its objects.
+    pub observed: Observed,
 }
 
 /// What becomes of a Cluster.
@@ -74,13 +85,16 @@ impl Written {
     /// The Cluster that is drawn for a plan.
     pub fn drawn(plan: &ClusterPlan, cluster: &Node) -> Self {
         let management = plan.cluster.management.clone();
-        Self { cluster: to_json(cluster), class: class(&plan.release, &management), management }
+        let class = with_templates(&plan.release, &management);
+        Self { cluster: to_json(cluster), class, management, running: None }
     }
 
     /// As the topology library takes it.
     pub fn side(self) -> Side {
-        let Self { cluster, class, .. } = self;
-        Side { cluster, class, applied: Applied::File, written: true, observed: Observed::default() }
+        let Self { cluster, class, running, .. } = self;
+        let file = Running { applied: Applied::File, observed: Observed::default() };
+        let Running { applied, observed } = running.unwrap_or(file);
+        Side { cluster, class, applied, written: true, observed }
     }
 
     fn settings(&self) -> Settings {
@@ -123,6 +137,10 @@ pub(super) struct Answers(RwLock<BTreeMap<[u8; 32], Told>>);
 impl Answers {
     /// What becomes of a Cluster that runs.
     pub(super) fn of(&self, before: Written, after: Written) -> Told {
+        if before.running.is_some() {
+            // What runs is told of this cluster alone.
+            return forecast(before, after).map(|forecast| Arc::new(Answer::from(forecast)));
+        }
         let key = key(&before, &after);
         if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();

@@ -14,6 +14,7 @@ mod address;
 mod definitions;
 mod facts;
 mod fields;
+mod given;
 mod judge;
 mod pair;
 mod state;
@@ -36,11 +37,12 @@ use crate::{
 
 pub use addons::AddonChange;
 pub use address::{Address, Section};
-pub use definitions::{Definitions, class};
+pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, Step, changed};
-pub use judge::{Answer, Written, created, forecast, made, settings};
-pub use state::{BlobId, File, Files, State, Unread};
+pub use given::{Given, all_running, side};
+pub use judge::{Answer, Running, Written, created, forecast, made, settings};
+pub use state::{BlobId, ByAddress, ClassName, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};
 
 use judge::Answers;
@@ -199,20 +201,28 @@ pub fn written(
         Err(unread) => return Ok(Err(unread)),
     };
     let Some(node) = cluster_of(&objects) else { return Ok(Ok(None)) };
-    Ok(with_class(state, node, management)?.map(Some))
+    Ok(with_class(state, cluster, node, management)?.map(Some))
 }
 
 fn with_class(
     state: &dyn State,
+    id: &ClusterId,
     cluster: &Node,
     management: &Arc<ManagementCluster>,
 ) -> Result<Result<Written, Unread>, Fault> {
-    let class = state.class(release(cluster).unwrap_or_default(), management)?;
-    Ok(class.map(|class| Written { cluster: to_json(cluster), class, management: management.clone() }))
+    let class = state.class(&ClassName::of(cluster), management)?;
+    let running = state.running(id);
+    Ok(class.map(|class| Written {
+        cluster: to_json(cluster),
+        class,
+        management: management.clone(),
+        running,
+    }))
 }
 
 /// A cluster as two states have it, each with its files as objects.
 struct Pair<'a> {
+    from: &'a ClusterId,
     cluster: &'a ClusterId,
     before: Objects,
     after: Objects,
@@ -226,7 +236,7 @@ struct Comparing<'a> {
     after: &'a dyn State,
     answers: Answers,
     /// Releases that have another class in each state, though they have one name.
-    edited: Vec<String>,
+    edited: BTreeSet<String>,
 }
 
 impl<'a> Comparing<'a> {
@@ -261,13 +271,13 @@ impl<'a> Comparing<'a> {
             Ok(objects) => objects,
             Err(file) => return Ok(Some(unread(cluster, fate, Which::After, file))),
         };
-        self.objects(&Pair { cluster, before, after }, fate)
+        self.objects(&Pair { from, cluster, before, after }, fate)
     }
 
     fn objects(&self, pair: &Pair<'_>, fate: Fate) -> Result<Option<ClusterChange>, Fault> {
         let objects = pair.changed();
         let [before, after] = [&pair.before, &pair.after].map(cluster_of);
-        let outcome = self.outcome(pair.cluster, before, after)?;
+        let outcome = self.outcome(pair, before, after)?;
         if objects.is_empty() && outcome == Outcome::Untouched {
             return Ok(None);
         }
@@ -284,24 +294,29 @@ impl<'a> Comparing<'a> {
         }))
     }
 
-    fn outcome(&self, id: &ClusterId, before: Option<&Node>, after: Option<&Node>) -> Result<Outcome, Fault> {
+    fn outcome(
+        &self,
+        pair: &Pair<'_>,
+        before: Option<&Node>,
+        after: Option<&Node>,
+    ) -> Result<Outcome, Fault> {
+        let Pair { from, cluster: id, .. } = *pair;
         let Some(new) = after else { return Ok(Outcome::Absent) };
-        let is_edited =
-            |cluster: &Node| release(cluster).is_some_and(|name| self.edited.iter().any(|one| one == name));
-        if before == after && !is_edited(new) {
+        let is_edited = self.edited.contains(&ClassName::of(new).name);
+        // What runs may be behind what was written.
+        if before == after && !is_edited && self.before.running(from).is_none() {
             return Ok(Outcome::Untouched);
         }
         let unknown = |why| Ok(Outcome::Unknown(why));
         let management =
             [self.after, self.before].into_iter().find_map(|state| state.management(&id.management));
         let Some(management) = management else { return unknown(Unknown::NoManagementCluster) };
-        let written = |state, cluster| with_class(state, cluster, &management);
-        let new = match written(self.after, new)? {
+        let new = match with_class(self.after, id, new, &management)? {
             Ok(new) => new,
             Err(file) => return unknown(Unknown::Unread { side: Which::After, file }),
         };
         let Some(old) = before else { return Ok(Outcome::Judged(Arc::new(created(new).into()))) };
-        let old = match written(self.before, old)? {
+        let old = match with_class(self.before, from, old, &management)? {
             Ok(old) => old,
             Err(file) => return unknown(Unknown::Unread { side: Which::Before, file }),
         };
@@ -404,12 +419,8 @@ fn cluster_of(objects: &Objects) -> Option<&Node> {
     objects.iter().find(is_cluster).map(|(_, (_, node))| node)
 }
 
-fn release(cluster: &Node) -> Option<&str> {
-    cluster.at(&["spec", "topology", "classRef", "name"]).and_then(Node::as_str)
-}
-
 /// Releases of one name whose classes differ between two states.
-fn edited(before: &dyn State, after: &dyn State) -> Result<Vec<String>, Fault> {
+fn edited(before: &dyn State, after: &dyn State) -> Result<BTreeSet<String>, Fault> {
     let old: BTreeSet<String> = before.releases()?.into_iter().collect();
     let both: Vec<String> = after.releases()?.into_iter().filter(|name| old.contains(name)).collect();
     let is_edited = |name: &String| Ok(before.class_objects(name)? != after.class_objects(name)?);

@@ -8,7 +8,7 @@ use std::{
 
 use sha1::{Digest as _, Sha1};
 
-use super::address::Address;
+use super::{address::Address, judge::Running};
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes},
@@ -31,17 +31,46 @@ pub trait State: Sync {
     fn releases(&self) -> Result<Vec<String>, Fault>;
 
     /// The objects of a release's class, as its files have them.
-    fn class_objects(&self, release: &str) -> Result<Result<BTreeMap<Address, Node>, Unread>, Fault>;
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault>;
 
-    /// The class of a release, as a management cluster has it; else why it is not known.
+    /// A class with its templates, as a management cluster has it; else why it is not known.
     fn class(
         &self,
-        release: &str,
+        class: &ClassName,
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault>;
 
     /// A management cluster.
     fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>>;
+
+    /// What is known of a Cluster that runs; none where the state knows only files.
+    fn running(&self, _cluster: &ClusterId) -> Option<Running> {
+        None
+    }
+}
+
+/// Objects by what they are called.
+pub type ByAddress = BTreeMap<Address, Node>;
+
+/// The class that a Cluster names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ClassName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name, which is that of its release.
+    pub name: String,
+}
+
+impl ClassName {
+    /// The class that a Cluster names.
+    pub fn of(cluster: &Node) -> Self {
+        let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
+        let namespace = text(&["spec", "topology", "classRef", "namespace"]);
+        Self {
+            namespace: namespace.or_else(|| text(&["metadata", "namespace"])).unwrap_or_default(),
+            name: text(&["spec", "topology", "classRef", "name"]).unwrap_or_default(),
+        }
+    }
 }
 
 /// The files of a cluster.
@@ -152,19 +181,19 @@ pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
     })
 }
 
-/// Classes by release and management cluster, each made once.
+/// Classes by name and management cluster, each made once.
 #[derive(Debug, Default)]
-pub(super) struct Classes(RwLock<BTreeMap<(String, Label), Result<SharedClass, Unread>>>);
+pub(super) struct Classes(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
 
 impl Classes {
-    /// The class of a release, made if it is new.
+    /// A class, made if it is new.
     pub(super) fn get(
         &self,
-        release: &str,
+        class: &ClassName,
         management: &ManagementCluster,
         make: impl FnOnce() -> Result<Result<SharedClass, Unread>, Fault>,
     ) -> Result<Result<SharedClass, Unread>, Fault> {
-        let key = (release.to_owned(), management.name.clone());
+        let key = (class.clone(), management.name.clone());
         if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(known.clone());
         }

@@ -10,7 +10,7 @@ use k8s_schema::value::text;
 use super::{
     address::Address,
     definitions::applied,
-    state::{BlobId, Classes, File, Files, State, Unread, read},
+    state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread, read},
 };
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
@@ -18,7 +18,6 @@ use crate::{
     render,
     topology::{import::Objects, predict::shared::SharedClass},
     tree::{PartId, TreePath},
-    yaml::Node,
 };
 
 /// Where the files of a tree are kept.
@@ -113,7 +112,7 @@ impl State for Tree<'_> {
         Ok(names)
     }
 
-    fn class_objects(&self, release: &str) -> Result<Result<BTreeMap<Address, Node>, Unread>, Fault> {
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
         let mut objects = BTreeMap::new();
         for (path, id) in self.archive.list(&class_folder(release))? {
             match read(&path, self.archive.read(&id)?) {
@@ -126,10 +125,10 @@ impl State for Tree<'_> {
 
     fn class(
         &self,
-        release: &str,
+        class: &ClassName,
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault> {
-        self.classes.get(release, management, || self.read_class(release, management))
+        self.classes.get(class, management, || self.read_class(&class.name, management))
     }
 
     fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>> {
