@@ -115,17 +115,9 @@ fn values_of_an_addon_touch_no_machine() {
     assert_eq!((addon.name.as_str(), addon.objects, &addon.before), ("demo", 1, &addon.after));
     assert_eq!(addon.values.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["color"]);
     // An addon that is turned off is gone, with the version that it had.
-    let off = "      demo:\n        enabled: false\n        values:";
-    let text = files.0[path].clone();
-    assert!(text.contains("    demo:\n      values:"), "{text}");
-    let after = edited(
-        &files,
-        path,
-        "    demo:\n      values:",
-        &off.replace("      demo", "    demo").replace("        ", "      "),
-    );
+    let after = edited(&files, path, "    demo:\n", "    notes:\n      enabled: false\n    demo:\n");
     let found = since(&tree, &after);
-    let addon = only(&found).addons.iter().find(|one| one.name == "demo").unwrap();
+    let addon = only(&found).addons.iter().find(|one| one.name == "notes").unwrap();
     assert!(addon.before.is_some() && addon.after.is_none(), "{addon:#?}");
 }
 
