@@ -15,12 +15,9 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use mimalloc::MiMalloc;
 use stackloom::{
     check, definition,
-    generate::{self, generate},
+    generate::{Planned, Understood, generate},
     note::Notes,
-    plan::{self, Plan},
-    release,
     render::{self, Drawn},
-    resolve,
     tree::Memory,
     world::{Files, Input, World},
 };
@@ -35,18 +32,18 @@ fn input(files: &Files) -> Input {
     files.read(&mut Notes::new()).unwrap()
 }
 
-fn planned(input: &Input, definitions: &definition::Definitions) -> Plan {
+fn planned(input: &Input, definitions: &definition::Definitions) -> Planned {
     let mut notes = Notes::new();
-    let program = generate::program_version();
-    let model = definition::lower(definitions, input, &program, &mut notes).unwrap();
-    let resolution = resolve::resolve(&model, &mut notes).unwrap();
-    let releases = release::releases(&resolution, input, &mut notes).unwrap();
-    plan::plan(&model, &releases, input, &mut notes).unwrap()
+    let understood = Understood::of(input.clone(), definitions.clone(), &mut notes).unwrap();
+    understood.planned(&mut notes).unwrap()
 }
 
-fn drawn(input: &Input, plan: &Plan) -> Vec<Drawn> {
+fn drawn(Planned { fleet, plan }: &Planned) -> Vec<Drawn> {
     let mut notes = Notes::new();
-    render::subjects(plan).into_iter().map(|subject| render::draw(subject, input, &mut notes)).collect()
+    render::subjects(plan)
+        .into_iter()
+        .map(|subject| render::draw(subject, &fleet.input, &mut notes))
+        .collect()
 }
 
 fn checked(input: &Input, drawn: &[Drawn]) -> Notes {
@@ -64,8 +61,8 @@ fn stages(criterion: &mut Criterion) {
         let files = support::many(size);
         let input = input(&files);
         let definitions = definition::parse(&input, &mut Notes::new());
-        let plan = planned(&input, &definitions);
-        let parts = drawn(&input, &plan);
+        let planned_once = planned(&input, &definitions);
+        let parts = drawn(&planned_once);
         let mut group = criterion.benchmark_group(format!("{size} clusters"));
         group.sample_size(10).throughput(Throughput::Elements(size as u64));
         group.bench_function(BenchmarkId::from_parameter("1 read"), |bencher| {
@@ -75,7 +72,7 @@ fn stages(criterion: &mut Criterion) {
             bencher.iter(|| planned(black_box(&input), &definitions));
         });
         group.bench_function(BenchmarkId::from_parameter("3 draw"), |bencher| {
-            bencher.iter(|| drawn(black_box(&input), &plan));
+            bencher.iter(|| drawn(black_box(&planned_once)));
         });
         group.bench_function(BenchmarkId::from_parameter("4 check"), |bencher| {
             bencher.iter(|| checked(black_box(&input), &parts));

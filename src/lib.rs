@@ -34,6 +34,7 @@ pub mod lock;
 pub use capi_topology as topology;
 pub mod plan;
 pub mod render;
+pub mod compare;
 pub mod remove;
 pub mod check;
 pub mod rebase;

@@ -1,7 +1,7 @@
 //! Addon versions that no matrix lists.
 
 use super::{Check, Finder, Rule};
-use crate::{model::Requirement, plan::ClusterPlan, yaml::Node};
+use crate::{plan::ClusterPlan, resolve::Versions, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "unlisted-version",
@@ -17,9 +17,9 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
         let (Some((reason, said)), Some((version, origin))) = (&choice.unlisted, &choice.version) else {
             continue;
         };
-        let kubernetes = plan.release.kubernetes.as_semver();
-        let fits = |row: &Requirement| row.version.is_same(version) && row.kubernetes.contains(kubernetes);
-        let (place, message, hint) = if addon.frozen.addon.matrix.iter().any(fits) {
+        let release = &plan.release;
+        let versions = Versions::new(&addon.frozen.addon, &release.kubernetes, &release.compatibility);
+        let (place, message, hint) = if versions.lists(version) {
             let message = format!("the release lists {name} {version}, so `unlisted` says nothing");
             (*said, message, "remove `unlisted`")
         } else {

@@ -93,7 +93,8 @@ fn find(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<(ClusterName, NextStep, String), Failure> {
-    let (generate::Understood { input, .. }, plan, left) = generate::prepare_sound(world, notes)?;
+    let (generate::Planned { fleet, plan }, left) = generate::prepare_sound(world, notes)?;
+    let input = fleet.input;
     left.warn(notes);
     let leaver = args.leaver();
     let cluster = pick(&plan, &args.cluster, &left, notes).ok_or(Failure::Input)?;
@@ -105,7 +106,7 @@ fn find(
     // What is written must stand: another addon may need the one that goes.
     let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
     let mut found = Notes::new();
-    let Ok((_, _, left_after)) = generate::prepare_sound(&after, &mut found) else {
+    let Ok((_, left_after)) = generate::prepare_sound(&after, &mut found) else {
         notes.append(found);
         return Err(Failure::Input);
     };

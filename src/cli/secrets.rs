@@ -7,13 +7,12 @@ use serde_json::{Value as Json, json};
 
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
 use crate::{
+    compare::{self, Written},
     generate,
     model::{ClusterId, is_called},
     note::Notes,
     plan::{ClusterPlan, Plan},
-    rebase,
     render::{self, Subject, Target},
-    topology::predict::{Settings, forecast},
     world::Input,
     yaml::{self, Node, to_json},
 };
@@ -49,7 +48,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = generate::prepare_sound(&world, &mut notes);
-    let (understood, plan, left) = match or_exit(read, printer, &notes)? {
+    let (generate::Planned { fleet: understood, plan }, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
@@ -116,9 +115,8 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input
         refer(&to_json(&object.node), namespace, &mut secrets);
     }
     let mut unknown = Vec::new();
-    let settings = Settings::new(&plan.cluster.management.cluster_api.to_string());
-    if let (Some(settings), Some(node)) = (settings, drawn.cluster()) {
-        let made = forecast::of_new(&rebase::side(&plan.release, node, &plan.cluster.management), &settings);
+    if let Some(node) = drawn.cluster() {
+        let made = compare::made(Written::drawn(plan, node));
         let objects = made.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
         for object in objects.values() {
             refer(object, namespace, &mut secrets);

@@ -28,14 +28,13 @@ pub use value::Said;
 
 use crate::{
     definition::{self, Definitions, Written},
-    generate::{self, Failure, Understood},
+    generate::{self, Failure, Planned, Understood},
     model::is_called,
     note::Notes,
     partial::LeftOut,
-    plan::{self, ClusterPlan, Plan},
+    plan::{ClusterPlan, Plan},
     release,
     render::{self, Subject},
-    resolve as resolution,
     template::Recorder,
     tree::PartId,
     world::{Input, World},
@@ -61,14 +60,10 @@ impl Fleet {
     /// Reads a fleet up to its plan, and skips everything with errors.
     pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
         // Once as every command does: what is at fault is told with its places.
-        let (understood, _, left) = generate::prepare_sound(world, notes)?;
-        let Understood { input, definitions, model, .. } = understood;
+        let (planned, left) = generate::prepare_sound(world, notes)?;
         let recorder = Recorder::default();
-        let mut quiet = Notes::new();
+        let Planned { fleet: Understood { input, definitions, .. }, plan } = planned.recorded(&recorder)?;
         let Some(written) = definitions.fleet.clone() else { return Err(Failure::Input) };
-        let resolved = resolution::resolve(&model, &mut quiet)?;
-        let releases = release::releases_recorded(&resolved, &input, Some(&recorder), &mut quiet)?;
-        let plan = plan::plan(&model, &releases, &input, &mut quiet)?;
         Ok((Self { input, written, definitions, plan, recorder, contents: OnceLock::new() }, left))
     }
 

@@ -8,7 +8,7 @@ use crate::{
     model::{AddonChoice, AddonVersion, Cluster, Lock, RemovalStep, Stage},
     note::{Notes, Place},
     release::{Release, ReleaseAddon},
-    resolve::forbidden,
+    resolve::{Refused, Versions},
     world::Input,
     yaml::Node,
 };
@@ -229,48 +229,42 @@ impl Planner<'_> {
         let Some((version, origin)) = choice.and_then(|choice| choice.version.as_ref()) else {
             return Some(frozen.version.clone());
         };
-        let place = self.input.sources.place(*origin);
-        let unlisted = choice.and_then(|choice| choice.unlisted.as_ref());
-        let row = frozen.addon.matrix.iter().find(|row| row.version.is_same(version));
-        let fits = row.is_some_and(|row| row.kubernetes.contains(kubernetes.as_semver()));
-        if !fits && unlisted.is_none() {
-            let message = match row {
-                Some(row) => format!(
+        let has_reason = choice.is_some_and(|choice| choice.unlisted.is_some());
+        let versions = Versions::new(&frozen.addon, kubernetes, &self.release.compatibility);
+        let refused = match versions.asked(version, has_reason) {
+            Ok(version) => return Some(Some(version.clone())),
+            Err(refused) => refused,
+        };
+        let message = match refused {
+            Refused::Forbidden(rule) => format!("{} (rule `{}`)", rule.deny, rule.name),
+            Refused::OutOfRange(row) => {
+                format!(
                     "{name} {version} works with Kubernetes {}, and the cluster has {kubernetes}",
                     row.kubernetes
-                ),
-                None => {
-                    let own = choice.and_then(|choice| choice.release.as_ref());
-                    let release = own.map_or(self.release.name.as_str(), |(name, _)| name.as_str());
-                    format!("the release `{release}` does not list {name} {version}")
-                }
-            };
-            let fitting: Vec<_> = frozen
-                .addon
-                .matrix
-                .iter()
-                .filter(|row| row.kubernetes.contains(kubernetes.as_semver()))
-                .collect();
-            let note = notes.error("incompatible", place, message);
-            match fitting.first() {
-                Some(newest) if row.is_none() => {
-                    note.hint(format!("the newest that it lists is {}", newest.version))
-                }
-                Some(newest) => note.hint(format!("upgrade {name} to {}", newest.version)),
-                None => note.hint("no listed version works with it"),
-            };
-            note.hint("a version outside the matrix needs `unlisted: <reason>`");
-            return None;
-        }
-        if let Some(rule) = forbidden(&frozen.addon, Some(version), kubernetes, &self.release.compatibility) {
-            let note = notes.error("incompatible", place, format!("{} (rule `{}`)", rule.deny, rule.name));
+                )
+            }
+            Refused::Unlisted => {
+                let own = choice.and_then(|choice| choice.release.as_ref());
+                let release = own.map_or(self.release.name.as_str(), |(name, _)| name.as_str());
+                format!("the release `{release}` does not list {name} {version}")
+            }
+        };
+        let note = notes.error("incompatible", self.input.sources.place(*origin), message);
+        if let Refused::Forbidden(rule) = refused {
             match &rule.upgrade_to {
                 Some(better) => note.hint(format!("upgrade {name} to {better} first")),
                 None => note.hint("take a version that the rule allows"),
             };
             return None;
         }
-        // The matrix knows how its chart spells it.
-        Some(Some(row.map_or(version, |row| &row.version).clone()))
+        match versions.newest_in_range() {
+            Some(newest) if refused == Refused::Unlisted => {
+                note.hint(format!("the newest that it lists is {}", newest.version))
+            }
+            Some(newest) => note.hint(format!("upgrade {name} to {}", newest.version)),
+            None => note.hint("no listed version works with it"),
+        };
+        note.hint("a version outside the matrix needs `unlisted: <reason>`");
+        None
     }
 }

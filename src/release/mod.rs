@@ -304,6 +304,12 @@ impl Releases {
         heads.next().map(|((stack, minor), _)| ReleaseRef::Head(stack.clone(), *minor))
     }
 
+    /// The release of a name; of a head release, with its version.
+    pub fn by_name(&self, name: &str) -> Option<&Release> {
+        let head = || self.heads().find(|head| head.name == name);
+        self.named.get(name).map(|release| &**release).or_else(head)
+    }
+
     /// The names of all of them, in order.
     pub fn names(&self) -> Vec<&str> {
         let heads = self.heads.values().map(|release| release.name.as_str());

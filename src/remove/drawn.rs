@@ -1,14 +1,13 @@
 //! Whether the tree that is there is already that of a step.
 
-use std::collections::BTreeMap;
-
 use super::Leaver;
 use crate::{
+    compare::Facts,
     note::Notes,
     plan::ClusterPlan,
     render::{self, Subject},
     world::Input,
-    yaml::{self, Mapping, Node},
+    yaml::{self, Node},
 };
 
 /// The generated files that speak of what leaves, with what they are to hold by the definition as it stands; none where
@@ -40,26 +39,13 @@ pub fn is_drawn(leaver: &Leaver, meant: Option<&str>, there: Option<&str>) -> bo
 
 /// A node pool of a Cluster.
 fn pool(text: &str, name: &str) -> Option<Node> {
-    pools(cluster(text).as_ref()).into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
+    facts(text)?.pools.into_iter().find(|((_, its), _)| its == name).map(|(_, pool)| pool)
 }
 
-/// A Cluster as written in its file.
-pub(super) fn cluster(text: &str) -> Option<Node> {
+/// What a Cluster says of itself in its file.
+pub(super) fn facts(text: &str) -> Option<Facts> {
     let mut sources = yaml::Sources::default();
     let id = sources.add("cluster", text);
-    sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
-}
-
-/// The node pools of a Cluster, by the list that each is in and its name.
-pub(super) fn pools(cluster: Option<&Node>) -> BTreeMap<(String, String), Node> {
-    let workers = cluster.and_then(|cluster| cluster.at(&["spec", "topology", "workers"])?.as_mapping());
-    let mut found = BTreeMap::new();
-    for entry in workers.into_iter().flat_map(Mapping::iter) {
-        for pool in entry.value.as_sequence().into_iter().flatten() {
-            if let Some(name) = pool.get("name").and_then(Node::as_str) {
-                found.insert((entry.key.name.to_string(), name.to_owned()), pool.clone());
-            }
-        }
-    }
-    found
+    let cluster = sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()));
+    cluster.map(|cluster| Facts::of(&cluster))
 }

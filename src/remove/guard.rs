@@ -7,11 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    drawn::{cluster, pools},
-    network, replaced,
-};
+use super::{drawn::facts, network, replaced};
 use crate::{
+    compare::Facts,
     note::{Notes, Place},
     render::{is_paused, is_protected},
     tree::{Changes, FileChange, Part, PartId, TreePath},
@@ -49,7 +47,7 @@ impl Guard {
         let text = |path: &TreePath| String::from_utf8_lossy(&old(path).unwrap_or_default()).into_owned();
         for (path, (part, new)) in &self.made {
             if changes.files.get(path) == Some(&FileChange::Changed) {
-                let (old, new) = (cluster(&text(path)), cluster(new));
+                let (old, new) = (facts(&text(path)), facts(new));
                 judge_pools(path, part, (old.as_ref(), new.as_ref()), notes);
                 if let (Some(old), Some(new)) = (&old, &new) {
                     network::judge(path, part, old, new, notes);
@@ -91,14 +89,15 @@ impl Guard {
 fn judge_pools(
     path: &TreePath,
     part: &PartId,
-    (old, new): (Option<&Node>, Option<&Node>),
+    (old, new): (Option<&Facts>, Option<&Facts>),
     notes: &mut Notes,
 ) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
-    let stay = pools(new);
-    for ((kind, name), pool) in pools(old) {
+    let stays = |pool| new.is_some_and(|new| new.pools.contains_key(pool));
+    for (key, pool) in old.iter().flat_map(|old| &old.pools) {
+        let (_, name) = key;
         let replicas = pool.get("replicas").and_then(Node::as_int);
-        if replicas == Some(0) || stay.contains_key(&(kind, name.clone())) {
+        if replicas == Some(0) || stays(key) {
             continue;
         }
         let machines =

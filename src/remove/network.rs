@@ -4,30 +4,22 @@
 //! that the CNI does not route. Cluster API accepts the change silently.
 
 use crate::{
+    compare::Facts,
     note::{Notes, Place},
     tree::{PartId, TreePath},
     yaml::{Node, to_json},
 };
 
-/// What is given out once, and the field of a definition that says it.
-const FIELDS: [([&str; 4], &str); 2] = [
-    (["spec", "clusterNetwork", "pods", "cidrBlocks"], "pods"),
-    (["spec", "clusterNetwork", "services", "cidrBlocks"], "services"),
-];
-
 /// Refuses to change the network of a cluster that is already in the tree.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, notes: &mut Notes) {
+pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, notes: &mut Notes) {
     let PartId::Cluster { management, namespace, cluster: name } = part else { return };
-    for (field, key) in FIELDS {
-        let blocks = |node: &Node| {
-            node.at(&field).and_then(Node::as_sequence).filter(|all| !all.is_empty()).map(<[Node]>::to_vec)
-        };
-        let (before, after) = (blocks(old), blocks(new));
+    for (key, before, after) in [("pods", &old.pods, &new.pods), ("services", &old.services, &new.services)] {
         if before == after {
             continue;
         }
-        let shown = |blocks: Option<Vec<Node>>| {
-            blocks.map_or_else(|| "none".to_owned(), |all| to_json(&all.into()).to_string().replace('"', ""))
+        let shown = |blocks: &Option<Vec<Node>>| match blocks {
+            Some(all) => to_json(&all.clone().into()).to_string().replace('"', ""),
+            None => "none".to_owned(),
         };
         let place = Place::file(path.as_str());
         let what = format!("the network of {key} of `{namespace}/{name}`");

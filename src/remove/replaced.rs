@@ -2,39 +2,14 @@
 //! It compares the Cluster in the tree with the one that would replace it.
 
 use crate::{
-    model::KubernetesVersion,
+    compare::Facts,
     note::{Notes, Place},
     tree::{PartId, TreePath},
-    yaml::Node,
 };
 
-/// What a Cluster says of its Kubernetes version and its class.
-struct State {
-    version: Option<KubernetesVersion>,
-    class: Option<String>,
-}
-
-impl State {
-    fn of(cluster: &Node) -> Self {
-        let said = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
-        let version = said(&["spec", "topology", "version"]);
-        Self {
-            version: version
-                .and_then(|text| KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(&text)).ok()),
-            class: said(&["spec", "topology", "classRef", "name"]),
-        }
-    }
-
-    /// The infrastructure provider: the name of a class is that of its release, which begins with it.
-    fn provider(&self) -> Option<&str> {
-        Some(self.class.as_deref()?.split_once('-')?.0)
-    }
-}
-
 /// Looks at the Cluster of a file before and after a run.
-pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, notes: &mut Notes) {
+pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, notes: &mut Notes) {
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
-    let (old, new) = (State::of(old), State::of(new));
     let undone = || {
         format!(
             "if the generated file was never applied, restore the applied one first: `git checkout <commit> -- {path}`"
@@ -54,7 +29,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, note
         // Versions of two providers are not those of one cluster.
         return;
     }
-    let (Some(before), Some(after)) = (&old.version, &new.version) else { return };
+    let (Some(before), Some(after)) = (old.version(), new.version()) else { return };
     if after < before {
         notes
             .error(

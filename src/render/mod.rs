@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 pub use cluster::{REMOVAL, SUSPENDED};
 
 use crate::{
-    model::{Engine, ManagementCluster, hex},
+    model::{ClusterId, Engine, ManagementCluster, hex},
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -194,6 +194,27 @@ fn release_files(release: &Release) -> Vec<(TreePath, String)> {
     let root = release_folder(&release.name);
     let at = |path: &str| path.split('/').fold(root.clone(), |folder, part| folder.join(part));
     release::write(release).into_iter().map(|(path, text)| (at(&path), text)).collect()
+}
+
+/// The folder of a cluster's own objects; those of its engine lie elsewhere.
+pub fn cluster_folder(plan: &ClusterPlan) -> TreePath {
+    cluster::folder(plan)
+}
+
+/// The same, of a cluster that is known by its names alone.
+pub fn folder_of_cluster(id: &ClusterId) -> TreePath {
+    let names = ["management", id.management.as_str(), "clusters", id.namespace.as_str(), id.name.as_str()];
+    names.into_iter().fold(TreePath::root(), |folder, name| folder.join(name))
+}
+
+/// The first line of each file of a cluster.
+pub fn first_line(plan: &ClusterPlan) -> String {
+    header(&Subject::Cluster(plan).id(), &plan.cluster.file)
+}
+
+/// The values of the object that installs an addon's chart; none of other objects.
+pub fn addon_values(object: &Node) -> Option<Node> {
+    delivery::values(object)
 }
 
 /// The folders that hold a cluster's files, and nothing else.

@@ -13,6 +13,7 @@ mod cases_good;
 mod language;
 
 mod cli;
+mod compare;
 mod docs;
 mod findings;
 mod first_contact;

@@ -25,7 +25,7 @@ type Key = (String, String, String, String);
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Catalog {
-    objects: BTreeMap<Key, Value>,
+    objects: Arc<BTreeMap<Key, Value>>,
     /// Feature gates of the management cluster in which they are.
     pub gates: Gates,
     /// What was read of classes; copies of a catalog share it until one of them changes.
@@ -79,18 +79,20 @@ impl Catalog {
             if there == Some(&object) {
                 continue;
             }
-            if let Some(old) = there.map(key) {
-                self.objects.remove(&old);
+            let old = there.map(key);
+            let objects = Arc::make_mut(&mut self.objects);
+            if let Some(old) = old {
+                objects.remove(&old);
             }
+            objects.insert(key(&object), object);
             self.read = Arc::default();
-            self.objects.insert(key(&object), object);
         }
     }
 
     /// Takes an object out, as `Kind/name`.
     pub fn remove(&mut self, kind: &str, name: &str) {
         self.read = Arc::default();
-        self.objects.retain(|(_, k, n, _), _| !(k == kind && n == name));
+        Arc::make_mut(&mut self.objects).retain(|(_, k, n, _), _| !(k == kind && n == name));
     }
 
     /// The `ClusterClass` that a Cluster asks for.

@@ -12,15 +12,13 @@ use serde_json::Value as Json;
 use super::{Answer, Args, created, nothing_runs, tell, told};
 use crate::{
     cli::{Global, cluster::ClusterName},
+    compare,
     definition::{CLUSTER_API, closest},
     generate::Failure,
     io::disk,
     note::{Notes, Place},
     topology::{
-        admission::{
-            self,
-            gates::{self, Gates},
-        },
+        admission::gates::{self, Gates},
         class::Catalog,
         fault::{Fault, Stage},
         import::{
@@ -46,7 +44,7 @@ pub(super) fn of_files(args: &Args, global: &Global, notes: &mut Notes) -> Resul
     // What runs is what was given for it: nothing of what is yet to be applied stands in for it.
     let now = after.over(&before);
     let before = before.defined_by(&after);
-    let all = all_running(&before);
+    let all = compare::all_running(&before);
     let (mut answers, mut judged) = (Vec::new(), BTreeSet::new());
     let files = Files { after: &after, before: &before, now: &now, all: &all, applier: applier.as_ref() };
     for managed in now.clusters() {
@@ -388,14 +386,7 @@ fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut N
     };
     let hint = "only the class and the Cluster are judged then";
     untold(&class, cluster, ("the class names what is not among the files", hint), notes);
-    let observed = observed(cluster, objects);
-    Some(Side {
-        cluster: cluster.object.clone(),
-        class,
-        applied: cluster.applied.clone(),
-        written: true,
-        observed,
-    })
+    Some(compare::side(cluster, class, objects))
 }
 
 /// Says which class is not there, and where one of its name lies.
@@ -444,34 +435,9 @@ fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mu
         .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
     let hint = "where all that runs is not given either, only the class and the Cluster are judged";
     untold(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
-    let observed = Observed { all: Arc::clone(all), ..observed(cluster, before) };
-    Side { cluster: cluster.object.clone(), class, applied: cluster.applied.clone(), written: true, observed }
-}
-
-/// All Clusters that run, as they are stored: a class is written once for all of them.
-fn all_running(before: &Objects) -> Arc<[Json]> {
-    let stored = |one: &Imported| {
-        let mut cluster = one.object.clone();
-        admission::cluster::default(&mut cluster, None, None, true);
-        cluster
-    };
-    before.clusters().into_iter().map(stored).collect()
-}
-
-/// What is seen to run for a Cluster.
-fn observed(cluster: &Imported, objects: &Objects) -> Observed {
-    let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
-    let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
-    templates.sort_by(|one, other| other.created.cmp(&one.created));
-    Observed {
-        objects: objects.running_for(&cluster.object),
-        machines: objects.machines_for(&cluster.object),
-        templates: templates.into_iter().map(|one| one.object.clone()).collect(),
-        made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
-        status: cluster.status.clone(),
-        generation: cluster.generation,
-        all: Arc::default(),
-    }
+    let side = compare::side(cluster, class, before);
+    let observed = Observed { all: Arc::clone(all), ..side.observed };
+    Side { observed, ..side }
 }
 
 fn untold(class: &ClassFiles, cluster: &Imported, (message, hint): (&str, &str), notes: &mut Notes) {

@@ -2,33 +2,29 @@
 
 mod files;
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Map, Value as Json, json};
 
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
 use crate::{
     check,
+    compare::{self, Tree, Written},
     definition::{self, Model},
-    generate::{self, Failure},
+    generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, is_called},
     note::{Notes, Place},
     partial::LeftOut,
-    plan::{self, ClusterPlan},
-    rebase,
-    release::Releases,
+    plan::ClusterPlan,
     render,
     topology::{
         admission::gates,
         fault::{By, ErrorType, Fault, Opaque},
-        import::{Applied, Objects, Unread},
+        import::Unread,
         predict::{
-            Settings,
             forecast::{self, Forecast},
-            observed::Observed,
             report,
-            side::Side,
             verdict::Meaning,
         },
     },
@@ -213,8 +209,8 @@ struct Now<'a> {
 }
 
 impl Now<'_> {
-    fn side(&self) -> Side {
-        rebase::side(&self.plan.release, &self.node, &self.plan.cluster.management)
+    fn written(&self) -> Written {
+        Written::drawn(&self.plan, &self.node)
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.
@@ -275,25 +271,22 @@ fn of_fleet(
     let world = crate::cli::fleet(global, printer)?;
     let (understood, left) = generate::understand_sound(&world, notes)?;
     left.warn(notes);
-    let generate::Understood { input, model, releases, .. } = understood;
-    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes)
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &understood.model, &left, notes)
         .map_err(|()| Failure::Input)?
         .clone();
-    let now = drawn(&cluster, &model, &releases, &input, notes)?;
-    let minor = cluster.management.cluster_api.to_string();
-    let settings = Settings::new(&minor).expect("a minor is a version");
+    let now = drawn(cluster.clone(), &understood, notes)?;
     let (compared, forecast) = if let Some(release) = &args.release {
-        let after = rebased(release, &cluster, &model, &releases, &input, notes)?;
+        let after = rebased(release, &cluster, &understood, notes)?;
         let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
-        (Some(words), compare(&now.side(), &after, &settings, notes)?)
+        (Some(words), compare(now.written(), &after, notes)?)
     } else if let Some(revision) = &args.against {
         let words = format!("compared with {revision}");
         match published(&cluster, revision, &world, notes)? {
-            Some(before) => (Some(words), compare(&before, &now, &settings, notes)?),
-            None => (Some(format!("{words}, which does not have it")), new(&now, &settings, true, notes)),
+            Some(before) => (Some(words), compare(before, &now, notes)?),
+            None => (Some(format!("{words}, which does not have it")), new(&now, true, notes)),
         }
     } else {
-        (None, new(&now, &settings, false, notes))
+        (None, new(&now, false, notes))
     };
     Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None }])
 }
@@ -325,15 +318,9 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
 }
 
 /// A cluster as it would be written.
-fn drawn<'a>(
-    cluster: &Cluster,
-    model: &Model,
-    releases: &Releases,
-    input: &'a Input,
-    notes: &mut Notes,
-) -> Result<Now<'a>, Failure> {
-    let alone = Model { clusters: vec![cluster.clone()], ..model.clone() };
-    let plan = plan::plan(&alone, releases, input, notes)?;
+fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Result<Now<'a>, Failure> {
+    let input = &fleet.input;
+    let plan = fleet.planned_alone(cluster, notes)?;
     let classes = check::Classes::read(&plan);
     let Some(own) = plan.clusters.into_iter().next() else { return Err(Failure::from(notes.halted())) };
     if own.release.is_head() {
@@ -351,18 +338,17 @@ fn drawn<'a>(
 fn rebased<'a>(
     release: &str,
     cluster: &Cluster,
-    model: &Model,
-    releases: &Releases,
-    input: &'a Input,
+    fleet: &'a Understood,
     notes: &mut Notes,
 ) -> Result<Now<'a>, Failure> {
+    let releases = &fleet.releases;
     let Some(release) = releases.find(release) else {
         let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
         note.hint(format!("available: {}", releases.names().join(", ")));
         note.hint("heads are those of the stacks and minors that a cluster uses");
         return Err(Failure::from(notes.halted()));
     };
-    drawn(&Cluster { release, ..cluster.clone() }, model, releases, input, notes)
+    drawn(Cluster { release, ..cluster.clone() }, fleet, notes)
 }
 
 /// A cluster as a revision of git has it; none where that does not have it.
@@ -371,46 +357,32 @@ fn published(
     revision: &str,
     world: &Workspace,
     notes: &mut Notes,
-) -> Result<Option<Side>, Failure> {
-    let repository = Repository::discover(world)?;
-    let folder = format!(
-        "generated/management/{}/clusters/{}/{}/cluster",
-        cluster.management.name, cluster.namespace, cluster.name
-    );
-    let mut files = repository.files_at(revision, &folder)?;
-    let mut objects = Objects::default();
-    let read = |objects: &mut Objects, files: &BTreeMap<String, String>, notes: &mut Notes| {
-        for (path, text) in files {
-            let path = format!("{revision}:{path}");
-            if let Err(unread) = objects.read(&path, text) {
-                told(&unread, &path, notes);
+) -> Result<Option<Written>, Failure> {
+    let archive = Repository::discover(world)?.revision(revision)?;
+    let tree = Tree::new(&archive, std::slice::from_ref(&cluster.management));
+    match compare::written(&tree, &cluster.id(), &cluster.management)? {
+        Ok(found) => Ok(found),
+        Err(unread) => {
+            match unread.line {
+                Some(line) => {
+                    let path = format!("{revision}:{}", unread.path);
+                    let place = Place { line, ..Place::file(&path) };
+                    notes.error("unreadable", place, unread.message);
+                }
+                None => {
+                    let class = unread.path.split('/').nth(2).unwrap_or_default();
+                    notes
+                        .error(
+                            "no-class",
+                            None,
+                            format!("`{revision}` has the cluster, but not its class `{class}`"),
+                        )
+                        .hint("give a revision whose `generated/` is whole");
+                }
             }
+            Err(Failure::from(notes.halted()))
         }
-        notes.halt(())
-    };
-    files.retain(|path, _| path.ends_with("/cluster.yaml"));
-    read(&mut objects, &files, notes)?;
-    let Some(before) = objects.cluster(cluster.namespace.as_str(), cluster.name.as_str()).cloned() else {
-        return Ok(None);
-    };
-    let class =
-        before.object.pointer("/spec/topology/classRef/name").and_then(Json::as_str).unwrap_or_default();
-    let folder = format!("generated/releases/{class}/cluster-class");
-    read(&mut objects, &repository.files_at(revision, &folder)?, notes)?;
-    let Some(mut class) = objects.class_of(&before.object) else {
-        notes
-            .error("no-class", None, format!("`{revision}` has the cluster, but not its class `{class}`"))
-            .hint("give a revision whose `generated/` is whole");
-        return Err(Failure::from(notes.halted()));
-    };
-    rebase::applied(&mut class.objects, &cluster.management);
-    Ok(Some(Side {
-        cluster: before.object,
-        class,
-        applied: Applied::File,
-        written: true,
-        observed: Observed::default(),
-    }))
+    }
 }
 
 fn told(unread: &Unread, path: &str, notes: &mut Notes) {
@@ -418,13 +390,8 @@ fn told(unread: &Unread, path: &str, notes: &mut Notes) {
     notes.error("unreadable", place, &*unread.message).hint(unread.hint);
 }
 
-fn compare(
-    before: &Side,
-    after: &Now<'_>,
-    settings: &Settings,
-    notes: &mut Notes,
-) -> Result<Forecast, Failure> {
-    match forecast::of_change(before, &after.side(), settings) {
+fn compare(before: Written, after: &Now<'_>, notes: &mut Notes) -> Result<Forecast, Failure> {
+    match compare::forecast(before, after.written()) {
         Ok(forecast) => {
             after.tell(&forecast.faults, notes);
             Ok(forecast)
@@ -436,10 +403,9 @@ fn compare(
     }
 }
 
-fn new(now: &Now<'_>, settings: &Settings, compared: bool, notes: &mut Notes) -> Forecast {
-    let mut forecast = forecast::of_new(&now.side(), settings);
+fn new(now: &Now<'_>, compared: bool, notes: &mut Notes) -> Forecast {
+    let forecast = if compared { compare::created(now.written()) } else { compare::made(now.written()) };
     now.tell(&forecast.faults, notes);
-    created(&mut forecast, compared);
     forecast
 }
 

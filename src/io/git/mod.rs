@@ -37,6 +37,7 @@ pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
 pub use release::{NewRelease, ReleaseRun, Released};
 pub use released::TaggedCommit;
+pub use revision::Revision;
 pub use tag::Tagging;
 pub(super) use tracked::{refuse_hidden_sources, tracked};
 pub use uncommitted::Uncommitted;

@@ -1,60 +1,119 @@
 //! Files as a revision has them.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
 
-use git2::{ErrorCode, ObjectType};
+use git2::{ErrorCode, ObjectType, Oid};
 
 use super::{
     Repository,
     trees::{FILE, RUNNABLE},
 };
-use crate::note::Fault;
+use crate::{
+    compare::{Archive, BlobId},
+    note::Fault,
+};
+
+/// The files of a fleet as a commit, tag or branch has them.
+pub struct Revision {
+    name: String,
+    tree: Oid,
+    prefix: String,
+    /// The repository's own folder.
+    folder: PathBuf,
+    /// A handle of libgit2 serves one thread at a time; threads take one from here, and put it back.
+    open: Mutex<Vec<git2::Repository>>,
+}
+
+impl std::fmt::Debug for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Revision").field("name", &self.name).finish_non_exhaustive()
+    }
+}
 
 impl Repository {
-    /// The text of the plain files below a folder of the fleet, by their paths from the fleet's root, as a commit, tag or
-    /// branch has them. A folder that is not there holds none.
-    pub fn files_at(&self, revision: &str, folder: &str) -> Result<BTreeMap<String, String>, Fault> {
+    /// The files that a commit, tag or branch has.
+    pub fn revision(&self, name: &str) -> Result<Revision, Fault> {
         let unknown = |error: git2::Error| {
-            Fault::because(format!("git knows no revision `{revision}`"), error).hint(
+            Fault::because(format!("git knows no revision `{name}`"), error).hint(
                 "give a commit, branch or tag, such as `HEAD~1` or `origin/main`; a shallow clone has few of them",
             )
         };
         let commit =
-            self.inner.revparse_single(revision).and_then(|found| found.peel_to_commit()).map_err(unknown)?;
-        let mut files = BTreeMap::new();
+            self.inner.revparse_single(name).and_then(|found| found.peel_to_commit()).map_err(unknown)?;
+        Ok(Revision {
+            name: name.to_owned(),
+            tree: commit.tree_id(),
+            prefix: self.prefix.clone(),
+            folder: self.inner.path().to_path_buf(),
+            open: Mutex::default(),
+        })
+    }
+}
+
+impl Revision {
+    fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
         let failed = |error: git2::Error| {
-            Fault::because(format!("cannot read the files of `{revision}`"), error)
+            Fault::because(format!("cannot read the files of `{}`", self.name), error)
                 .hint("in a partial clone they may be missing: `git fetch --refetch`")
         };
-        let tree = commit.tree().map_err(failed)?;
-        let top = format!("{}{folder}", self.prefix);
-        let entry = match tree.get_path(top.as_ref()) {
-            Ok(entry) => entry,
-            Err(error) if error.code() == ErrorCode::NotFound => return Ok(files),
-            Err(error) => return Err(failed(error)),
+        let free = self.open.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let repository = match free {
+            Some(repository) => repository,
+            None => git2::Repository::open(&self.folder).map_err(failed)?,
         };
-        self.collect(entry.id(), folder, &mut files).map_err(failed)?;
-        Ok(files)
+        let used = use_it(&repository).map_err(failed);
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push(repository);
+        used
+    }
+}
+
+impl Archive for Revision {
+    /// Plain files alone: links and submodules are none of the program's.
+    fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
+        let top = format!("{}{folder}", self.prefix);
+        self.with(|repository| {
+            let mut files = BTreeMap::new();
+            match repository.find_tree(self.tree)?.get_path(top.as_ref()) {
+                Ok(entry) if entry.kind() == Some(ObjectType::Tree) => {
+                    collect(repository, entry.id(), folder, &mut files)?;
+                }
+                Ok(_) => {}
+                Err(error) if error.code() == ErrorCode::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            Ok(files)
+        })
     }
 
-    fn collect(
-        &self,
-        tree: git2::Oid,
-        path: &str,
-        files: &mut BTreeMap<String, String>,
-    ) -> Result<(), git2::Error> {
-        for entry in &self.inner.find_tree(tree)? {
-            let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
-            match (entry.kind(), entry.filemode()) {
-                (Some(ObjectType::Tree), _) => self.collect(entry.id(), &path, files)?,
-                (Some(ObjectType::Blob), FILE | RUNNABLE) => {
-                    let blob = self.inner.find_blob(entry.id())?;
-                    files.insert(path, String::from_utf8_lossy(blob.content()).into_owned());
-                }
-                // Links and submodules are none of the program's.
-                _ => {}
-            }
-        }
-        Ok(())
+    fn read(&self, id: &BlobId) -> Result<String, Fault> {
+        self.with(|repository| {
+            let blob = repository.find_blob(Oid::from_bytes(&id.0)?)?;
+            Ok(String::from_utf8_lossy(blob.content()).into_owned())
+        })
     }
+}
+
+fn collect(
+    repository: &git2::Repository,
+    tree: Oid,
+    path: &str,
+    files: &mut BTreeMap<String, BlobId>,
+) -> Result<(), git2::Error> {
+    for entry in &repository.find_tree(tree)? {
+        let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
+        match (entry.kind(), entry.filemode()) {
+            (Some(ObjectType::Tree), _) => collect(repository, entry.id(), &path, files)?,
+            (Some(ObjectType::Blob), FILE | RUNNABLE) => {
+                if let Ok(id) = entry.id().as_bytes().try_into() {
+                    files.insert(path, BlobId(id));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }

@@ -27,7 +27,7 @@ const RETRY: &str = "1m";
 
 /// `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery =
-    Delivery { kind: AddonDelivery::FluxHelmRelease, draw, installer, list };
+    Delivery { kind: AddonDelivery::FluxHelmRelease, draw, installer, list, values };
 
 fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     let cluster_context = context::of_cluster(plan, drawn.recorder.as_ref());
@@ -56,6 +56,12 @@ fn list(plan: &ClusterPlan) -> String {
     format!(
         "kubectl --namespace {namespace} get helmreleases --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,SUSPENDED:.spec.suspend"
     )
+}
+
+fn values(object: &Node) -> Option<Node> {
+    let is_release = object.get("kind").and_then(Node::as_str) == Some("HelmRelease");
+    let values = object.at(&["spec", "values"]).cloned();
+    is_release.then(|| values.unwrap_or_else(|| Mapping::new().into()))
 }
 
 struct Renderer<'a> {

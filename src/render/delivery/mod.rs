@@ -5,7 +5,7 @@
 mod helm_release;
 
 use super::{Drawn, cluster};
-use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input};
+use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input, yaml::Node};
 
 /// A way to install addons.
 pub(super) struct Delivery {
@@ -18,6 +18,8 @@ pub(super) struct Delivery {
     installer: fn(&ClusterPlan, &str) -> String,
     /// The command that lists what installs a cluster's addons, and what of it is suspended.
     list: fn(&ClusterPlan) -> String,
+    /// The values of an object that installs a chart; none of other objects.
+    values: fn(&Node) -> Option<Node>,
 }
 
 /// All deliveries.
@@ -36,6 +38,11 @@ pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> String {
 /// The command that lists what installs a cluster's addons, and what of it is suspended.
 pub(super) fn list_installers(plan: &ClusterPlan) -> String {
     (of(plan).list)(plan)
+}
+
+/// The values of an object that installs a chart; none of other objects.
+pub(super) fn values(object: &Node) -> Option<Node> {
+    DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {

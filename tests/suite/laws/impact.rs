@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stackloom::{
+    compare::{Written, forecast},
     definition::Channel,
     generate::{self, prepare},
     note::Notes,
@@ -10,7 +11,6 @@ use stackloom::{
     rebase,
     release::{Cut, Effect, Impact, Request, differences, impact},
     render,
-    topology::predict::{Settings, forecast},
     world::Files,
 };
 
@@ -65,7 +65,7 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
     let planned = files.0.keys().filter(|path| is_cluster(path)).filter_map(|own| {
         let mut alone = files.clone();
         alone.0.retain(|path, _| path == own || !is_cluster(path));
-        prepare(&alone, &mut Notes::new()).ok()?.1.clusters.pop()
+        prepare(&alone, &mut Notes::new()).ok()?.plan.clusters.pop()
     });
     let name = |plan: &ClusterPlan| format!("{}/{}", plan.cluster.namespace, plan.cluster.name);
     planned.map(|plan| (name(&plan), plan)).collect()
@@ -74,15 +74,12 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
 /// What happens to each cluster; not known where it cannot be written any more.
 fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
     let (old, new) = (clusters(before), clusters(after));
-    let side = |plan: &ClusterPlan| {
-        rebase::side(&plan.release, &render::cluster_object(plan).unwrap(), &plan.cluster.management)
-    };
-    let settings = Settings::new("1.14").unwrap();
+    let written = |plan: &ClusterPlan| Written::drawn(plan, &render::cluster_object(plan).unwrap());
     let judge = |(name, plan): (&String, &ClusterPlan)| {
         let effects = match new.get(name) {
             None => BTreeSet::from([Effect::Unknown]),
             Some(now) => {
-                let forecast = forecast::of_change(&side(plan), &side(now), &settings).unwrap();
+                let forecast = forecast(written(plan), written(now)).unwrap();
                 forecast.verdicts.iter().filter_map(rebase::effect).collect()
             }
         };

@@ -115,7 +115,7 @@ fn changed(files: &Files, path: &str, change: impl Fn(&mut serde_json::Value)) -
 /// The paths of cluster definitions, each with the folders that belong to the cluster alone.
 fn clusters(files: &Files) -> Vec<(String, [String; 2])> {
     let (mut notes, mut found) = (Notes::new(), Vec::new());
-    let (_, plan) = stackloom::generate::prepare(files, &mut notes).unwrap();
+    let plan = stackloom::generate::prepare(files, &mut notes).unwrap().plan;
     for plan in plan.clusters {
         let cluster = &plan.cluster;
         let base = format!("generated/management/{}", cluster.management.name);

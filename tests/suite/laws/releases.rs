@@ -18,15 +18,20 @@ use super::{
 fn heads(files: &Files) -> BTreeMap<String, std::sync::Arc<Release>> {
     let mut notes = Notes::new();
     let done = prepare(files, &mut notes);
-    let (_, plan) = done.unwrap_or_else(|failure| panic!("{failure:?}\n{}", sandbox::messages(&notes)));
-    plan.heads.iter().map(|release| (release.kubernetes.minor().to_string(), release.clone())).collect()
+    let planned = done.unwrap_or_else(|failure| panic!("{failure:?}\n{}", sandbox::messages(&notes)));
+    planned
+        .plan
+        .heads
+        .iter()
+        .map(|release| (release.kubernetes.minor().to_string(), release.clone()))
+        .collect()
 }
 
 #[test]
 fn what_is_written_is_read_back() {
     for files in fleets() {
         let (mut notes, mut count) = (Notes::new(), 0);
-        let (_, plan) = prepare(&files, &mut notes).unwrap();
+        let plan = prepare(&files, &mut notes).unwrap().plan;
         for head in &plan.heads {
             let found = read_back(&head.name, release::write(head), &mut notes);
             assert_eq!(sandbox::messages(&notes), "");

@@ -37,7 +37,7 @@ pub fn of_files(
     settings: &Settings,
 ) -> Result<Forecast, Vec<Fault>> {
     let mut forecast = of_change(before, after, settings)?;
-    let class = left.unwrap_or(&after.class).clone();
+    let class = left.map_or_else(|| after.class.clone(), |left| left.clone().into());
     let alone = Side { cluster: before.cluster.clone(), written: false, class, ..after.clone() };
     let edited: Vec<&Value> =
         alone.class.objects.iter().filter(|one| is_edited(one, &before.class.objects)).collect();
@@ -207,6 +207,7 @@ fn without_templates(side: Side, before: &Side) -> Side {
         let old = before.class.objects.iter().find(|old| name_of(old) == name_of(&one)).cloned();
         if is_class(&one) { Some(one) } else { old }
     };
-    let objects = side.class.objects.into_iter().filter_map(there).collect();
-    Side { class: ClassFiles { objects, ..side.class }, ..side }
+    let objects = side.class.objects.iter().cloned().filter_map(there).collect();
+    let class = ClassFiles { objects, missing: side.class.missing.clone() };
+    Side { class: class.into(), ..side }
 }

@@ -160,22 +160,56 @@ fn finish_rollouts(running: &mut Desired) {
     set(&mut running.control_plane, &["status"], json!({ "version": version }));
 }
 
+/// What comes of writing classes and templates, whatever Cluster is written with them.
+#[derive(Debug)]
+pub struct Written {
+    /// What was refused; then nothing is written.
+    pub faults: Vec<Fault>,
+    /// What there is then.
+    pub catalog: Catalog,
+}
+
+/// Writes classes and templates; `clusters` are all that run.
+pub fn write(before: &Catalog, after: After<'_>, clusters: &[Value]) -> Written {
+    let classes = stored_classes(after.classes, before, after.writing);
+    let faults = apply_classes(&classes, before, clusters);
+    let mut catalog = before.clone();
+    if faults.is_empty() {
+        catalog.apply(classes);
+    }
+    Written { faults, catalog }
+}
+
+impl Before {
+    /// All Clusters that are known to run.
+    pub fn clusters(&self) -> &[Value] {
+        if self.all.is_empty() { std::slice::from_ref(&self.running.cluster) } else { &self.all }
+    }
+}
+
 /// Predicts a change.
 pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
+    let written = write(&before.catalog, after, before.clusters());
+    of_written(before, after, &written, settings, instants)
+}
+
+/// Predicts a change whose classes are written already.
+pub(super) fn of_written(
+    before: &Before,
+    after: After<'_>,
+    written: &Written,
+    settings: &Settings,
+    instants: Instants<'_>,
+) -> Change {
     let rejected = |faults| Change { faults, ..Change::default() };
-    let own = [before.running.cluster.clone()];
-    let clusters = if before.all.is_empty() { &own[..] } else { &before.all };
-    let classes = stored_classes(after.classes, &before.catalog, after.writing);
-    let faults = apply_classes(&classes, &before.catalog, clusters);
-    if !faults.is_empty() {
-        return rejected(faults);
+    if !written.faults.is_empty() {
+        return rejected(written.faults.clone());
     }
-    let mut catalog = before.catalog.clone();
-    catalog.apply(classes);
+    let catalog = &written.catalog;
     let mut running = before.running.clone();
     let mut opaque = Vec::new();
     if let Some(cluster) = after.cluster {
-        match admit(before, cluster, after.writing, &catalog) {
+        match admit(before, cluster, after.writing, catalog) {
             Ok((admitted, unknown)) => {
                 running.cluster = admitted;
                 opaque.extend(unknown);
@@ -187,7 +221,7 @@ pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: 
         finish_rollouts(&mut running);
     }
     let admitted = after.cluster.map(|_| running.cluster.clone());
-    let mut result = converge(running, before.set_by_others.clone(), &catalog, settings);
+    let mut result = converge(running, before.set_by_others.clone(), catalog, settings);
     result.admitted = admitted;
     opaque.retain(|one| !result.opaque.contains(one));
     result.opaque.extend(opaque);

@@ -73,7 +73,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     }
     let is_refused = !faults.is_empty();
     forecast.faults.extend(faults);
-    let catalog = Catalog::new(side.class.objects.iter().cloned()).with_gates(settings.gates);
+    let catalog = side.class.catalog(settings.gates);
     if partial {
         let admitted = create::admit(side.cluster.clone(), &catalog);
         forecast.faults.extend(admitted.faults);
@@ -160,7 +160,7 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
 /// What Cluster API makes of what is written, where it gets to it.
 fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
     let mut unknown = missing(after, "which was not given");
-    let catalog = Catalog::new(before.class.objects.iter().cloned()).with_gates(settings.gates);
+    let catalog = before.class.catalog(settings.gates);
     let (desired, mut opaque, given) = match baseline(before, &catalog, settings) {
         Baseline::Fault(faults) if unknown.is_empty() => return Err(faults),
         Baseline::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
@@ -196,7 +196,9 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         After { classes: &after.class.objects, cluster: after.written.then_some(&cluster), writing };
     let (all, upgrading) = (Arc::clone(&before.observed.all), upgrading::parts(&running, &before.observed));
     let state = Before { catalog, written, others, all, running, set_by_others, upgrading, settles: true };
-    let mut change = change::change(&state, question, settings, Instants::UNKNOWN);
+    let clusters = state.clusters();
+    let written = before.class.written(&after.class, writing, settings.gates, clusters);
+    let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
     let mut evidence = found::evidence(facts);

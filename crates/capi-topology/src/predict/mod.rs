@@ -24,6 +24,7 @@ pub mod reconcile;
 pub mod report;
 pub mod rollout;
 pub mod running;
+pub mod shared;
 pub mod side;
 pub mod steps;
 pub mod stuck;

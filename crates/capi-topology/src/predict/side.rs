@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::observed::Observed;
-use crate::import::{Applied, ClassFiles};
+use super::shared::SharedClass;
+use crate::import::Applied;
 
 /// A Cluster with its class, before or after a change.
 #[derive(Debug, Clone)]
@@ -11,7 +12,7 @@ pub struct Side {
     /// The Cluster.
     pub cluster: Value,
     /// Its class, and the templates that the class names.
-    pub class: ClassFiles,
+    pub class: SharedClass,
     /// What is known of who wrote the Cluster.
     pub applied: Applied,
     /// Whether the Cluster is written; else only its class is, and it stays as it is.

@@ -45,7 +45,7 @@ fn side(objects: &[Value], cluster: &Value) -> Side {
     let class = ClassFiles { objects: objects.to_vec(), missing: Vec::new() };
     Side {
         cluster: cluster.clone(),
-        class,
+        class: class.into(),
         applied: Applied::File,
         written: true,
         observed: Observed::default(),

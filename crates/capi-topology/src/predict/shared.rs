@@ -1,0 +1,103 @@
+//! A class that many Clusters share: it is read once, and judged once for all of them.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+
+use serde_json::Value;
+
+use super::change::{After, Writing, Written, write};
+use crate::admission::class_update;
+use crate::admission::gates::Gates;
+use crate::class::Catalog;
+use crate::import::ClassFiles;
+
+/// A class with its templates. Copies share what was read of it, so use one for all Clusters of the class.
+#[derive(Debug, Clone, Default)]
+pub struct SharedClass(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    files: ClassFiles,
+    catalog: OnceLock<Catalog>,
+    /// The classes that were written over this one.
+    successors: Mutex<Vec<Successor>>,
+}
+
+/// A class that was written over another one.
+#[derive(Debug)]
+struct Successor {
+    /// The class. The memory stays reserved, so no other class can have its address.
+    class: Weak<Shared>,
+    writing: Writing,
+    gates: Gates,
+    written: Arc<Written>,
+}
+
+impl From<ClassFiles> for SharedClass {
+    fn from(files: ClassFiles) -> Self {
+        Self(Arc::new(Shared { files, ..Shared::default() }))
+    }
+}
+
+impl Deref for SharedClass {
+    type Target = ClassFiles;
+
+    fn deref(&self) -> &ClassFiles {
+        &self.0.files
+    }
+}
+
+impl SharedClass {
+    /// What tells this class from all others that are there at the same time.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    /// Whether both are copies of one class.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A catalog of the class and its templates alone.
+    pub(super) fn catalog(&self, gates: Gates) -> Catalog {
+        let read = || Catalog::new(self.objects.iter().cloned());
+        self.0.catalog.get_or_init(read).clone().with_gates(gates)
+    }
+
+    /// What comes of writing a class over this one; `clusters` are all that run.
+    pub(super) fn written(
+        &self,
+        after: &Self,
+        writing: Writing,
+        gates: Gates,
+        clusters: &[Value],
+    ) -> Arc<Written> {
+        let catalog = self.catalog(gates);
+        let write = |clusters: &[Value]| {
+            let after = After { classes: &after.objects, cluster: None, writing };
+            Arc::new(write(&catalog, after, clusters))
+        };
+        // The webhook asks the Clusters of a class: what depends on them is judged for each.
+        let objects = after.objects.iter();
+        let mut replaced = objects.filter_map(|one| {
+            let is_class = one.get("kind").and_then(Value::as_str) == Some("ClusterClass");
+            Some((one, catalog.same_object(one).filter(|_| is_class)?))
+        });
+        if replaced.any(|(new, old)| new != old || !class_update::validate(new, old, clusters).is_empty()) {
+            return write(clusters);
+        }
+        let mut known = self.0.successors.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |one: &&Successor| {
+            std::ptr::eq(one.class.as_ptr(), Arc::as_ptr(&after.0))
+                && one.writing == writing
+                && one.gates == gates
+        };
+        if let Some(found) = known.iter().find(is_it) {
+            return Arc::clone(&found.written);
+        }
+        let written = write(&[]);
+        let class = Arc::downgrade(&after.0);
+        known.push(Successor { class, writing, gates, written: Arc::clone(&written) });
+        written
+    }
+}

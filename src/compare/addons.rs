@@ -1,0 +1,87 @@
+//! What differs of the addons of a cluster.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{FieldChange, ObjectChange, Objects, Pair, Section, address::Address, fields::changed as fields};
+use crate::{
+    render,
+    yaml::{Mapping, Node},
+};
+
+/// What differs of an addon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AddonChange {
+    /// The addon.
+    pub name: String,
+    /// Its version before; none if the cluster did not have it.
+    pub before: Option<String>,
+    /// Its version after; none if the cluster does not have it any more.
+    pub after: Option<String>,
+    /// The fields of its values that differ, where a chart installs it in both states.
+    pub values: Vec<FieldChange>,
+    /// How many of the objects that install it, and of its manifests, differ.
+    pub objects: usize,
+}
+
+/// The path of the file that lists the addons of a cluster with their versions.
+pub(super) fn list(cluster: &str) -> String {
+    format!("addons/configmap-{cluster}.addons.yaml")
+}
+
+/// The addons that differ, by name.
+pub(super) fn changed(objects: &[ObjectChange], pair: &Pair<'_>) -> Vec<AddonChange> {
+    let list = list(pair.cluster.name.as_str());
+    let mut touched: BTreeMap<String, Vec<&ObjectChange>> = BTreeMap::new();
+    for one in objects.iter().filter(|one| one.file != list) {
+        if let Some(name) = addon(&one.section, &one.file) {
+            touched.entry(name).or_default().push(one);
+        }
+    }
+    let (before, after) = (versions(&pair.before, &list), versions(&pair.after, &list));
+    let is_other = |name: &&String| before.get(*name) != after.get(*name);
+    let others = before.keys().chain(after.keys()).filter(is_other).cloned();
+    let names: BTreeSet<String> = touched.keys().cloned().chain(others).collect();
+    let change = |name: String| {
+        let own = touched.remove(&name).unwrap_or_default();
+        AddonChange {
+            before: before.get(&name).cloned(),
+            after: after.get(&name).cloned(),
+            values: own.iter().flat_map(|one| values(one, pair)).collect(),
+            objects: own.len(),
+            name,
+        }
+    };
+    names.into_iter().map(change).collect()
+}
+
+/// The addon that a file is of.
+fn addon(section: &Section, file: &str) -> Option<String> {
+    match section {
+        Section::Manifests(addon) => Some(addon.clone()),
+        Section::Installers => {
+            let name = file.strip_prefix("addons/")?.strip_suffix(".yaml")?;
+            Some(name.strip_suffix(".manifests").unwrap_or(name).to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The versions of all addons.
+fn versions(objects: &Objects, list: &str) -> BTreeMap<String, String> {
+    let found = objects.values().find(|(file, _)| file == list);
+    let data = found.and_then(|(_, object)| object.get("data")).and_then(Node::as_mapping);
+    let entries = data.into_iter().flat_map(Mapping::iter);
+    entries.filter_map(|one| Some((one.key.name.to_string(), one.value.as_str()?.to_owned()))).collect()
+}
+
+fn values(change: &ObjectChange, pair: &Pair<'_>) -> Vec<FieldChange> {
+    let key: (Section, Address) = (change.section.clone(), change.address.clone());
+    let of = |objects: &Objects| {
+        let (_, object) = objects.get(&key)?;
+        render::addon_values(object)
+    };
+    match (of(&pair.before), of(&pair.after)) {
+        (Some(before), Some(after)) => fields(&before, &after),
+        _ => Vec::new(),
+    }
+}

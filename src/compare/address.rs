@@ -1,0 +1,79 @@
+//! What an object is called, and where it is applied.
+
+use std::fmt;
+
+use crate::yaml::Node;
+
+/// An object's name among all objects of one API server. The version of its API is no part of it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Address {
+    /// The API group; empty for the core group.
+    pub group: String,
+    /// The kind.
+    pub kind: String,
+    /// The namespace; empty where the object has none.
+    pub namespace: String,
+    /// The name.
+    pub name: String,
+}
+
+impl Address {
+    /// The address of an object.
+    pub fn of(object: &Node) -> Self {
+        let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
+        let version = text(&["apiVersion"]);
+        Self {
+            group: version.split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default(),
+            kind: text(&["kind"]),
+            namespace: text(&["metadata", "namespace"]),
+            name: text(&["metadata", "name"]),
+        }
+    }
+
+    /// Whether it is a Cluster of Cluster API.
+    pub fn is_cluster(&self) -> bool {
+        self.group == "cluster.x-k8s.io" && self.kind == "Cluster"
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.kind)?;
+        if !self.group.is_empty() {
+            write!(f, ".{}", self.group)?;
+        }
+        match self.namespace.as_str() {
+            "" => write!(f, " {}", self.name),
+            namespace => write!(f, " {namespace}/{}", self.name),
+        }
+    }
+}
+
+/// What an object is there for. Each section has its own objects: two addons may hold objects of one address.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// The Cluster, and what the stack puts beside it.
+    Cluster,
+    /// What installs addons, in the management cluster.
+    Installers,
+    /// The manifests of an addon, in the workload cluster.
+    Manifests(String),
+    /// What is applied once the cluster is ready.
+    Ready,
+    /// The engine's own objects.
+    Engine,
+}
+
+impl Section {
+    /// The section of a file in the folder of a cluster.
+    pub(super) fn of(path: &str) -> Self {
+        let mut parts = path.split('/');
+        match (parts.next(), parts.next()) {
+            (Some("cluster"), _) => Self::Cluster,
+            (Some("addons"), _) => Self::Installers,
+            (Some("manifests"), Some(addon)) => Self::Manifests(addon.to_owned()),
+            (Some("ready"), _) => Self::Ready,
+            _ => Self::Engine,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The definitions as they are now, or with another release for some clusters: drawn in memory, never written.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Value as Json, json};
+
+use super::address::Address;
+use super::state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
+use crate::{
+    definition::Model,
+    model::{Cluster, ClusterId, Label, ManagementCluster, ReleaseRef},
+    note::{Fault, Notes, Severity},
+    plan::{self, ClusterPlan, Phase},
+    release::{Release, Releases},
+    render,
+    topology::{import::ClassFiles, predict::shared::SharedClass},
+    world::Input,
+    yaml::to_json,
+};
+
+/// The definitions as they are now, or with another release for some clusters.
+#[derive(Clone, Debug)]
+pub struct Definitions<'a> {
+    model: &'a Model,
+    releases: &'a Releases,
+    input: &'a Input,
+    clusters: BTreeMap<ClusterId, &'a Cluster>,
+    moved: Option<ReleaseRef>,
+    /// Whether only the Cluster is drawn, and nothing beside it.
+    alone: bool,
+    classes: Arc<Classes>,
+}
+
+impl<'a> Definitions<'a> {
+    /// All clusters as they are defined now.
+    pub fn new(model: &'a Model, releases: &'a Releases, input: &'a Input) -> Self {
+        let clusters = model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
+        Self { model, releases, input, clusters, moved: None, alone: false, classes: Arc::default() }
+    }
+
+    /// Only some of the clusters.
+    #[must_use]
+    pub fn only(mut self, is_meant: impl Fn(&Cluster) -> bool) -> Self {
+        self.clusters.retain(|_, cluster| is_meant(cluster));
+        self
+    }
+
+    /// The same clusters as another release makes them. Classes are shared with the original.
+    #[must_use]
+    pub fn moved(&self, release: ReleaseRef) -> Self {
+        Self { moved: Some(release), ..self.clone() }
+    }
+
+    /// Only the Cluster objects, without addons and whatever else is beside them.
+    #[must_use]
+    pub fn clusters_alone(mut self) -> Self {
+        self.alone = true;
+        self
+    }
+
+    fn plan(&self, cluster: &Cluster, notes: &mut Notes) -> Option<ClusterPlan> {
+        match &self.moved {
+            None => plan::plan_cluster(cluster, self.model, self.releases, self.input, notes),
+            Some(release) => {
+                let cluster = Cluster { release: release.clone(), ..cluster.clone() };
+                plan::plan_cluster(&cluster, self.model, self.releases, self.input, notes)
+            }
+        }
+    }
+}
+
+impl State for Definitions<'_> {
+    fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
+        Ok(self.clusters.keys().cloned().collect())
+    }
+
+    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+        let Some(cluster) = self.clusters.get(cluster) else { return Ok(Files::Known(Vec::new())) };
+        let mut notes = Notes::new();
+        let plan = self.plan(cluster, &mut notes);
+        if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
+            return Ok(Files::Refused("it is being removed".to_owned()));
+        }
+        let files =
+            plan.filter(|_| notes.errors() == 0).map(|plan| known(&plan, self.alone, self.input, &mut notes));
+        Ok(match files.filter(|_| notes.errors() == 0) {
+            Some(files) => Files::Known(files),
+            None => {
+                let first = notes.iter().find(|note| note.severity == Severity::Error);
+                Files::Refused(first.map(|note| note.message.clone()).unwrap_or_default())
+            }
+        })
+    }
+
+    fn text(&self, _: &BlobId) -> Result<String, Fault> {
+        Err(Fault::new("definitions have no stored files"))
+    }
+
+    fn releases(&self) -> Result<Vec<String>, Fault> {
+        Ok(self.releases.names().into_iter().map(str::to_owned).collect())
+    }
+
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
+        let objects =
+            |release: &Release| release.objects.iter().map(|one| (Address::of(one), one.clone())).collect();
+        Ok(self.releases.by_name(release).map(objects).ok_or_else(|| unknown(release)))
+    }
+
+    fn class(
+        &self,
+        class: &ClassName,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
+        self.classes.get(class, management, || {
+            Ok(match self.releases.by_name(&class.name) {
+                Some(release) => Ok(with_templates(release, management)),
+                None => Err(unknown(&class.name)),
+            })
+        })
+    }
+
+    fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>> {
+        self.model.fleet.management_clusters.iter().find(|one| one.name == *name).cloned()
+    }
+}
+
+fn unknown(release: &str) -> Unread {
+    let message = format!("there is no release `{release}`");
+    Unread { path: render::release_folder(release).to_string(), line: None, message }
+}
+
+/// The files of a plan, by their paths in the folder of the cluster; engines' objects lie elsewhere.
+fn known(plan: &ClusterPlan, alone: bool, input: &Input, notes: &mut Notes) -> Vec<File> {
+    let first_line: Arc<str> = render::first_line(plan).into();
+    if alone {
+        let object = render::cluster_object(plan);
+        let file = |object| File::drawn("cluster/cluster.yaml".to_owned(), object, first_line.clone());
+        return object.map(file).into_iter().collect();
+    }
+    let folder = render::cluster_folder(plan);
+    let drawn = render::draw(render::Subject::Cluster(plan), input, notes);
+    let mut files: Vec<File> = drawn
+        .objects
+        .into_iter()
+        .filter_map(|object| {
+            let path = object.path.as_str().strip_prefix(folder.as_str())?.strip_prefix('/')?.to_owned();
+            Some(File::drawn(path, object.node, first_line.clone()))
+        })
+        .collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files
+}
+
+/// The class of a release with its templates, as the engine of a management cluster applies them.
+pub(super) fn with_templates(release: &Release, management: &ManagementCluster) -> SharedClass {
+    let objects = render::applied_class(release, management);
+    let (classes, templates): (Vec<Json>, Vec<_>) =
+        objects.iter().map(to_json).partition(|object| object["kind"] == "ClusterClass");
+    ClassFiles { objects: classes.into_iter().chain(templates).collect(), missing: Vec::new() }.into()
+}
+
+/// Gives the objects of a class from a release's files what the engine of a management cluster adds when it applies them.
+pub(super) fn applied(objects: &mut [Json], management: &ManagementCluster) {
+    for object in objects {
+        let Some(metadata) = object.get_mut("metadata").and_then(Json::as_object_mut) else { continue };
+        let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+        if let Some(annotations) = annotations.as_object_mut() {
+            for (name, value) in render::class_annotations(management) {
+                annotations.entry(name).or_insert_with(|| json!(value));
+            }
+        }
+    }
+}

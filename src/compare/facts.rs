@@ -1,0 +1,95 @@
+//! What a Cluster says of itself that reports and guards ask for.
+
+use std::collections::BTreeMap;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    model::KubernetesVersion,
+    render,
+    yaml::{Mapping, Node, emit},
+};
+
+/// What a Cluster says of itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Facts {
+    /// Its class, which has the name of its release.
+    pub release: Option<String>,
+    /// Its Kubernetes version as written, such as `v1.36.4`.
+    pub kubernetes: Option<String>,
+    /// Whether Cluster API leaves it alone.
+    pub paused: bool,
+    /// Why it leaves, once it was detached.
+    pub removal: Option<String>,
+    /// The machines of its control plane.
+    pub control_plane: Option<i64>,
+    /// Its node pools, by the list that each is in and its name.
+    pub pools: BTreeMap<(String, String), Node>,
+    /// The address blocks of its pods.
+    pub pods: Option<Vec<Node>>,
+    /// The address blocks of its services.
+    pub services: Option<Vec<Node>>,
+    /// A digest of all that it asks for, without the namespace of its class.
+    pub spec: [u8; 32],
+}
+
+impl Facts {
+    /// What a Cluster object says.
+    pub fn of(cluster: &Node) -> Self {
+        let text = |path: &[&str]| cluster.at(path).and_then(Node::as_str).map(str::to_owned);
+        let blocks = |kind: &str| {
+            let listed = cluster.at(&["spec", "clusterNetwork", kind, "cidrBlocks"]);
+            listed.and_then(Node::as_sequence).filter(|all| !all.is_empty()).map(<[Node]>::to_vec)
+        };
+        let replicas = cluster.at(&["spec", "topology", "controlPlane", "replicas"]);
+        Self {
+            release: text(&["spec", "topology", "classRef", "name"]),
+            kubernetes: text(&["spec", "topology", "version"]),
+            paused: cluster.at(&["spec", "paused"]).and_then(Node::as_bool) == Some(true),
+            removal: text(&["metadata", "annotations", render::REMOVAL]),
+            control_plane: replicas.and_then(Node::as_int),
+            pools: pools(cluster),
+            pods: blocks("pods"),
+            services: blocks("services"),
+            spec: digest(cluster),
+        }
+    }
+
+    /// Its Kubernetes version, if it is written as one.
+    pub fn version(&self) -> Option<KubernetesVersion> {
+        let text = self.kubernetes.as_deref()?;
+        KubernetesVersion::parse(text.strip_prefix('v').unwrap_or(text)).ok()
+    }
+
+    /// The infrastructure provider: the name of a class is that of its release, which begins with it.
+    pub fn provider(&self) -> Option<&str> {
+        Some(self.release.as_deref()?.split_once('-')?.0)
+    }
+}
+
+fn digest(cluster: &Node) -> [u8; 32] {
+    let mut spec = cluster.get("spec").cloned().unwrap_or_else(|| Mapping::new().into());
+    let topology =
+        spec.as_mapping_mut().and_then(|spec| spec.get_mut("topology")).and_then(Node::as_mapping_mut);
+    if let Some(class) =
+        topology.and_then(|topology| topology.get_mut("classRef")).and_then(Node::as_mapping_mut)
+    {
+        class.remove("namespace");
+    }
+    let mut text = String::new();
+    emit(&spec, &mut text);
+    Sha256::digest(text.as_bytes()).into()
+}
+
+fn pools(cluster: &Node) -> BTreeMap<(String, String), Node> {
+    let workers = cluster.at(&["spec", "topology", "workers"]).and_then(Node::as_mapping);
+    let mut found = BTreeMap::new();
+    for entry in workers.into_iter().flat_map(Mapping::iter) {
+        for pool in entry.value.as_sequence().into_iter().flatten() {
+            if let Some(name) = pool.get("name").and_then(Node::as_str) {
+                found.insert((entry.key.name.to_string(), name.to_owned()), pool.clone());
+            }
+        }
+    }
+    found
+}

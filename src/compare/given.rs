@@ -1,0 +1,144 @@
+//! Files that somebody gives: exports of what runs, or manifests. They need not be of any fleet.
+
+use std::sync::Arc;
+
+use k8s_schema::value::text;
+use serde_json::{Value as Json, json};
+
+use super::{
+    address::Address,
+    judge::Running,
+    state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread},
+};
+use crate::{
+    model::{ClusterId, Label, ManagementCluster},
+    note::Fault,
+    topology::{
+        admission,
+        import::{ClassFiles, Imported, Objects, identity},
+        predict::{observed::Observed, shared::SharedClass, side::Side},
+    },
+    yaml::{Node, Origin, from_json},
+};
+
+/// The Clusters of files, with their classes and what is seen to run for them.
+#[derive(Debug)]
+pub struct Given<'a> {
+    objects: &'a Objects,
+    management: Arc<ManagementCluster>,
+    all: Arc<[Json]>,
+    classes: Classes,
+}
+
+impl<'a> Given<'a> {
+    /// Files that are of one management cluster. Compare them with [`super::Definitions::clusters_alone`]: exports have no
+    /// addons.
+    pub fn new(objects: &'a Objects, management: Arc<ManagementCluster>) -> Self {
+        Self { objects, management, all: all_running(objects), classes: Classes::default() }
+    }
+
+    fn imported(&self, cluster: &ClusterId) -> Option<&'a Imported> {
+        let is_here = cluster.management == self.management.name;
+        let found = self.objects.cluster(cluster.namespace.as_str(), cluster.name.as_str());
+        found.filter(|_| is_here)
+    }
+}
+
+impl State for Given<'_> {
+    fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
+        let named = self.objects.clusters().into_iter().filter_map(|one| {
+            let (namespace, name) = identity(&one.object);
+            let (namespace, name) = (Label::new(namespace).ok()?, Label::new(name).ok()?);
+            Some(ClusterId { management: self.management.name.clone(), namespace, name })
+        });
+        Ok(named.collect())
+    }
+
+    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+        let file = |one: &Imported| {
+            let node = from_json(&one.object, Origin::NOWHERE);
+            File::drawn(super::CLUSTER.to_owned(), node, Arc::from(""))
+        };
+        Ok(Files::Known(self.imported(cluster).map(file).into_iter().collect()))
+    }
+
+    fn text(&self, _: &BlobId) -> Result<String, Fault> {
+        Err(Fault::new("files that were given are not stored"))
+    }
+
+    fn releases(&self) -> Result<Vec<String>, Fault> {
+        let names = self.objects.classes().map(|one| text(&one.object, &["metadata", "name"]).to_owned());
+        Ok(names.collect())
+    }
+
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
+        let files = self.objects.classes().find(|one| text(&one.object, &["metadata", "name"]) == release);
+        let files = files.map(|one| self.objects.files_of(&one.object).objects).unwrap_or_default();
+        let node = |object: &Json| from_json(object, Origin::NOWHERE);
+        Ok(Ok(files.iter().map(node).map(|node: Node| (Address::of(&node), node)).collect()))
+    }
+
+    fn class(
+        &self,
+        class: &ClassName,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
+        self.classes.get(class, management, || {
+            let cluster = json!({
+                "metadata": { "namespace": class.namespace },
+                "spec": { "topology": { "classRef": { "namespace": class.namespace, "name": class.name } } },
+            });
+            // What a class lacks is not known; the topology library says so.
+            let missing =
+                || ClassFiles { objects: Vec::new(), missing: vec![format!("ClusterClass/{}", class.name)] };
+            Ok(Ok(self.objects.class_of(&cluster).unwrap_or_else(missing).into()))
+        })
+    }
+
+    fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>> {
+        (*name == self.management.name).then(|| self.management.clone())
+    }
+
+    fn running(&self, cluster: &ClusterId) -> Option<Running> {
+        let one = self.imported(cluster)?;
+        let observed = Observed { all: self.all.clone(), ..observed(one, self.objects) };
+        Some(Running { applied: one.applied.clone(), observed })
+    }
+}
+
+/// A Cluster of files as the topology library takes it.
+pub fn side(cluster: &Imported, class: ClassFiles, objects: &Objects) -> Side {
+    Side {
+        cluster: cluster.object.clone(),
+        class: class.into(),
+        applied: cluster.applied.clone(),
+        written: true,
+        observed: observed(cluster, objects),
+    }
+}
+
+/// All Clusters that run, as they are stored: a class is written once for all of them.
+pub fn all_running(before: &Objects) -> Arc<[Json]> {
+    let stored = |one: &Imported| {
+        let mut cluster = one.object.clone();
+        admission::cluster::default(&mut cluster, None, None, true);
+        cluster
+    };
+    before.clusters().into_iter().map(stored).collect()
+}
+
+/// What is seen to run for a Cluster.
+fn observed(cluster: &Imported, objects: &Objects) -> Observed {
+    let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
+    let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
+    templates.sort_by(|one, other| other.created.cmp(&one.created));
+    Observed {
+        objects: objects.running_for(&cluster.object),
+        machines: objects.machines_for(&cluster.object),
+        templates: templates.into_iter().map(|one| one.object.clone()).collect(),
+        made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
+        status: cluster.status.clone(),
+        generation: cluster.generation,
+        all: Arc::default(),
+    }
+}

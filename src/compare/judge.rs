@@ -1,0 +1,208 @@
+//! What Cluster API makes of the difference between two Clusters: the topology library is asked, and its answers are shared.
+//!
+//! Clusters that differ only in their names get the same answer, unless a template of their class reads names.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use serde_json::Value as Json;
+use sha2::{Digest as _, Sha256};
+
+use super::definitions::with_templates;
+use crate::{
+    model::ManagementCluster,
+    plan::ClusterPlan,
+    topology::{
+        fault::{Fault, Opaque},
+        import::Applied,
+        predict::{
+            Settings,
+            forecast::{self, Forecast},
+            observed::Observed,
+            shared::SharedClass,
+            side::Side,
+            steps::Step,
+            verdict::{Meaning, Verdict},
+        },
+    },
+    yaml::{Node, to_json},
+};
+
+/// A Cluster as it is written, with its class.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// The Cluster.
+    pub cluster: Json,
+    /// Its class, with the templates that the class names.
+    pub class: SharedClass,
+    /// The management cluster that builds it.
+    pub management: Arc<ManagementCluster>,
+    /// What is known of it while it runs.
+    pub running: Option<Running>,
+}
+
+/// What is known of a Cluster that runs.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// Who wrote which of its fields.
+    pub applied: Applied,
+    /// What is seen of its objects.
+    pub observed: Observed,
+}
+
+/// What becomes of a Cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// What was refused; nothing happens then.
+    pub faults: Vec<Fault>,
+    /// One for each part of the cluster.
+    pub verdicts: Vec<Verdict>,
+    /// What cannot be known.
+    pub opaque: Vec<Opaque>,
+    /// What else is to know of the whole.
+    pub notes: Vec<String>,
+    /// The steps of an upgrade, in order.
+    pub steps: Vec<Step>,
+}
+
+impl From<Forecast> for Answer {
+    fn from(forecast: Forecast) -> Self {
+        let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
+        let upgrade = change.filter(|change| change.plan.is_some());
+        Self {
+            faults,
+            verdicts,
+            opaque,
+            notes,
+            steps: upgrade.map(|change| change.steps).unwrap_or_default(),
+        }
+    }
+}
+
+impl Written {
+    /// The Cluster that is drawn for a plan.
+    pub fn drawn(plan: &ClusterPlan, cluster: &Node) -> Self {
+        let management = plan.cluster.management.clone();
+        let class = with_templates(&plan.release, &management);
+        Self { cluster: to_json(cluster), class, management, running: None }
+    }
+
+    /// As the topology library takes it.
+    pub fn side(self) -> Side {
+        let Self { cluster, class, running, .. } = self;
+        let file = Running { applied: Applied::File, observed: Observed::default() };
+        let Running { applied, observed } = running.unwrap_or(file);
+        Side { cluster, class, applied, written: true, observed }
+    }
+
+    fn settings(&self) -> Settings {
+        settings(&self.management)
+    }
+}
+
+/// What the topology library needs to know of a management cluster.
+pub fn settings(management: &ManagementCluster) -> Settings {
+    Settings::new(&management.cluster_api.to_string()).expect("a minor is a version")
+}
+
+/// What becomes of a Cluster that runs. If the state before is at fault, nothing runs that could be compared with.
+pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Fault>> {
+    let settings = after.settings();
+    forecast::of_change(&before.side(), &after.side(), &settings)
+}
+
+/// What is made of a Cluster, whatever runs.
+pub fn made(cluster: Written) -> Forecast {
+    let settings = cluster.settings();
+    forecast::of_new(&cluster.side(), &settings)
+}
+
+/// What becomes of a Cluster that is new; all its parts are created unless something refuses it.
+pub fn created(after: Written) -> Forecast {
+    let mut forecast = made(after);
+    if let (true, Some(desired)) = (forecast.faults.is_empty(), &forecast.desired) {
+        forecast.verdicts = forecast::of_all_parts(desired, &Meaning::Create);
+    }
+    forecast
+}
+
+type Told = Result<Arc<Answer>, Vec<Fault>>;
+
+/// Answers that were given.
+#[derive(Debug, Default)]
+pub(super) struct Answers(RwLock<BTreeMap<[u8; 32], Told>>);
+
+impl Answers {
+    /// What becomes of a Cluster that runs.
+    pub(super) fn of(&self, before: Written, after: Written) -> Told {
+        if before.running.is_some() {
+            // What runs is told of this cluster alone.
+            return forecast(before, after).map(|forecast| Arc::new(Answer::from(forecast)));
+        }
+        let key = key(&before, &after);
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
+        let told = forecast(before, after).map(|forecast| Arc::new(Answer::from(forecast)));
+        let text = format!("{told:?}");
+        // What holds a name is no answer for others.
+        if names.iter().all(|name| !text.contains(name)) {
+            let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(key, told.clone());
+        }
+        told
+    }
+}
+
+fn name<'a>(written: &'a Written, which: &str) -> &'a str {
+    written.cluster["metadata"][which].as_str().unwrap_or_default()
+}
+
+/// What decides the answer.
+fn key(before: &Written, after: &Written) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(after.management.cluster_api.to_string());
+    for written in [before, after] {
+        let class = &written.class;
+        hash.update(class.address().to_le_bytes());
+        let named = class.objects.iter().any(|object| reads_names(&object["spec"]["patches"]));
+        let mut cluster = written.cluster.clone();
+        if let (false, Some(metadata)) = (named, cluster["metadata"].as_object_mut()) {
+            // Names of objects are made of that of the Cluster, and are limited in length.
+            for field in ["name", "namespace"] {
+                if let Some(Json::String(name)) = metadata.get_mut(field) {
+                    *name = name.len().to_string();
+                }
+            }
+        }
+        hash.update(cluster.to_string());
+    }
+    hash.finalize().into()
+}
+
+/// What a patch may read of `builtin` without learning a name or the metadata of the Cluster.
+const NAMELESS: [&str; 7] = [
+    ".cluster.topology.version",
+    ".cluster.network",
+    ".controlPlane.version",
+    ".controlPlane.replicas",
+    ".machineDeployment.version",
+    ".machineDeployment.class",
+    ".machineDeployment.replicas",
+];
+
+/// Whether templates of a class may give another result for a cluster of another name.
+fn reads_names(patches: &Json) -> bool {
+    match patches {
+        Json::String(text) => text.match_indices("builtin").any(|(at, word)| {
+            let rest = &text[at + word.len()..];
+            !NAMELESS.iter().any(|path| rest.starts_with(path))
+        }),
+        Json::Array(items) => items.iter().any(reads_names),
+        Json::Object(entries) => entries.values().any(reads_names),
+        _ => false,
+    }
+}

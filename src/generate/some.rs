@@ -1,0 +1,162 @@
+//! Runs that make a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
+//!
+//! Each attempt goes to the sink while it is drawn. If something is at fault, the sink begins anew without it.
+
+use super::{
+    Failure, Generation, Planned, Progress, Understood,
+    weave::{Nowhere, definitions_of, weave},
+};
+use crate::{
+    note::{Fault, Notes, Severity},
+    partial::{self, Faulty, Left, Scope},
+    plan::Plan,
+    publish, render,
+    tree::{Changes, Part, Sink, TreePath},
+    world::{Input, World},
+};
+
+/// Makes a part of the tree: what the scope names, or what is not at fault. Everything else stays as it is.
+pub fn generate_some(
+    world: &dyn World,
+    scope: &Scope,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let mut obstructed: Vec<Faulty> = Vec::new();
+    loop {
+        let mut found = Notes::new();
+        let mut outlet = Outlet { sink: &mut *sink, notes: Notes::new(), fault: None };
+        let attempt = |planned: &Planned, notes: &mut Notes| {
+            outlet.open(&planned.plan);
+            faulty(planned, &mut outlet, progress, notes)
+        };
+        let settled = attempts(&input, scope, read.clone(), &obstructed, &mut found, attempt);
+        let Some((planned, left)) = settled else {
+            notes.append(found);
+            return Err(Failure::Input);
+        };
+        let plan = planned.plan;
+        let mut last = Notes::new();
+        let made = outlet.close(&mut last);
+        let more = if scope.keep_going { obstructed_by(&last, &plan) } else { Vec::new() };
+        notes.append(last);
+        if made.is_err() && !more.is_empty() {
+            obstructed.extend(more);
+            continue;
+        }
+        notes.append(found);
+        let mut changes = made?;
+        if !scope.only.is_empty() {
+            // Everything else was left on purpose.
+            changes.left.clear();
+        }
+        return Ok(Generation { plan, changes, left });
+    }
+}
+
+/// Looks at what is sound, and keeps nothing of it.
+pub(super) fn settle(input: &Input, scope: &Scope, read: Notes, notes: &mut Notes) {
+    attempts(input, scope, read, &[], notes, |planned, notes| {
+        faulty(planned, &mut Nowhere, &|_, _| {}, notes)
+    });
+}
+
+/// Plans and draws what is sound, until nothing that is drawn is at fault; and what was left out.
+fn attempts(
+    input: &Input,
+    scope: &Scope,
+    read: Notes,
+    obstructed: &[Faulty],
+    notes: &mut Notes,
+    mut draw: impl FnMut(&Planned, &mut Notes) -> Vec<Faulty>,
+) -> Option<(Planned, Vec<Left>)> {
+    partial::settle(input, scope, read, obstructed, notes, |input, excluded, found| {
+        let narrow =
+            |definitions: &mut _, notes: &mut _| partial::narrow(definitions, scope, excluded, notes);
+        let understood = Understood::narrowed(input, found, narrow);
+        let Ok(planned) = understood.and_then(|understood| understood.planned(found)) else {
+            return (None, Vec::new());
+        };
+        let faulty = draw(&planned, found);
+        (Some(planned), faulty)
+    })
+}
+
+/// Hands over what is drawn; the definitions whose parts are at fault.
+fn faulty(planned: &Planned, sink: &mut dyn Sink, progress: Progress<'_>, notes: &mut Notes) -> Vec<Faulty> {
+    let found = weave(planned, sink, progress, notes).unwrap_or_default();
+    found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
+}
+
+/// A sink while it is not known whether the attempt is the last one: what stands in its way is told once that is known.
+struct Outlet<'a> {
+    sink: &'a mut dyn Sink,
+    notes: Notes,
+    fault: Option<Fault>,
+}
+
+impl Outlet<'_> {
+    /// Begins an attempt; whatever an earlier one handed over is forgotten.
+    fn open(&mut self, plan: &Plan) {
+        self.notes = Notes::new();
+        self.fault = self.sink.begin(&mut self.notes).err();
+        self.sink.keep(TreePath::root());
+        plan.clusters.iter().flat_map(render::cluster_folders).for_each(|folder| self.sink.sweep(folder));
+    }
+
+    /// Makes the last attempt visible, unless something stands in the way.
+    fn close(self, notes: &mut Notes) -> Result<Changes, Failure> {
+        notes.append(self.notes);
+        if let Some(fault) = self.fault {
+            return Err(Failure::World(fault));
+        }
+        notes.halt(())?;
+        let changes = self.sink.commit(notes, &publish::message)?;
+        Ok(notes.halt(changes)?)
+    }
+}
+
+impl Sink for Outlet<'_> {
+    fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault> {
+        self.sink.begin(notes)
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        if self.fault.is_none() && self.notes.errors() == 0 {
+            self.fault = self.sink.part(part).err();
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, folder: TreePath) {
+        self.sink.keep(folder);
+    }
+
+    fn commit(&mut self, notes: &mut Notes, message: &dyn Fn(&Changes) -> String) -> Result<Changes, Fault> {
+        self.sink.commit(notes, message)
+    }
+}
+
+/// The clusters in whose folders something stands in the way of a sink; none where something stands elsewhere, too.
+fn obstructed_by(notes: &Notes, plan: &Plan) -> Vec<Faulty> {
+    let mut errors = notes.iter().filter(|note| note.severity == Severity::Error).peekable();
+    if errors.peek().is_none() {
+        return Vec::new();
+    }
+    let folders: Vec<_> = plan
+        .clusters
+        .iter()
+        .flat_map(|one| render::cluster_folders(one).map(|folder| (folder, one)))
+        .collect();
+    let blamed: Option<Vec<_>> = errors
+        .map(|note| {
+            let path = TreePath::parse(&note.place.as_ref()?.file)?;
+            let (_, one) = folders.iter().find(|(folder, _)| path.is_within(folder))?;
+            Some((one.cluster.file.to_string(), format!("`{path}` stands in its way")))
+        })
+        .collect();
+    blamed.unwrap_or_default()
+}

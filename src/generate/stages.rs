@@ -1,0 +1,188 @@
+//! The stages up to the plan. Their results are one value, which every command takes from here.
+
+use crate::{
+    definition::{self, Definitions, Model},
+    model::Cluster,
+    note::{Fault, Halted, Notes, Severity},
+    partial::{self, LeftOut, Scope},
+    plan::{self, Plan},
+    release::{self, Releases},
+    resolve::{self, Resolution},
+    template::Recorder,
+    world::{Input, World},
+};
+
+use super::some::settle;
+
+/// Why a run ended without a result.
+#[derive(Debug)]
+pub enum Failure {
+    /// The input is at fault; the notes say where.
+    Input,
+    /// The world is at fault.
+    World(Fault),
+}
+
+impl From<Halted> for Failure {
+    fn from(_: Halted) -> Self {
+        Self::Input
+    }
+}
+
+impl From<Fault> for Failure {
+    fn from(fault: Fault) -> Self {
+        Self::World(fault)
+    }
+}
+
+/// A fleet up to its releases: what is written, as meant, and what clusters can be made from.
+#[derive(Debug)]
+pub struct Understood {
+    /// What was read.
+    pub input: Input,
+    /// As written.
+    pub definitions: Definitions,
+    /// As meant.
+    pub model: Model,
+    /// What clusters can be made from.
+    pub releases: Releases,
+}
+
+/// A fleet up to its plan.
+#[derive(Debug)]
+pub struct Planned {
+    /// The stages before.
+    pub fleet: Understood,
+    /// Every part to make.
+    pub plan: Plan,
+}
+
+impl Understood {
+    /// The stages up to the releases, of definitions that were read from an input.
+    pub fn of(input: Input, definitions: Definitions, notes: &mut Notes) -> Result<Self, Halted> {
+        let model = definition::lower(&definitions, &input, &program_version(), notes)?;
+        let releases = release::releases(&resolve::resolve(&model, notes)?, &input, notes)?;
+        Ok(Self { input, definitions, model, releases })
+    }
+
+    /// Reads an input, and goes on with its definitions; `narrow` may take clusters from them.
+    pub(super) fn narrowed(
+        input: Input,
+        notes: &mut Notes,
+        narrow: impl FnOnce(&mut Definitions, &mut Notes),
+    ) -> Result<Self, Halted> {
+        let is_unread = notes.errors() > 0;
+        let mut definitions = definition::parse(&input, notes);
+        if is_unread {
+            // What is in a file that cannot be read is not known, and would be missed everywhere.
+            return Err(notes.halted());
+        }
+        narrow(&mut definitions, notes);
+        Self::of(input, definitions, notes)
+    }
+
+    /// Every stack for every minor, each addon with its exact version.
+    pub fn resolution(&self, notes: &mut Notes) -> Result<Resolution<'_>, Halted> {
+        resolve::resolve(&self.model, notes)
+    }
+
+    /// The plan of one cluster alone, as it is defined or changed; what it shares with others is planned for it alone.
+    pub fn planned_alone(&self, cluster: Cluster, notes: &mut Notes) -> Result<Plan, Halted> {
+        let alone = Model { clusters: vec![cluster], ..self.model.clone() };
+        plan::plan(&alone, &self.releases, &self.input, notes)
+    }
+
+    /// The next stage.
+    pub fn planned(self, notes: &mut Notes) -> Result<Planned, Halted> {
+        let plan = plan::plan(&self.model, &self.releases, &self.input, notes)?;
+        Ok(Planned { fleet: self, plan })
+    }
+}
+
+impl Planned {
+    /// The same, made again so that a recorder knows what the templates of classes read. Messages were given before.
+    pub fn recorded(self, recorder: &Recorder) -> Result<Self, Halted> {
+        let mut quiet = Notes::new();
+        let Understood { input, definitions, model, .. } = self.fleet;
+        let resolution = resolve::resolve(&model, &mut quiet)?;
+        let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
+        Understood { input, definitions, model, releases }.planned(&mut quiet)
+    }
+}
+
+/// Everything up to the releases.
+pub fn understand(world: &dyn World, notes: &mut Notes) -> Result<Understood, Failure> {
+    let input = world.read(notes)?;
+    Ok(Understood::narrowed(input, notes, |_, _| {})?)
+}
+
+/// Everything up to the plan.
+pub fn prepare(world: &dyn World, notes: &mut Notes) -> Result<Planned, Failure> {
+    Ok(understand(world, notes)?.planned(notes)?)
+}
+
+/// Everything up to the releases, for commands that need only a part of the fleet: it skips everything with errors.
+pub fn understand_sound(world: &dyn World, notes: &mut Notes) -> Result<(Understood, LeftOut), Failure> {
+    sound(world, notes, |understood, _| Ok(understood))
+}
+
+/// The same up to the plan.
+pub fn prepare_sound(world: &dyn World, notes: &mut Notes) -> Result<(Planned, LeftOut), Failure> {
+    sound(world, notes, Understood::planned)
+}
+
+/// The stages up to the releases and one more; skips what has errors.
+fn sound<T>(
+    world: &dyn World,
+    notes: &mut Notes,
+    next: impl Fn(Understood, &mut Notes) -> Result<T, Halted>,
+) -> Result<(T, LeftOut), Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let (mut found, scope) = (Notes::new(), everything_sound());
+    let settled = partial::settle(&input, &scope, read, &[], &mut found, |input, excluded, notes| {
+        let narrow =
+            |definitions: &mut _, notes: &mut _| partial::narrow(definitions, &scope, excluded, notes);
+        let understood = Understood::narrowed(input, notes, narrow);
+        (understood.and_then(|understood| next(understood, notes)).ok(), Vec::new())
+    });
+    match settled {
+        Some((made, left)) => Ok((made, LeftOut::new(left, &found, notes))),
+        None => {
+            notes.append(found);
+            Err(Failure::Input)
+        }
+    }
+}
+
+fn everything_sound() -> Scope {
+    Scope { only: Vec::new(), keep_going: true }
+}
+
+/// Everything up to the plan. If a stage halts, the others look at what is sound, so that one run reports every fault of
+/// every file.
+pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planned, Failure> {
+    let mut read = Notes::new();
+    let input = world.read(&mut read)?;
+    let mut found = read.clone();
+    let planned = Understood::narrowed(input.clone(), &mut found, |_, _| {});
+    let planned = planned.and_then(|understood| understood.planned(&mut found));
+    if planned.is_err() {
+        let mut all = Notes::new();
+        settle(&input, &everything_sound(), read, &mut all);
+        // It begins with the same run; and a warning on what remains may be none on the whole.
+        let of = |notes: &Notes, severity| {
+            notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
+        };
+        let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
+        found = Notes::new();
+        told.into_iter().for_each(|note| found.push(note));
+    }
+    notes.append(found);
+    Ok(planned?)
+}
+
+/// The version of this program.
+pub fn program_version() -> semver::Version {
+    semver::Version::parse(env!("CARGO_PKG_VERSION")).expect("Cargo holds its version to be one")
+}

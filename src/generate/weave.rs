@@ -1,0 +1,132 @@
+//! Plan to parts: every part is drawn, checked, and handed to a sink.
+
+use rayon::prelude::*;
+
+use super::{Failure, Planned};
+use crate::{
+    check,
+    note::{Fault, Notes},
+    partial,
+    plan::{ClusterPlan, Plan},
+    render,
+    tree::{Changes, Part, Sink, TreePath},
+    world::Input,
+};
+
+/// Told how far a run is: parts done, of all.
+pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
+
+/// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
+const AT_A_TIME: usize = 256;
+
+/// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Returns those at fault.
+pub(super) fn weave<'a>(
+    planned: &'a Planned,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Vec<render::Subject<'a>>, Failure> {
+    let (input, plan) = (&planned.fleet.input, &planned.plan);
+    let mut faulty = Vec::new();
+    let subjects = render::subjects(plan);
+    let classes = check::Classes::read(plan);
+    let mut index = check::Index::default();
+    for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
+        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
+        for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
+            let before = notes.errors();
+            notes.append(concerning(*subject, plan, found.clone()));
+            index.add(drawn, input, notes);
+            faulty.extend((notes.errors() > before).then_some(*subject));
+        }
+        // What is at fault is not written, but everything is looked at, so that one run reports all faults.
+        if notes.errors() == 0 {
+            let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
+            parts.into_iter().try_for_each(|part| sink.part(part))?;
+        }
+        progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
+    }
+    Ok(faulty)
+}
+
+/// Draws a part, and checks it.
+pub(super) fn draw(
+    subject: render::Subject<'_>,
+    classes: &check::Classes,
+    input: &Input,
+) -> (render::Drawn, Notes) {
+    let mut notes = Notes::new();
+    let drawn = render::draw(subject, input, &mut notes);
+    match subject {
+        render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
+        render::Subject::Root => check::shared(input, &mut notes),
+        render::Subject::Management(..) | render::Subject::Namespace(_) => {}
+    }
+    check::objects(&drawn, input, &mut notes);
+    (drawn, notes)
+}
+
+/// Messages about a part, with the clusters that are made from it.
+fn concerning(subject: render::Subject<'_>, plan: &Plan, mut notes: Notes) -> Notes {
+    if notes.is_empty() {
+        return notes;
+    }
+    match subject {
+        render::Subject::Root | render::Subject::Management(..) => {}
+        render::Subject::Cluster(one) => notes.concern(&one.cluster.full_name()),
+        render::Subject::Release(_) | render::Subject::Namespace(_) => {
+            let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
+            made.for_each(|one| notes.concern(&one.cluster.full_name()));
+        }
+    }
+    notes
+}
+
+/// Whether a cluster needs what is drawn for a release or a namespace.
+fn is_made_from(one: &ClusterPlan, subject: render::Subject<'_>) -> bool {
+    match subject {
+        render::Subject::Root | render::Subject::Management(..) => false,
+        render::Subject::Release(release) => one.release.name == release.name,
+        render::Subject::Namespace(namespace) => {
+            let cluster = &one.cluster;
+            cluster.namespace == namespace.name && cluster.management.name == namespace.management.name
+        }
+        render::Subject::Cluster(plan) => std::ptr::eq(one, plan),
+    }
+}
+
+/// The definitions that a part is made from, with the reason why they are at fault if the part is.
+pub(super) fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<partial::Faulty> {
+    let why = match subject {
+        render::Subject::Root | render::Subject::Management(..) => return Vec::new(),
+        render::Subject::Release(release) => format!("its release `{}` has errors", release.name),
+        render::Subject::Namespace(namespace) => format!("its namespace `{}` has errors", namespace.name),
+        render::Subject::Cluster(_) => "the objects generated for it have errors".to_owned(),
+    };
+    let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
+    made.map(|one| (one.cluster.file.to_string(), why.clone())).collect()
+}
+
+/// A sink that keeps nothing.
+pub(super) struct Nowhere;
+
+impl Sink for Nowhere {
+    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn part(&mut self, _part: Part) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn keep(&mut self, _folder: TreePath) {}
+
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
+        Ok(Changes::default())
+    }
+}

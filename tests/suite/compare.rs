@@ -1,0 +1,251 @@
+//! What differs between two states of the fleet: only what is another object, and what Cluster API makes of it.
+
+use stackloom::{
+    compare::{
+        BlobId, ClusterChange, Comparison, Definitions, Fate, Memory, ObjectChangeKind, Outcome, Tree,
+        Unknown, Which, Written, compare, forecast,
+    },
+    generate::{self, Understood},
+    model::{Cluster, ReleaseRef},
+    note::Notes,
+    plan, render,
+    topology::predict::verdict::Meaning,
+    world::Files,
+};
+
+use super::{sandbox, support};
+
+fn understood(files: &Files) -> Understood {
+    let mut notes = Notes::new();
+    let found = generate::understand(files, &mut notes);
+    found.unwrap_or_else(|_| panic!("{}", sandbox::messages(&notes)))
+}
+
+fn definitions(understood: &Understood) -> Definitions<'_> {
+    Definitions::new(&understood.model, &understood.releases, &understood.input)
+}
+
+/// The tree of a fleet, changed as one likes.
+fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Memory {
+    let mut memory = Memory::default();
+    for (path, text) in sandbox::tree(files) {
+        if let Some(text) = change(&path, &text) {
+            memory.add(&path, &text);
+        }
+    }
+    memory
+}
+
+fn as_it_is(_: &str, text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+/// What differs between a tree and the definitions.
+fn since(tree: &Memory, files: &Files) -> Comparison {
+    let after = understood(files);
+    let before = Tree::new(tree, &after.model.fleet.management_clusters);
+    compare(&before, &definitions(&after)).unwrap()
+}
+
+/// The fleet with another text in one file.
+fn edited(files: &Files, path: &str, from: &str, to: &str) -> Files {
+    let mut files = files.clone();
+    let text = files.0.get_mut(path).unwrap();
+    assert!(text.contains(from), "{path} has no `{from}`:\n{text}");
+    *text = text.replace(from, to);
+    files
+}
+
+fn only(comparison: &Comparison) -> &ClusterChange {
+    assert_eq!(comparison.clusters.len(), 1, "{comparison:#?}");
+    &comparison.clusters[0]
+}
+
+fn meanings(change: &ClusterChange) -> Vec<(String, Meaning)> {
+    let Outcome::Judged(answer) = &change.outcome else { panic!("{change:#?}") };
+    answer.verdicts.iter().map(|one| (one.subject.to_string(), one.meaning.clone())).collect()
+}
+
+#[test]
+fn what_was_generated_is_the_same_whatever_its_layout() {
+    let files = support::many(4);
+    let found = since(&generated(&files, as_it_is), &files);
+    assert_eq!((found.clusters.len(), found.unchanged), (0, 4), "{found:#?}");
+    // Other bytes, the same objects.
+    let laid_out = |_: &str, text: &str| {
+        let (first, rest) = text.split_once('\n')?;
+        let moved = rest.split_once('\n').filter(|(line, _)| line.starts_with("apiVersion: "));
+        Some(match moved {
+            Some((version, rest)) => format!("{first}\n\n# by hand\n{rest}{version}\n"),
+            None => text.to_owned(),
+        })
+    };
+    let found = since(&generated(&files, laid_out), &files);
+    assert_eq!((found.clusters.len(), found.unchanged), (0, 4), "{found:#?}");
+}
+
+#[test]
+fn a_field_is_named_with_its_values_and_what_it_means() {
+    let files = support::many(4);
+    let tree = generated(&files, as_it_is);
+    let after = edited(&files, "clusters/team-000/cluster-00003.yaml", "replicas: 3", "replicas: 5");
+    let found = since(&tree, &after);
+    let one = only(&found);
+    assert_eq!((one.cluster.to_string().as_str(), &one.fate), ("team-000/cluster-00003", &Fate::Changed));
+    let [object] = one.objects.as_slice() else { panic!("{one:#?}") };
+    assert_eq!(object.address.to_string(), "Cluster.cluster.x-k8s.io team-000/cluster-00003");
+    let ObjectChangeKind::Changed(fields) = &object.kind else { panic!("{object:#?}") };
+    assert_eq!(fields.len(), 1, "{fields:#?}");
+    let path = "spec.topology.workers.machineDeployments[name=md-0].replicas";
+    assert_eq!(fields[0].path.to_string(), path);
+    assert_eq!((fields[0].before.clone(), fields[0].after.clone()), (Some(3.into()), Some(5.into())));
+    assert!(meanings(one).contains(&("md.md-0".to_owned(), Meaning::Scale { from: 3, to: 5 })), "{one:#?}");
+    assert_eq!(found.unchanged, 3);
+}
+
+#[test]
+fn values_of_an_addon_touch_no_machine() {
+    let files = support::many(2);
+    let tree = generated(&files, as_it_is);
+    let path = "clusters/team-000/cluster-00001.yaml";
+    let found = since(&tree, &edited(&files, path, "color: \"000001\"", "color: \"blue\""));
+    let one = only(&found);
+    assert_eq!(one.outcome, Outcome::Untouched);
+    let [addon] = one.addons.as_slice() else { panic!("{one:#?}") };
+    assert_eq!((addon.name.as_str(), addon.objects, &addon.before), ("demo", 1, &addon.after));
+    assert_eq!(addon.values.iter().map(|one| one.path.to_string()).collect::<Vec<_>>(), ["color"]);
+    // An addon that is turned off is gone, with the version that it had.
+    let after = edited(&files, path, "    demo:\n", "    notes:\n      enabled: false\n    demo:\n");
+    let found = since(&tree, &after);
+    let addon = only(&found).addons.iter().find(|one| one.name == "notes").unwrap();
+    assert!(addon.before.is_some() && addon.after.is_none(), "{addon:#?}");
+}
+
+#[test]
+fn clusters_come_go_and_move() {
+    let files = support::many(3);
+    let tree = generated(&files, as_it_is);
+    let mut after = files.clone();
+    let path = "clusters/team-000/cluster-00002.yaml";
+    let text = after.0.remove(path).unwrap();
+    let gone = since(&tree, &after);
+    let one = only(&gone);
+    assert_eq!((&one.fate, &one.outcome), (&Fate::Gone, &Outcome::Absent));
+    assert!(one.before.is_some() && one.after.is_none());
+    // The file may lie elsewhere: that is no change of any object.
+    after.0.insert("clusters/elsewhere/two.yaml".to_owned(), text.clone());
+    assert_eq!(since(&tree, &after).clusters.len(), 0);
+    // In another namespace it is another cluster for Cluster API, and the same for people.
+    after.0.insert(
+        "clusters/elsewhere/two.yaml".to_owned(),
+        text.replace("namespace: team-000", "namespace: other"),
+    );
+    let moved = since(&tree, &after);
+    let one = only(&moved);
+    let Fate::Moved { from } = &one.fate else { panic!("{one:#?}") };
+    assert_eq!(
+        (from.to_string().as_str(), one.cluster.to_string().as_str()),
+        ("team-000/cluster-00002", "other/cluster-00002")
+    );
+    // With another size it is not certain that it is the same.
+    let other =
+        text.replace("namespace: team-000", "namespace: other").replace("motd: cluster 2", "motd: another");
+    after.0.insert("clusters/elsewhere/two.yaml".to_owned(), other);
+    let fates: Vec<_> = since(&tree, &after).clusters.into_iter().map(|one| one.fate).collect();
+    assert_eq!(fates, [Fate::Created, Fate::Gone]);
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_not_known() {
+    let files = support::many(2);
+    let broken = |path: &str, text: &str| {
+        Some(if path.ends_with("/cluster-00001/cluster/cluster.yaml") {
+            "a: [\n".to_owned()
+        } else {
+            text.to_owned()
+        })
+    };
+    let found = since(&generated(&files, broken), &files);
+    let Outcome::Unknown(Unknown::Unread { side: Which::Before, file }) = &only(&found).outcome else {
+        panic!("{found:#?}")
+    };
+    assert!(
+        file.path.ends_with("team-000/cluster-00001/cluster/cluster.yaml") && file.line.is_some(),
+        "{file}"
+    );
+    // A tree without the class that its Cluster names.
+    let classless = |path: &str, text: &str| (!path.contains("/cluster-class/")).then(|| text.to_owned());
+    let after = edited(&files, "clusters/team-000/cluster-00001.yaml", "replicas: 1", "replicas: 2");
+    let found = since(&generated(&files, classless), &after);
+    let unread = |one: &ClusterChange| matches!(one.outcome, Outcome::Unknown(Unknown::Unread { .. }));
+    // All of them are in doubt: their class is another one than before.
+    assert!(found.clusters.len() == 2 && found.clusters.iter().all(unread), "{found:#?}");
+    // A Cluster that would not be written any more.
+    let fleet = understood(&files);
+    let before = definitions(&fleet);
+    let nowhere = ReleaseRef::Named(stackloom::model::Subdomain::new("gone-1-36-v1").unwrap());
+    let found = compare(&before, &before.moved(nowhere)).unwrap();
+    let refused = |one: &ClusterChange| matches!(&one.outcome, Outcome::Unknown(Unknown::Refused { side: Which::After, why }) if why.contains("gone-1-36-v1"));
+    assert!(found.clusters.len() == 2 && found.clusters.iter().all(refused), "{found:#?}");
+}
+
+#[test]
+fn a_class_that_was_edited_under_its_name_counts_for_all_of_its_clusters() {
+    let files = support::many(3);
+    let other = |path: &str, text: &str| {
+        Some(if path.contains("/cluster-class/") {
+            text.replace("startupDuration: 1s", "startupDuration: 7s")
+        } else {
+            text.to_owned()
+        })
+    };
+    let found = since(&generated(&files, other), &files);
+    assert_eq!(found.clusters.len(), 3, "{found:#?}");
+    assert!(
+        found.clusters.iter().all(|one| one.objects.is_empty() && !meanings(one).is_empty()),
+        "{found:#?}"
+    );
+}
+
+/// Answers are shared between clusters: each must be the one that the cluster would get alone.
+#[test]
+fn each_cluster_that_moves_gets_its_own_answer() {
+    let files = support::large::large(20);
+    let fleet = understood(&files);
+    let minor = |cluster: &Cluster| match &cluster.release {
+        ReleaseRef::Head(stack, minor) if &*stack.provider == "openstack" => Some(minor.minor),
+        _ => None,
+    };
+    let is_old = |cluster: &Cluster| minor(cluster) == Some(35);
+    let target = fleet.model.clusters.iter().find(|one| minor(one) == Some(36)).unwrap().release.clone();
+    let before = definitions(&fleet).only(is_old);
+    let found = compare(&before, &before.moved(target.clone())).unwrap();
+    assert_eq!(found.clusters.len(), 7);
+    for one in &found.clusters {
+        let cluster = fleet.model.clusters.iter().find(|cluster| cluster.id() == one.cluster).unwrap();
+        let written = |release: &ReleaseRef| {
+            let cluster = Cluster { release: release.clone(), ..cluster.clone() };
+            let plan =
+                plan::plan_cluster(&cluster, &fleet.model, &fleet.releases, &fleet.input, &mut Notes::new());
+            let plan = plan.unwrap();
+            Written::drawn(&plan, &render::cluster_object(&plan).unwrap())
+        };
+        let alone = forecast(written(&cluster.release), written(&target)).unwrap();
+        let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };
+        assert_eq!((&answer.verdicts, &answer.faults), (&alone.verdicts, &alone.faults));
+        assert!(
+            answer.verdicts.iter().any(|one| matches!(one.meaning, Meaning::Upgrade { .. })),
+            "{answer:#?}"
+        );
+        let versions =
+            [&one.before, &one.after].map(|facts| facts.as_ref().unwrap().version().unwrap().minor().minor);
+        assert_eq!(versions, [35, 36]);
+    }
+}
+
+#[test]
+fn a_file_is_called_as_git_calls_it() {
+    // `git hash-object --stdin` of the same.
+    let hex = stackloom::model::hex(&BlobId::of(b"hello\n").0);
+    assert_eq!(hex, "ce013625030ba8dba906f756967f9e9ca394464a");
+}
