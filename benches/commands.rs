@@ -60,10 +60,7 @@ const ROWS: &[Row] = &[
     row("generate, nothing changed", &["generate"]),
     Row { edit: EDIT, ..row("generate, a value of every cluster", &["generate"]) },
     row("generate --check", &["generate", "--check"]),
-    Row {
-        edit: EDIT,
-        ..row("generate --commit, a value of every cluster", &["generate", "--commit", "--all"])
-    },
+    Row { edit: EDIT, ..row("generate --commit, a value of every cluster", &["generate", "--commit"]) },
     row(
         "affects, a line of an addon's values",
         &["affects", "stacks/openstack/scs/addons/cilium/values.yaml:4"],
@@ -157,8 +154,8 @@ fn write(root: &Path, clusters: usize) {
         );
         fs::write(root.join(format!("clusters/{folder}/{minor}/_defaults.yaml")), text).unwrap();
     }
-    stackloom(root, &["generate", "--commit", "--all"]);
-    git(root, &["status", "--short"]);
+    git(root, &["commit", "--quiet", "--all", "--message", "Numbered releases for production"]);
+    stackloom(root, &["generate", "--commit"]);
 }
 
 fn git(root: &Path, arguments: &[&str]) {

@@ -218,8 +218,8 @@ fn table(sources: &[Source], known: &str) -> String {
             Some(_) => format!("{}/", source.file.trim_end_matches("/stack.yaml")),
             None => format!("{}:{}{end}", source.file, source.line),
         };
-        let text = if source.release.is_some() { String::new() } else { source.text.clone() };
-        let why = if source.what.is_empty() || source.what == known {
+        let text = if source.release.is_some() { String::new() } else { source.text.to_string() };
+        let why = if source.what.is_empty() || *source.what == *known {
             text
         } else {
             format!("{text}  ({})", source.what)

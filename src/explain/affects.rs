@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rayon::prelude::*;
 
-use super::{Fleet, Source};
+use super::{Fleet, Source, part::Part, scope::Sought};
 use crate::{
     model::ClusterId,
     note::Notes,
@@ -40,7 +40,8 @@ impl Fleet {
         progress: crate::generate::Progress<'_>,
         notes: &mut Notes,
     ) -> Reaches {
-        let subjects = render::subjects(&self.plan);
+        let mut subjects = render::subjects(&self.plan);
+        subjects.retain(|subject| self.may_reach(file, *subject));
         let done = std::sync::atomic::AtomicUsize::new(0);
         let found: Vec<_> = subjects
             .par_iter()
@@ -74,7 +75,9 @@ impl Fleet {
         };
         let meant = |source: &Source| source.decides && self.stands_for(source, file, line);
         let mut files = Vec::new();
-        for (path, explained) in self.part(subject, notes) {
+        let part = Part::looking(self, subject, Some(Sought { file, line }), notes);
+        for made in part.files.iter().filter(|made| part.may_come_from(made, file)) {
+            let (path, explained) = (made.path.clone(), part.explain(made));
             let numbered = explained.iter().enumerate();
             let made = numbered.filter(|(_, line)| line.sources.iter().any(meant));
             let lines: Vec<_> = made.map(|(at, _)| at + 1).collect();
@@ -86,16 +89,37 @@ impl Fleet {
         files
     }
 
+    /// Whether a part can have anything to do with a source: a cluster has nothing to do with the definitions of others, nor
+    /// with stacks and releases that it is not made from. What clusters share may have to do with all of theirs.
+    fn may_reach(&self, file: &str, subject: Subject<'_>) -> bool {
+        let Subject::Cluster(plan) = subject else { return true };
+        let release = &plan.release;
+        let borrows = plan.cluster.addons.values().any(|choice| choice.release.is_some());
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", file));
+        let is_in = |folder: &str| file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+        match file.split('/').next() {
+            Some("clusters") if matches!(name, "_defaults.yaml" | "_defaults.yml") => {
+                plan.cluster.file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+            }
+            Some("clusters") => *plan.cluster.file == *file,
+            Some("stacks") if borrows => true,
+            Some("stacks") if release.is_head() => {
+                let folder = self.definitions.stacks.get(&release.stack.to_string());
+                let folder = folder.and_then(|folder| folder.stack.source.path.rsplit_once('/'));
+                folder.is_none_or(|(folder, _)| is_in(folder))
+            }
+            Some("stacks") => false,
+            Some("generated") => borrows || is_in(&format!("generated/releases/{}", release.name)),
+            _ => true,
+        }
+    }
+
     /// Whether a source stands for a line of a file, or for any of its lines.
-    fn stands_for(&self, source: &Source, file: &str, line: Option<usize>) -> bool {
+    pub(super) fn stands_for(&self, source: &Source, file: &str, line: Option<usize>) -> bool {
         match (&source.release, line) {
             (_, Some(line)) => self.covers(source, file, line),
-            (None, None) => source.file == file,
-            (Some(release), None) => {
-                let first = (file.to_owned(), 0);
-                let content = self.content(release);
-                content.is_some_and(|content| content.range(first..).next().is_some_and(|at| at.0 == file))
-            }
+            (None, None) => source.file == *file,
+            (Some(release), None) => self.content(release).is_some_and(|content| content.contains_key(file)),
         }
     }
 }

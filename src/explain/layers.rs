@@ -1,5 +1,10 @@
 //! What each layer of a cluster's definition says of one of its values.
 
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+};
+
 use super::source::{Role, Source, spot};
 use crate::{
     definition::{Definitions, Layer, OF_HEAD, layers, merged, names_release},
@@ -9,8 +14,12 @@ use crate::{
 /// The layers of one cluster: its folders' defaults from the outside in, and its own file.
 #[derive(Debug)]
 pub(super) struct Layers<'a> {
+    definitions: &'a Definitions,
+    own: &'a Layer,
     layers: Vec<&'a Layer>,
-    pub(super) merged: Node,
+    merged: OnceCell<Node>,
+    /// What was asked for already: many lines of many files are made from the same few values.
+    known: RefCell<BTreeMap<Path, Vec<Source>>>,
 }
 
 impl<'a> Layers<'a> {
@@ -18,7 +27,13 @@ impl<'a> Layers<'a> {
     pub(super) fn of(definitions: &'a Definitions, file: &str) -> Option<Self> {
         let by_file = |layer: &Layer| (*layer.source.path).cmp(file);
         let own = &definitions.clusters[definitions.clusters.binary_search_by(by_file).ok()?];
-        Some(Self { layers: layers(definitions, own), merged: merged(definitions, own) })
+        let (layers, merged, known) = (layers(definitions, own), OnceCell::new(), RefCell::default());
+        Some(Self { definitions, own, layers, merged, known })
+    }
+
+    /// The definition over its folders' defaults.
+    pub(super) fn merged(&self) -> &Node {
+        self.merged.get_or_init(|| merged(self.definitions, self.own))
     }
 
     /// The layer that is a file.
@@ -28,7 +43,10 @@ impl<'a> Layers<'a> {
 
     /// The path with the names of items, where they have names, in place of their numbers: what holds in every layer.
     pub(super) fn named(&self, path: &Path) -> Path {
-        let (mut node, mut named) = (Some(&self.merged), Path::default());
+        if path.segments().iter().all(|segment| matches!(segment, Segment::Key(_))) {
+            return path.clone();
+        }
+        let (mut node, mut named) = (Some(self.merged()), Path::default());
         for segment in path.segments() {
             let next = node.and_then(|node| spot(node, &Path::default().to(segment.clone()))).map(|s| s.node);
             let name = match segment {
@@ -46,6 +64,15 @@ impl<'a> Layers<'a> {
 
     /// What every layer says of a value, the outermost first; the last that counts wins.
     pub(super) fn say(&self, path: &Path) -> Vec<Source> {
+        if let Some(known) = self.known.borrow().get(path) {
+            return known.clone();
+        }
+        let said = self.ask(path);
+        self.known.borrow_mut().insert(path.clone(), said.clone());
+        said
+    }
+
+    fn ask(&self, path: &Path) -> Vec<Source> {
         let path = self.named(path);
         let shown = shown(&path);
         let mut said: Vec<Source> = Vec::new();

@@ -9,11 +9,14 @@ mod affects;
 mod frozen;
 mod layers;
 mod lines;
+mod page;
 mod part;
+mod reach;
 mod resolve;
 mod rules;
 mod scope;
 mod source;
+mod users;
 mod value;
 
 use std::{
@@ -23,7 +26,7 @@ use std::{
 
 pub use affects::{Reached, Reaches};
 pub use part::Explained;
-pub use source::{Role, Source};
+pub use source::{Role, Source, Words};
 pub use value::Said;
 
 use crate::{
@@ -32,12 +35,13 @@ use crate::{
     model::is_called,
     note::Notes,
     partial::LeftOut,
-    plan::{ClusterPlan, Plan},
+    plan::{ChartSource, ClusterPlan, Plan},
     release,
     render::{self, Subject},
     template::Recorder,
     tree::PartId,
     world::{Input, World},
+    yaml::{self, Node},
 };
 
 /// A fleet whose origins can be looked up.
@@ -51,10 +55,14 @@ pub struct Fleet {
     recorder: Recorder,
     /// The lines that count for each head release.
     contents: OnceLock<BTreeMap<String, Lines>>,
+    /// The `release.yaml` of each numbered release in use, by its path.
+    frozen: OnceLock<BTreeMap<String, Node>>,
+    /// The names of each chart and of its repository.
+    charts: OnceLock<BTreeMap<ChartSource, [String; 2]>>,
 }
 
 /// Lines of files.
-type Lines = BTreeSet<(String, usize)>;
+pub type Lines = BTreeMap<Words, BTreeSet<usize>>;
 
 impl Fleet {
     /// Reads a fleet up to its plan, and skips everything with errors.
@@ -64,7 +72,19 @@ impl Fleet {
         let recorder = Recorder::default();
         let Planned { fleet: Understood { input, definitions, .. }, plan } = planned.recorded(&recorder)?;
         let Some(written) = definitions.fleet.clone() else { return Err(Failure::Input) };
-        Ok((Self { input, written, definitions, plan, recorder, contents: OnceLock::new() }, left))
+        Ok((
+            Self {
+                input,
+                written,
+                definitions,
+                plan,
+                recorder,
+                contents: OnceLock::new(),
+                frozen: OnceLock::new(),
+                charts: OnceLock::new(),
+            },
+            left,
+        ))
     }
 
     /// The sources of the fleet.
@@ -75,6 +95,33 @@ impl Fleet {
     /// What is to be made.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// The `release.yaml` of a numbered release that a cluster uses.
+    fn frozen(&self, path: &str) -> Option<&Node> {
+        let read = |release: &release::Release| {
+            let path = frozen_file(release);
+            let file = self.input.sources.at(&path)?;
+            Some((path, yaml::read(file, &mut Notes::new())?))
+        };
+        let frozen = self.frozen.get_or_init(|| {
+            let used = self.plan.clusters.iter().map(|plan| &plan.release);
+            let used: BTreeMap<&str, _> = used
+                .filter(|release| !release.is_head())
+                .map(|release| (release.name.as_str(), release))
+                .collect();
+            used.values().filter_map(|release| read(release)).collect()
+        });
+        frozen.get(path)
+    }
+
+    /// Whether a chart, or its repository, is an object of this name.
+    fn is_chart(&self, chart: &ChartSource, name: &str) -> bool {
+        let charts = self.charts.get_or_init(|| {
+            let charts = self.plan.management.iter().flat_map(|management| &management.charts);
+            charts.map(|chart| (chart.clone(), [chart.name(), chart.repository_name()])).collect()
+        });
+        charts.get(chart).is_some_and(|names| names.iter().any(|known| known == name))
     }
 
     fn users(&self, uses: impl Fn(&ClusterPlan) -> bool) -> Vec<&ClusterPlan> {
@@ -100,7 +147,7 @@ impl Fleet {
     }
 
     /// The lines that count for a head release.
-    pub fn content(&self, release: &str) -> Option<&BTreeSet<(String, usize)>> {
+    pub fn content(&self, release: &str) -> Option<&Lines> {
         let contents = self.contents.get_or_init(|| {
             let content = |release: &std::sync::Arc<release::Release>| {
                 let part = part::Part::of(self, Subject::Release(release), &mut Notes::new());
@@ -111,7 +158,11 @@ impl Fleet {
                     let Source { file, line, end, .. } = source;
                     (line..=end).map(move |line| (file.clone(), line))
                 };
-                (release.name.clone(), sources.filter(counts).flat_map(stands).collect())
+                let mut content = Lines::new();
+                for (file, line) in sources.filter(counts).flat_map(stands) {
+                    content.entry(file).or_default().insert(line);
+                }
+                (release.name.clone(), content)
             };
             self.plan.heads.iter().map(content).collect()
         });
@@ -120,8 +171,8 @@ impl Fleet {
 
     /// Whether a source stands for a line of a file.
     pub fn covers(&self, source: &Source, file: &str, line: usize) -> bool {
-        let counts =
-            |release| self.content(release).is_some_and(|content| content.contains(&(file.to_owned(), line)));
+        let content = |release| self.content(release)?.get(file);
+        let counts = |release| content(release).is_some_and(|lines| lines.contains(&line));
         match &source.release {
             Some(release) => counts(release),
             None => source.covers(file, line),
@@ -133,6 +184,10 @@ impl Fleet {
         let part = part::Part::of(self, subject, notes);
         part.files.iter().map(|made| (made.path.clone(), part.explain(made))).collect()
     }
+}
+
+fn frozen_file(release: &release::Release) -> String {
+    format!("generated/releases/{}/release.yaml", release.name)
 }
 
 /// Whether a part can have a file of this path.

@@ -3,7 +3,7 @@
 use super::{
     layers::shown,
     scope::Scope,
-    source::{Role, Source, deepest, locate},
+    source::{Role, Source, Words, deepest, locate},
 };
 use crate::{
     template::{Given, Read, Recorder},
@@ -130,7 +130,7 @@ impl Resolver<'_, '_> {
             for source in
                 sources.iter_mut().filter(|source| source.decides && source.covers(&file.path, line))
             {
-                *source = Source::lines(source.role, source.what.as_str(), file, line, line);
+                *source = Source::lines(source.role, source.what.clone(), file, line, line);
             }
         }
         sources
@@ -174,7 +174,7 @@ impl Resolver<'_, '_> {
         let mut sources = self.node(&node, None);
         if let Some(first) = sources.first_mut().filter(|source| source.role == Role::Template) {
             first.role = Role::Default;
-            first.what = what;
+            first.what = what.into();
             let key = key.and_then(|key| self.origin(key, false, None).into_iter().next());
             if let Some(key) = key.filter(|key| key.file == first.file && key.line < first.line) {
                 first.line = key.line;
@@ -194,7 +194,7 @@ impl Resolver<'_, '_> {
         let mut sources = self.node(&variable.schema, None);
         for source in &mut sources {
             source.role = Role::Default;
-            source.what = format!("{} is not set, and the class has no default", shown(path));
+            source.what = format!("{} is not set, and the class has no default", shown(path)).into();
         }
         sources.extend(self.scope.chosen());
         sources
@@ -205,7 +205,7 @@ impl Resolver<'_, '_> {
         let scope = self.scope;
         let names = path.names();
         let segments = path.segments();
-        let shown = path.to_string();
+        let shown = Words::from(path.to_string());
         let sources = match names.as_slice() {
             ["cluster", "variables"] => scope.keys(&["spec", "variables"]),
             ["cluster", "variables", name, ..] => self.value_of_variable(name, &segments[3..]),

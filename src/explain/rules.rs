@@ -6,7 +6,7 @@
 use super::{
     resolve::Resolver,
     scope::{Scope, Whose},
-    source::{Role, Source},
+    source::{Role, Source, Words},
 };
 use crate::{
     model::{EngineSource, Stage},
@@ -110,7 +110,7 @@ impl Field<'_, '_> {
         let declared = self.resolver.declared(name, &path);
         let what = |source: Source| match source.role {
             Role::Default => {
-                Source { what: "the class has this variable".to_owned(), role: Role::Stack, ..source }
+                Source { what: "the class has this variable".into(), role: Role::Stack, ..source }
             }
             _ => source,
         };
@@ -131,7 +131,7 @@ impl Field<'_, '_> {
             ["metadata", "name"] => self.named(name),
             ["metadata", "namespace"] if name.contains(".addon.") => Some(scope.namespace_name()),
             ["spec", "path"] => {
-                let folder = "the folder of the tree that it applies".to_owned();
+                let folder = Words::from("the folder of the tree that it applies");
                 let fleet = scope.fleet_value(&["source", "path"]);
                 let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
                 all([self.named(name)?, scope.management_name(), fleet.collect()])
@@ -402,7 +402,7 @@ pub(super) fn chart_users<'a>(scope: &Scope<'a>, chart: &str) -> Vec<&'a str> {
     let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
     let uses = |addon: &&AddonPlan| {
         let source = addon.helm.as_ref().map(|helm| &helm.chart);
-        source.is_some_and(|source| source.name() == chart || source.repository_name() == chart)
+        source.is_some_and(|source| scope.fleet.is_chart(source, chart))
     };
     addons.iter().filter(uses).map(|addon| addon.frozen.addon.name.as_str()).collect()
 }

@@ -1,16 +1,18 @@
 //! Facts that the files of one part are made from, and where they stand.
 
-use std::{cell::OnceCell, collections::BTreeSet};
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+};
 
 use super::{
     Fleet,
     layers::{Layers, shown},
-    source::{Role, Source, Spot, deepest, spot},
+    source::{Role, Source, Spot, Words, deepest, spot},
 };
 use crate::{
     definition::{StackFiles, StackFolder},
     model::{ManagementCluster, ReleaseRef},
-    note::Notes,
     plan::{AddonPlan, ClusterPlan, NamespacePlan},
     release::Release,
     yaml::{Mapping, Node, Origin, Path, Source as File},
@@ -39,9 +41,29 @@ pub(super) struct Scope<'a> {
     /// The clusters that the part is there for.
     pub(super) users: Vec<&'a ClusterPlan>,
     /// Their facts.
-    theirs: OnceCell<Vec<Scope<'a>>>,
-    /// What decides on the release.
+    pub(super) theirs: OnceCell<Vec<OnceCell<Scope<'a>>>>,
+    /// What is asked for again and again: many lines of many files are made from the same few facts.
+    known: Known,
+    /// The one place that is looked for, if all others are of no interest.
+    pub(super) sought: Option<Sought<'a>>,
+}
+
+/// A file, and a line of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sought<'a> {
+    pub(super) file: &'a str,
+    pub(super) line: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
     chosen: OnceCell<Vec<Source>>,
+    choice: OnceCell<Vec<Source>>,
+    kubernetes: OnceCell<Vec<Source>>,
+    management_name: OnceCell<Vec<Source>>,
+    namespace_name: OnceCell<Vec<Source>>,
+    anchor: OnceCell<Vec<Source>>,
+    rows: RefCell<BTreeMap<String, Vec<Source>>>,
 }
 
 impl<'a> Scope<'a> {
@@ -59,8 +81,13 @@ impl<'a> Scope<'a> {
         management: Option<&'a ManagementCluster>,
         users: Vec<&'a ClusterPlan>,
     ) -> Self {
-        let (theirs, chosen) = (OnceCell::new(), OnceCell::new());
-        Self { fleet, whose, management, layers: None, users, theirs, chosen }
+        let (theirs, known) = (OnceCell::new(), Known::default());
+        Self { fleet, whose, management, layers: None, users, theirs, known, sought: None }
+    }
+
+    /// The same for somebody who looks for one place, and whom other users of what is shared do not interest.
+    pub(super) fn looking(self, sought: Option<Sought<'a>>) -> Self {
+        Self { sought, ..self }
     }
 
     pub(super) fn cluster(&self) -> Option<&'a ClusterPlan> {
@@ -87,7 +114,7 @@ impl<'a> Scope<'a> {
             let mut said = layers.say(&at);
             if said.iter().any(|source| source.role == Role::Set) {
                 if at != *path {
-                    let what = format!("{} is not set", shown(&layers.named(path)));
+                    let what = Words::from(format!("{} is not set", shown(&layers.named(path))));
                     for source in &mut said {
                         source.what.clone_from(&what);
                     }
@@ -113,6 +140,10 @@ impl<'a> Scope<'a> {
 
     /// What decides on the release: not what stands in it.
     pub(super) fn choice(&self) -> Vec<Source> {
+        self.known.choice.get_or_init(|| self.find_choice()).clone()
+    }
+
+    fn find_choice(&self) -> Vec<Source> {
         let Some(plan) = self.cluster() else { return Vec::new() };
         let keys: &[&str] = match plan.cluster.release {
             ReleaseRef::Head(..) => &["release", "stack", "kubernetes"],
@@ -125,7 +156,7 @@ impl<'a> Scope<'a> {
 
     /// The same for all clusters that the part is there for.
     pub(super) fn chosen(&self) -> Vec<Source> {
-        self.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
+        self.known.chosen.get_or_init(|| self.used(&Scope::choice)).clone()
     }
 
     /// What the release is called, which for a head release is a hash of its content.
@@ -141,7 +172,7 @@ impl<'a> Scope<'a> {
         let what = format!("the content of {}, of which the release's name is a hash", release.name);
         let first = folder.stack.source.clone();
         let mut source = Source::lines(Role::Content, what, &first, 1, 1);
-        source.release = Some(release.name.clone());
+        source.release = Some(release.name.as_str().into());
         Some(source)
     }
 
@@ -152,10 +183,12 @@ impl<'a> Scope<'a> {
     }
 
     /// The `release.yaml` of a numbered release.
-    fn frozen(&self, release: &Release) -> Option<(&'a File, Node)> {
-        let path = format!("generated/releases/{}/release.yaml", release.name);
-        let file = self.fleet.input.sources.at(&path).filter(|_| !release.is_head())?;
-        crate::yaml::read(file, &mut Notes::new()).map(|node| (file, node))
+    fn frozen(&self, release: &Release) -> Option<(&'a File, &'a Node)> {
+        if release.is_head() {
+            return None;
+        }
+        let path = super::frozen_file(release);
+        Some((self.fleet.input.sources.at(&path)?, self.fleet.frozen(&path)?))
     }
 
     /// The shared files of a stack and those of a release's minor, which stand in their place.
@@ -172,11 +205,15 @@ impl<'a> Scope<'a> {
             return vec![spot.source(Role::Stack, head.join("."), &folder.stack.source)];
         }
         let Some((file, node)) = self.frozen(release) else { return Vec::new() };
-        vec![deepest(&node, &Path::of(frozen)).source(Role::Stack, frozen.join("."), file)]
+        vec![deepest(node, &Path::of(frozen)).source(Role::Stack, frozen.join("."), file)]
     }
 
     /// The exact Kubernetes version.
     pub(super) fn kubernetes(&self) -> Vec<Source> {
+        self.known.kubernetes.get_or_init(|| self.find_kubernetes()).clone()
+    }
+
+    fn find_kubernetes(&self) -> Vec<Source> {
         let Some(release) = self.release() else { return Vec::new() };
         let mut said = Vec::new();
         match self.stack(release) {
@@ -207,7 +244,9 @@ impl<'a> Scope<'a> {
             let source = deepest(spec, path).source(role, what, file);
             Some(match spot(spec, path) {
                 Some(_) => source,
-                None => Source { what: format!("{} is not set", source.what), decides: false, ..source },
+                None => {
+                    Source { what: format!("{} is not set", source.what).into(), decides: false, ..source }
+                }
             })
         })
     }
@@ -222,7 +261,7 @@ impl<'a> Scope<'a> {
             });
         }
         let (file, node) = self.frozen(release)?;
-        look(deepest(&node, &Path::of(&["spec", "addons", addon])).node, file)
+        look(deepest(node, &Path::of(&["spec", "addons", addon])).node, file)
     }
 
     /// Whether the cluster has an addon.
@@ -252,6 +291,15 @@ impl<'a> Scope<'a> {
 
     /// The rows of an addon's matrix, the picked one first, and what the pick looks at.
     pub(super) fn rows(&self, addon: &str) -> Vec<Source> {
+        if let Some(known) = self.known.rows.borrow().get(addon) {
+            return known.clone();
+        }
+        let rows = self.find_rows(addon);
+        self.known.rows.borrow_mut().insert(addon.to_owned(), rows.clone());
+        rows
+    }
+
+    fn find_rows(&self, addon: &str) -> Vec<Source> {
         let Some(release) = self.release() else { return Vec::new() };
         let picked = release.addon(addon).and_then(|addon| addon.version.as_ref()).map(ToString::to_string);
         let name = &release.name;
@@ -313,7 +361,7 @@ impl<'a> Scope<'a> {
                 let Some(written) = files.find_map(|files| files.node_images.as_ref()) else {
                     return Vec::new();
                 };
-                (&written.source, written.node.clone())
+                (&written.source, &written.node)
             }
             None => match self.frozen(release) {
                 Some(found) => found,
@@ -372,6 +420,10 @@ impl<'a> Scope<'a> {
 
     /// The management cluster: its name there, and who asks for it.
     pub(super) fn management_name(&self) -> Vec<Source> {
+        self.known.management_name.get_or_init(|| self.find_management_name()).clone()
+    }
+
+    fn find_management_name(&self) -> Vec<Source> {
         let written = &self.fleet.written;
         let own = self.management_spot().source(Role::Fleet, "managementClusters", &written.source);
         let mut said = vec![own];
@@ -381,6 +433,10 @@ impl<'a> Scope<'a> {
 
     /// The namespace, as the clusters name it that are in it.
     pub(super) fn namespace_name(&self) -> Vec<Source> {
+        self.known.namespace_name.get_or_init(|| self.find_namespace_name()).clone()
+    }
+
+    fn find_namespace_name(&self) -> Vec<Source> {
         let mut said = self.used(&|scope| scope.keys(&["metadata", "namespace"]));
         if let Whose::Namespace(plan, _) = self.whose
             && plan.name == plan.management.class_namespace
@@ -391,41 +447,12 @@ impl<'a> Scope<'a> {
         said
     }
 
-    /// What several clusters say. It decides only where all of them say it in the same place: else the others stay.
-    pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
-        if self.layers.is_some() {
-            return of(self);
-        }
-        self.used_each(&|scope| vec![of(scope)])
-    }
-
-    /// The same where a cluster may have several uses.
-    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
-        let theirs = self
-            .theirs
-            .get_or_init(|| self.users.iter().map(|plan| Scope::of_cluster(self.fleet, plan)).collect());
-        let said: Vec<Vec<Source>> = theirs.iter().flat_map(of).collect();
-        let mut all: Vec<Source> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for source in said.iter().flatten() {
-            let place = (source.file.clone(), source.line, source.release.clone());
-            if !seen.insert(place) {
-                continue;
-            }
-            let same =
-                |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
-            let every = said.iter().all(|one| one.iter().any(same));
-            match (source.decides, every) {
-                (true, true) => all.push(source.clone()),
-                (true, false) => all.push(source.clone().aside(Role::User)),
-                (false, _) => {}
-            }
-        }
-        all
-    }
-
     /// What the part is of, for what the program writes of its own accord.
     pub(super) fn anchor(&self) -> Vec<Source> {
+        self.known.anchor.get_or_init(|| self.find_anchor()).clone()
+    }
+
+    fn find_anchor(&self) -> Vec<Source> {
         let said = match self.whose {
             Whose::Cluster(_) => self.keys(&["metadata", "name"]),
             Whose::Namespace(..) => self.namespace_name(),
@@ -442,7 +469,8 @@ impl<'a> Scope<'a> {
 
     /// The program writes it: `why`, and what it writes it for.
     pub(super) fn program(&self, why: &str) -> Vec<Source> {
-        let why = |source: Source| Source { what: why.to_owned(), ..source.aside(Role::Program) };
+        let why = Words::from(why);
+        let why = |source: Source| Source { what: why.clone(), ..source.aside(Role::Program) };
         self.anchor().into_iter().map(why).collect()
     }
 

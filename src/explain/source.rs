@@ -1,6 +1,8 @@
 //! What an answer is made of: places in sources, and what they have to do with what is asked for.
 
-use serde::Serialize;
+use std::{fmt, ops::Deref, sync::Arc};
+
+use serde::{Serialize, Serializer};
 
 use crate::yaml::{Entry, Node, Path, Segment, Source as File, Value};
 
@@ -57,6 +59,98 @@ impl Role {
     }
 }
 
+/// A text, or a part of one, that is shared: a part of a fleet has many sources, and most of them say the same.
+#[derive(Clone)]
+pub struct Words {
+    text: Arc<str>,
+    start: usize,
+    length: usize,
+}
+
+impl Words {
+    fn part(text: &Arc<str>, start: usize, length: usize) -> Self {
+        let inside = text.get(start..start + length).is_some();
+        if inside { Self { text: text.clone(), start, length } } else { Self::from("") }
+    }
+}
+
+impl Deref for Words {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text[self.start..self.start + self.length]
+    }
+}
+
+impl From<Arc<str>> for Words {
+    fn from(text: Arc<str>) -> Self {
+        Self { start: 0, length: text.len(), text }
+    }
+}
+
+impl From<&str> for Words {
+    fn from(text: &str) -> Self {
+        // The default is one text for all.
+        Self::from(if text.is_empty() { Arc::default() } else { Arc::<str>::from(text) })
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl PartialEq for Words {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Words {}
+
+impl PartialOrd for Words {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Words {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl std::borrow::Borrow<str> for Words {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
+impl PartialEq<str> for Words {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl fmt::Debug for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, f)
+    }
+}
+
+impl Serialize for Words {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+}
+
 /// A place in a source, and what it has to do with what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,32 +158,33 @@ pub struct Source {
     /// What it has to do with it.
     pub role: Role,
     /// The file, from the root of the fleet.
-    pub file: String,
+    pub file: Words,
     /// The line, counted from 1.
     pub line: usize,
     /// The last line, where it spans several.
     pub end: usize,
     /// What stands on the line.
-    pub text: String,
+    pub text: Words,
     /// What is read there, or why the program writes this.
-    pub what: String,
+    pub what: Words,
     /// Whether what is asked for would change with it.
     pub decides: bool,
     /// The release whose content it stands for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub release: Option<String>,
+    pub release: Option<Words>,
 }
 
 impl Source {
     /// Lines of a file.
-    pub(super) fn lines(role: Role, what: impl Into<String>, file: &File, line: usize, end: usize) -> Self {
+    pub(super) fn lines(role: Role, what: impl Into<Words>, file: &File, line: usize, end: usize) -> Self {
         let text = file.line_text(line.max(1)).trim();
+        let start = text.as_ptr().addr() - file.text.as_ptr().addr();
         Self {
             role,
-            file: file.path.to_string(),
+            file: file.path.clone().into(),
             line,
             end: end.max(line),
-            text: text.to_owned(),
+            text: Words::part(&file.text, start, text.len()),
             what: what.into(),
             decides: !matches!(role, Role::Overridden | Role::Removed | Role::User | Role::Program),
             release: None,
@@ -97,7 +192,7 @@ impl Source {
     }
 
     /// The scalar, or the first line of the collection, at a byte of a file.
-    pub(super) fn at(role: Role, what: impl Into<String>, file: &File, offset: usize) -> Self {
+    pub(super) fn at(role: Role, what: impl Into<Words>, file: &File, offset: usize) -> Self {
         let lines = file.lines_at(offset);
         Self::lines(role, what, file, *lines.start(), *lines.end())
     }
@@ -111,7 +206,7 @@ impl Source {
 
     /// Whether a line is part of it.
     pub fn covers(&self, file: &str, line: usize) -> bool {
-        self.file == file && (self.line..=self.end).contains(&line)
+        *self.file == *file && (self.line..=self.end).contains(&line)
     }
 }
 
@@ -124,7 +219,7 @@ pub(super) struct Spot<'a> {
 
 impl Spot<'_> {
     /// Its lines: those of the key and of the scalar, or the first line of a collection.
-    pub(super) fn source(&self, role: Role, what: impl Into<String>, file: &File) -> Source {
+    pub(super) fn source(&self, role: Role, what: impl Into<Words>, file: &File) -> Source {
         let value = self.node.origin.offset as usize;
         let first = self.key.unwrap_or(value);
         let line = *file.lines_at(first).start();
@@ -174,26 +269,27 @@ fn step<'a>(node: &'a Node, segment: &Segment) -> Option<Spot<'a>> {
 
 /// The path to what stands at a byte of a document: a collection begins where its first key or item does.
 pub(super) fn locate(root: &Node, offset: u32, collection: bool) -> Option<Path> {
-    find(root, offset, collection, &Path::default())
-}
-
-fn find(node: &Node, offset: u32, collection: bool, path: &Path) -> Option<Path> {
-    let is_collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
-    if node.origin.offset == offset && is_collection == collection {
-        return Some(path.clone());
-    }
-    match &node.value {
-        Value::Sequence(items) => {
-            let mut items = items.iter().enumerate();
-            items.find_map(|(at, item)| find(item, offset, collection, &path.item(at)))
+    let (mut node, mut path) = (root, Path::default());
+    loop {
+        let is_collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
+        if node.origin.offset == offset && is_collection == collection {
+            return Some(path);
         }
-        Value::Mapping(mapping) => mapping.iter().find_map(|entry| {
-            let path = path.key(&entry.key.name);
-            if entry.key.origin.offset == offset && !collection {
-                return Some(path);
+        // What stands in a document stands there in order, so it can be in nothing but the last one that begins before.
+        match &node.value {
+            Value::Sequence(items) => {
+                let at = items.partition_point(|item| item.origin.offset <= offset).checked_sub(1)?;
+                (node, path) = (&items[at], path.item(at));
             }
-            find(&entry.value, offset, collection, &path)
-        }),
-        _ => None,
+            Value::Mapping(mapping) => {
+                let entry = mapping.entry_before(offset)?;
+                path = path.key(&entry.key.name);
+                if entry.key.origin.offset == offset && !collection {
+                    return Some(path);
+                }
+                node = &entry.value;
+            }
+            _ => return None,
+        }
     }
 }

@@ -86,7 +86,7 @@ impl Fleet {
 
 /// The definition with what the release adds: defaults of variables, addons, their versions and values.
 fn whole(scope: &Scope<'_>, plan: &ClusterPlan, part: &Part<'_>) -> Option<Node> {
-    let merged = &scope.layers.as_ref()?.merged;
+    let merged = scope.layers.as_ref()?.merged();
     let mut root = Mapping::new();
     root.set("metadata", merged.get("metadata")?.clone());
     let mut spec = merged.get("spec").and_then(Node::as_mapping).cloned().unwrap_or_default();
@@ -201,7 +201,8 @@ impl Values<'_> {
             let mut sources = resolver.node(node, None);
             for source in sources.iter_mut().filter(|source| source.role == Role::Template) {
                 source.role = Role::Default;
-                source.what = format!("default of release {}", self.scope.release().map_or("", |r| &r.name));
+                let release = self.scope.release().map_or("", |release| &release.name);
+                source.what = format!("default of release {release}").into();
             }
             return sources;
         }

@@ -138,6 +138,12 @@ impl Mapping {
         self.entries.iter()
     }
 
+    /// The entry that is the last one before or at a place of the file that all of them stand in.
+    pub fn entry_before(&self, offset: u32) -> Option<&Entry> {
+        let at = self.entries.partition_point(|entry| entry.key.origin.offset <= offset);
+        self.entries[..at].last()
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.entries.len()

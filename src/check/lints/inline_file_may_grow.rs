@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{
     Found, Lint,
-    class::View,
+    class::{Operation, View},
     probe::{Fill, data, leaves, spelled, texts, with},
 };
 
@@ -26,7 +26,8 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         };
         // What fits into the file beside the text is found with one that is just too long for it.
         let Some(data) = with(view, &base, &path, json!("x".repeat(most.min(LIMIT + 1)))) else { continue };
-        for operation in view.operations.iter().filter(|one| one.kind.starts_with("Kubeadm")) {
+        let may_grow = |one: &&Operation<'_>| one.kind.starts_with("Kubeadm") && one.reads(&path);
+        for operation in view.operations.iter().filter(may_grow) {
             let Some(made) = operation.made(&data) else { continue };
             let mut longest = 0;
             texts(&made, operation.path, &mut |path, text| {

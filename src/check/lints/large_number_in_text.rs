@@ -22,7 +22,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
     let base = data(view, Fill::All);
     for (path, _) in leaves(view, &["integer", "number"]) {
         let Some(data) = with(view, &base, &path, json!(LARGE)) else { continue };
-        for operation in &view.operations {
+        for operation in view.operations.iter().filter(|one| one.reads(&path)) {
             let Some(made) = operation.made(&data) else { continue };
             let mut seen = false;
             texts(&made, operation.path, &mut |_, text| seen |= text.contains(PRINTED));

@@ -205,6 +205,14 @@ impl Operation<'_> {
         render(template.as_ref(), data)
     }
 
+    /// Whether another value of a variable can make another text; most templates look at few of a class' variables.
+    pub(super) fn reads(&self, path: &[Step]) -> bool {
+        let (Value::Template(_, Some(template)), Some(Step::Key(name))) = (&self.value, path.first()) else {
+            return false;
+        };
+        template.reads().is_none_or(|reads| reads.fields().any(|field| field == name))
+    }
+
     /// The value that its template gives.
     pub(super) fn made(&self, data: &Json) -> Option<Json> {
         yaml::parse(&self.rendered(data)?).ok()

@@ -24,7 +24,7 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         let probes =
             LIKE_OTHERS.iter().filter_map(|text| Some((text, with(view, &base, &path, json!(text))?)));
         let Some((probe, data)) = probes.into_iter().next() else { continue };
-        for operation in &view.operations {
+        for operation in view.operations.iter().filter(|one| one.reads(&path)) {
             let Some(text) = operation.rendered(&data) else { continue };
             let (Some(made), true) = (operation.made(&data), text.contains(probe)) else { continue };
             let read = gotmpl::yaml::parse(probe).unwrap_or_default();

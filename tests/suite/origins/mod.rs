@@ -123,14 +123,14 @@ fn fault(line: &Explained, files: &Files) -> Option<String> {
         return Some("no answer".to_owned());
     }
     line.sources.iter().find_map(|source| {
-        let Some(text) = files.0.get(&source.file) else { return Some(format!("no file {}", source.file)) };
+        let Some(text) = files.0.get(&*source.file) else { return Some(format!("no file {}", source.file)) };
         let lines: Vec<_> = text.lines().collect();
         let sound = source.line >= 1 && source.line <= source.end && source.end <= lines.len();
         if !sound {
             return Some(format!("{}:{}-{} of {}", source.file, source.line, source.end, lines.len()));
         }
         let shown = lines[source.line - 1].trim();
-        (shown != source.text)
+        (*shown != *source.text)
             .then(|| format!("{}:{} is `{shown}`, not `{}`", source.file, source.line, source.text))
     })
 }

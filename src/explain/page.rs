@@ -1,0 +1,239 @@
+//! Where every line of one file came from.
+
+use std::collections::BTreeMap;
+
+use super::{
+    lines::{Layout, Line, lay_out},
+    part::Explained,
+    resolve::Resolver,
+    rules::Field,
+    scope::Whose,
+    source::{Role, Source, locate},
+};
+use crate::{
+    template::{Template, Tree},
+    yaml::{Node, Origin, Value},
+};
+
+/// Which part of an entry a line is.
+#[derive(Clone, Copy, Debug)]
+enum Within {
+    /// All of it, or its first line where it is a collection.
+    Whole,
+    /// The line that opens a text of several lines.
+    Header,
+    /// One of these lines.
+    Line(usize),
+}
+
+/// One file that is being explained.
+pub(super) struct Page<'p, 'a> {
+    pub(super) resolver: Resolver<'p, 'a>,
+    /// Whether a template made it, and not the program.
+    pub(super) rendered: bool,
+}
+
+impl Page<'_, '_> {
+    pub(super) fn object(&self, node: &Node, explained: &mut Vec<Explained>) {
+        let layout = lay_out(node);
+        for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
+            let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
+            let sources = self.line(node, &layout, line, goes_on);
+            explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
+        }
+    }
+
+    /// A line; `goes_on` where it opens a text of several.
+    fn line(&self, object: &Node, layout: &Layout<'_, Node>, line: &Line, goes_on: bool) -> Vec<Source> {
+        let (marks, within) = match line {
+            Line::Begins(marks) if goes_on => (marks.clone(), Within::Header),
+            Line::Begins(marks) => (marks.clone(), Within::Whole),
+            Line::Within(mark, at) => (vec![*mark], Within::Line(*at)),
+        };
+        let mut sources: Vec<_> =
+            marks.iter().flat_map(|mark| self.mark(object, layout, *mark, within)).collect();
+        let Some(last) = marks.last().copied() else {
+            sources.extend(self.resolver.node(object, None));
+            return self.whole(object, sources);
+        };
+        if sources.is_empty() {
+            sources.extend(self.inside(object, layout, last));
+        }
+        if sources.is_empty() {
+            sources.extend(self.outside(layout, last));
+        }
+        let mut at = Some(last);
+        while let Some(mark) = at {
+            let mark = &layout.marks[mark];
+            sources.extend(mark.key.into_iter().flat_map(|key| self.resolver.statements(key)));
+            sources.extend(mark.node.into_iter().flat_map(|node| self.resolver.statements(node.origin)));
+            at = mark.parent;
+        }
+        sources.extend(self.resolver.statements(object.origin));
+        self.whole(object, sources)
+    }
+
+    /// What the line has as part of its file.
+    fn whole(&self, object: &Node, mut sources: Vec<Source>) -> Vec<Source> {
+        let scope = self.resolver.scope;
+        let from_release = |source: &Source| {
+            matches!(source.role, Role::Template | Role::Stack | Role::Version) && source.decides
+                || source.role == Role::Default
+        };
+        if !matches!(scope.whose, Whose::Release(_)) && sources.iter().any(from_release) {
+            sources.extend(scope.chosen());
+        }
+        if sources.is_empty() {
+            let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
+            let whom = if api.contains("fluxcd.io") {
+                "Flux"
+            } else if api.contains("cluster.x-k8s.io") {
+                "Cluster API"
+            } else {
+                "Kubernetes"
+            };
+            sources.extend(scope.program(&format!("written by stackloom for {whom}")));
+        }
+        sources
+    }
+
+    /// What an entry itself is made of.
+    fn mark(&self, object: &Node, layout: &Layout<'_, Node>, at: usize, within: Within) -> Vec<Source> {
+        let mark = &layout.marks[at];
+        let Some(node) = mark.node else { return Vec::new() };
+        let composed = match self.resolver.scope.layer(node.origin) {
+            _ if self.rendered => node.origin == Origin::NOWHERE,
+            Some(layer) => {
+                let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
+                let path = locate(&layer.node, node.origin.offset, collection);
+                !path.is_some_and(|path| path.names().starts_with(&["spec", "raw"]))
+            }
+            None => true,
+        };
+        if composed {
+            let field = Field { resolver: &self.resolver, object, path: &mark.path, node };
+            if let Some(sources) = field.sources() {
+                return sources;
+            }
+        }
+        let mut sources = Vec::new();
+        if !matches!(within, Within::Line(_)) {
+            let key = mark.key.filter(|key| *key != node.origin);
+            sources.extend(key.into_iter().flat_map(|key| self.resolver.origin(key, false, None)));
+        }
+        let collection = matches!(node.value, Value::Sequence(_) | Value::Mapping(_));
+        sources.extend(match within {
+            Within::Header if !collection => self.resolver.header(node.origin),
+            Within::Header | Within::Whole => self.resolver.node(node, None),
+            Within::Line(line) => self.resolver.node(node, Some(line)),
+        });
+        sources
+    }
+
+    /// What is first in a collection that says nothing of itself.
+    fn inside(&self, object: &Node, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
+        let below = |candidate: usize| {
+            let mut up = layout.marks[candidate].parent;
+            while let Some(mark) = up {
+                if mark == at {
+                    return true;
+                }
+                up = layout.marks[mark].parent;
+            }
+            false
+        };
+        let inner = (at + 1..layout.marks.len()).take_while(|candidate| below(*candidate));
+        let mut inner = inner.map(|candidate| self.mark(object, layout, candidate, Within::Whole));
+        let found = inner.find(|sources| sources.iter().any(|source| source.role != Role::Program));
+        let aside = |source: Source| Source { decides: false, ..source };
+        found.unwrap_or_default().into_iter().map(aside).collect()
+    }
+
+    /// What the nearest thing around it came from.
+    fn outside(&self, layout: &Layout<'_, Node>, at: usize) -> Vec<Source> {
+        let mut up = layout.marks[at].parent;
+        while let Some(mark) = up {
+            let mark = &layout.marks[mark];
+            let sources = mark.node.map(|node| self.resolver.node(node, None)).unwrap_or_default();
+            if !sources.is_empty() {
+                return sources;
+            }
+            up = mark.parent;
+        }
+        Vec::new()
+    }
+
+    pub(super) fn template(&self, template: &Template, explained: &mut Vec<Explained>) {
+        for (at, document) in template.documents().iter().enumerate() {
+            let begins = |origin: Origin| self.resolver.origin(origin, false, None);
+            if at > 0 {
+                let sources = first_line(begins(document.origin()));
+                explained.push(Explained { text: "---".to_owned(), sources });
+            }
+            let layout = lay_out(document);
+            for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
+                let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
+                let sources = match line {
+                    Line::Begins(marks) if marks.is_empty() => begins(document.origin()),
+                    Line::Begins(marks) => {
+                        let marks = marks.iter().map(|mark| &layout.marks[*mark]);
+                        marks
+                            .flat_map(|mark| {
+                                let key = mark.key.map(|key| first_line(begins(key)));
+                                let node = mark.node.filter(|node| !node.is_collection());
+                                let node = node.map(|node| begins(node.origin()));
+                                let node = if goes_on { node.map(first_line) } else { node };
+                                key.into_iter().chain(node).flatten().collect::<Vec<_>>()
+                            })
+                            .collect()
+                    }
+                    Line::Within(mark, at) => {
+                        let node = layout.marks[*mark].node;
+                        let of = |node: &Tree| self.resolver.origin(node.origin(), false, Some(*at));
+                        node.map(of).unwrap_or_default()
+                    }
+                };
+                let sources = if sources.is_empty() { begins(document.origin()) } else { sources };
+                explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
+            }
+        }
+    }
+}
+
+fn first_line(sources: Vec<Source>) -> Vec<Source> {
+    sources.into_iter().map(|source| Source { end: source.line, ..source }).collect()
+}
+
+/// Without repetitions: what decides first, in the order in which people ask. What thousands of clusters share has
+/// thousands of sources.
+pub(super) fn sorted(sources: Vec<Source>) -> Vec<Source> {
+    let place = |source: &Source| (source.file.clone(), source.line, source.end, source.release.clone());
+    let mut kept: Vec<Source> = Vec::new();
+    let mut known = BTreeMap::new();
+    for source in sources {
+        let at = *known.entry(place(&source)).or_insert(kept.len());
+        match kept.get_mut(at) {
+            Some(known) if source.decides && !known.decides => *known = source,
+            Some(known) => {
+                if known.what.is_empty() {
+                    known.what = source.what;
+                }
+            }
+            None => kept.push(source),
+        }
+    }
+    kept.sort_by_key(|source| rank(source.role));
+    kept
+}
+
+fn rank(role: Role) -> usize {
+    match role {
+        Role::Template => 0,
+        Role::Statement => 1,
+        Role::Default => 2,
+        Role::Removed | Role::Overridden => 3,
+        Role::Set | Role::Stack | Role::Version | Role::Fleet => 4,
+        Role::Content | Role::Release | Role::User => 5,
+        Role::Program => 6,
+    }
+}

@@ -1,0 +1,65 @@
+//! Whether a file of a cluster can have anything to do with a template: a quick look, before every line of it is explained.
+
+use super::part::{Content, Made, Part};
+use crate::{
+    template::{Given, Read},
+    yaml::{Node, Origin, Value},
+};
+
+/// Files of stacks and releases that the program reads facts from; all others are templates.
+const OF_FACTS: [&str; 4] = ["stack.yaml", "addon.yaml", "node-images.yaml", "release.yaml"];
+
+impl Part<'_> {
+    /// Whether a file may have lines that come from a source. What an addon installs has nothing to do with the templates
+    /// of others, save by what its own templates read: a variable may have the default of its class, and the name of a
+    /// release is a hash of all of its files.
+    pub(super) fn may_come_from(&self, made: &Made<'_>, source: &str) -> bool {
+        let mut folders = source.rsplit('/');
+        let is_fact = folders.next().is_none_or(|name| OF_FACTS.contains(&name));
+        let is_cluster = self.is_of_cluster();
+        let is_stacks = source.starts_with("stacks/") || source.starts_with("generated/releases/");
+        let (Some(addon), Content::Object(object), true) =
+            (&made.addon, &made.body, is_cluster && is_stacks && !is_fact)
+        else {
+            return true;
+        };
+        let mut steps = source.split('/').zip(source.split('/').skip(1));
+        steps.any(|step| step == ("addons", addon.as_str())) || self.reads_of(object, source)
+    }
+
+    fn reads_of(&self, node: &Node, source: &str) -> bool {
+        self.leads_to(node.origin, source)
+            || match &node.value {
+                Value::Sequence(items) => items.iter().any(|item| self.reads_of(item, source)),
+                Value::Mapping(mapping) => mapping.iter().any(|entry| {
+                    self.leads_to(entry.key.origin, source) || self.reads_of(&entry.value, source)
+                }),
+                _ => false,
+            }
+    }
+
+    fn leads_to(&self, origin: Origin, source: &str) -> bool {
+        let Some(trace) = self.trace(origin) else { return self.is_of(origin, source) };
+        let reads = |reads: &[Read]| reads.iter().any(|read| self.is_read_of(read, source));
+        let given = |given: &[Given]| {
+            given.iter().any(|given| self.is_of(given.statement, source) || reads(&given.reads))
+        };
+        let line = |line: &crate::template::Line| {
+            self.leads_to(line.site, source) || reads(&line.reads) || given(&line.given)
+        };
+        trace.site.is_some_and(|site| self.leads_to(site, source))
+            || reads(&trace.reads)
+            || given(&trace.given)
+            || given(&trace.shape)
+            || trace.lines.iter().any(line)
+    }
+
+    fn is_read_of(&self, read: &Read, source: &str) -> bool {
+        match read {
+            Read::Value(path) | Read::Shape(path) | Read::Passed(path) => {
+                matches!(path.names().as_slice(), ["release", ..] | ["cluster", "variables", ..])
+            }
+            Read::Statement(origin) => self.is_of(*origin, source),
+        }
+    }
+}

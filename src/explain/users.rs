@@ -1,0 +1,74 @@
+//! What clusters say that share a file.
+
+use std::{cell::OnceCell, collections::BTreeSet};
+
+use super::{
+    scope::{Scope, Sought},
+    source::{Role, Source},
+};
+use crate::plan::ClusterPlan;
+
+impl<'a> Scope<'a> {
+    /// What several clusters say. It decides only where all of them say it in the same place: else the others stay.
+    pub(super) fn used(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Source>) -> Vec<Source> {
+        if self.layers.is_some() {
+            return of(self);
+        }
+        self.used_each(&|scope| vec![of(scope)])
+    }
+
+    /// The same where a cluster may have several uses.
+    pub(super) fn used_each(&self, of: &dyn Fn(&Scope<'a>) -> Vec<Vec<Source>>) -> Vec<Source> {
+        let theirs = self.theirs.get_or_init(|| self.users.iter().map(|_| OnceCell::new()).collect());
+        let scope = |(plan, scope): (&&'a ClusterPlan, &OnceCell<Scope<'a>>)| {
+            of(scope.get_or_init(|| Scope::of_cluster(self.fleet, plan)))
+        };
+        let said = self.users.iter().zip(theirs).flat_map(scope);
+        if let Some(sought) = self.sought {
+            return self.used_there(sought, said);
+        }
+        let said: Vec<Vec<Source>> = said.collect();
+        let mut all: Vec<Source> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for source in said.iter().flatten() {
+            let place = (source.file.clone(), source.line, source.release.clone());
+            if !seen.insert(place) {
+                continue;
+            }
+            let same =
+                |other: &Source| other.decides && (&other.file, other.line) == (&source.file, source.line);
+            let every = said.iter().all(|one| one.iter().any(same));
+            match (source.decides, every) {
+                (true, true) => all.push(source.clone()),
+                (true, false) => all.push(source.clone().aside(Role::User)),
+                (false, _) => {}
+            }
+        }
+        all
+    }
+
+    /// The same for somebody who looks for one place: what all of them say there, and else one that has no say. Most often
+    /// the first of them settles it.
+    fn used_there(&self, sought: Sought<'_>, said: impl Iterator<Item = Vec<Source>>) -> Vec<Source> {
+        let is_sought =
+            |source: &&Source| source.decides && self.fleet.stands_for(source, sought.file, sought.line);
+        let (mut user, mut all) = (None, None::<Vec<Source>>);
+        for one in said {
+            let same = |source: &Source, other: &Source| {
+                other.decides && (&other.file, other.line) == (&source.file, source.line)
+            };
+            match &mut all {
+                None => all = Some(one.iter().filter(is_sought).cloned().collect()),
+                Some(all) => all.retain(|source| one.iter().any(|other| same(source, other))),
+            }
+            user = user.or_else(|| one.into_iter().find(|source| source.decides));
+            if user.is_some() && all.as_ref().is_some_and(Vec::is_empty) {
+                break;
+            }
+        }
+        match all {
+            Some(all) if !all.is_empty() => all,
+            _ => user.map(|source| source.aside(Role::User)).into_iter().collect(),
+        }
+    }
+}
