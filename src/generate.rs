@@ -22,7 +22,7 @@ use crate::{
     publish, rebase,
     release::{self, Release, Releases},
     render, resolve,
-    tree::{Changes, Part, Sink, TreePath},
+    tree::{Changes, Nowhere, Part, Sink, TreePath},
     world::{Input, LOCK, World},
     yaml::Source,
 };
@@ -191,11 +191,24 @@ fn draw(subject: render::Subject<'_>, classes: &check::Classes, input: &Input) -
     (drawn, notes)
 }
 
-/// Does everything but write, and gives what would have been made.
+/// Does everything but write, and gives what would have been made. There is no tree that it would replace.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
+    check_against(world, &mut Nowhere, progress, notes)
+}
+
+/// The same, with what a sink that only compares refuses to replace or remove.
+pub fn check_against(
+    world: &dyn World,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Plan, Failure> {
     let (input, plan) = prepare_all(world, notes)?;
-    weave(&input, &plan, &mut Nowhere, progress, notes)?;
+    sink.begin(notes)?;
+    weave(&input, &plan, sink, progress, notes)?;
     check_spare(&input, &plan, notes);
+    let plan = notes.halt(plan)?;
+    sink.commit(notes, &publish::message)?;
     Ok(notes.halt(plan)?)
 }
 
@@ -460,29 +473,6 @@ pub fn take(
         }
     }
     Ok((notes.halt(taken)?, lock))
-}
-
-/// A sink that keeps nothing.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn part(&mut self, _part: Part) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn keep(&mut self, _folder: TreePath) {}
-
-    fn commit(
-        &mut self,
-        _notes: &mut Notes,
-        _message: &dyn Fn(&Changes) -> String,
-    ) -> Result<Changes, Fault> {
-        Ok(Changes::default())
-    }
 }
 
 /// The version of this program.

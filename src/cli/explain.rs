@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    or_exit,
+};
 use crate::{
     explain::{Explained, Fleet, Said, Source},
     io::disk::{self, Workspace},
@@ -131,14 +135,12 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     let plan = match called.as_slice() {
         [plan] => *plan,
         [] => {
-            no_cluster(fleet, &args.of, notes);
+            let names = fleet.plan().clusters.iter().map(|plan| plan.cluster.name.as_str());
+            cluster::note_unknown(&args.of, names, notes);
             return None;
         }
         several => {
-            let all: Vec<_> = several.iter().map(|plan| plan.cluster.full_name()).collect();
-            let note =
-                notes.error("several-clusters", None, format!("there are several clusters `{}`", args.of));
-            note.hint(format!("give one of {}", all.join(", ")));
+            cluster::note_several(&args.of, several.iter().map(|plan| &plan.cluster), notes);
             return None;
         }
     };
@@ -188,15 +190,6 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
     match known {
         Some(known) => note.hint(format!("did you mean `{known}`?")),
         None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
-    };
-}
-
-fn no_cluster(fleet: &Fleet, name: &str, notes: &mut Notes) {
-    let note = notes.error("no-cluster", None, format!("there is no cluster `{name}`"));
-    let names = fleet.plan().clusters.iter().map(|plan| plan.cluster.name.as_str());
-    match crate::definition::closest(name, names) {
-        Some(known) => note.hint(format!("did you mean `{known}`?")),
-        None => note.hint("give `name` or `namespace/name` of a cluster, or the path of a generated file"),
     };
 }
 

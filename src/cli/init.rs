@@ -48,6 +48,18 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             .error("wrong-name", None, format!("`{name}` is not a valid fleet name: {fault}"))
             .hint("give another one with `--name`: lower-case letters, digits and dashes");
     }
+    if let Some(fleet) = disk::fleet_around(&root)? {
+        notes
+            .error(
+                "fleet-in-fleet",
+                None,
+                format!("this folder is part of the fleet in `{}`", fleet.display()),
+            )
+            .hint("`stackloom new` adds clusters and stacks to that fleet")
+            .hint(
+                "to begin another fleet here, make the folder a git repository of its own first: `git init`",
+            );
+    }
     let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
     let files = files(&name, &args.source, inside.as_deref());
     for path in files.keys() {

@@ -48,8 +48,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub use printer::Printer;
 
 use crate::{
+    definition,
     generate::Failure,
-    io::disk::Workspace,
+    io::disk::{FLEET, Workspace},
     note::{Fault, Notes},
 };
 
@@ -272,6 +273,19 @@ fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
             .talk(&format!("paths in messages are relative to the fleet's root, {}", world.root().display()));
     }
     Ok(world)
+}
+
+/// The same for commands that look at git first: if there is no fleet here, says so instead of anything about git.
+fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Exit>, Fault> {
+    let world = Workspace::find(&global.directory)?;
+    if world.holds(FLEET) {
+        return Ok(Ok(fleet(global, printer)?));
+    }
+    let mut notes = Notes::new();
+    definition::note_no_fleet(&mut notes);
+    printer.notes(&notes);
+    printer.document(Exit::Input, &notes, serde_json::json!({}));
+    Ok(Err(Exit::Input))
 }
 
 /// The result of a command that may have found the world at fault.

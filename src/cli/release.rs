@@ -129,7 +129,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let mut notes = Notes::new();
     check_arguments(args, &mut notes);
     if notes.errors() > 0 {
@@ -387,7 +390,10 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
 }
 
 fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let input = world.read(&mut notes)?;

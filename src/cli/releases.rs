@@ -52,7 +52,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(&line);
     }
     if catalogue.listed.is_empty() {
-        printer.result("no release yet: `stackloom release` creates the first ones");
+        let none = if left.is_empty() {
+            "no release yet: `stackloom release` creates the first ones"
+        } else {
+            "no release to list: heads are listed with the clusters that use them, and definitions with errors were skipped"
+        };
+        printer.result(none);
     }
     for name in &catalogue.refused {
         printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    input_or_world,
+};
 use crate::{
     generate::{self, Failure},
     io::{
@@ -124,19 +128,14 @@ fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Op
         [only] => Some(only),
         [] if left.blame(name, notes) => None,
         [] => {
-            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+            // A cluster with another number is a sibling, not a misspelling.
+            let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
             let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
-            match crate::definition::closest(name, names) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("give the `metadata.name` of its definition"),
-            };
+            cluster::note_unknown(name, names.filter(|one| digits(one) == digits(name)), notes);
             None
         }
         several => {
-            let names: Vec<_> = several.iter().map(|plan| format!("`{}`", full(plan))).collect();
-            notes
-                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
-                .hint(format!("say which: {}", names.join(", ")));
+            cluster::note_several(name, several.iter().map(|plan| &plan.cluster), notes);
             None
         }
     }

@@ -33,6 +33,11 @@ impl LeftOut {
         self.faults.errors() == 0
     }
 
+    /// Why a definition was left out.
+    pub fn why(&self, file: &str) -> Option<&str> {
+        self.left.iter().find(|left| left.file == file).map(|left| left.why.as_str())
+    }
+
     /// All that is wrong with what was left out.
     pub fn faults(&self) -> &Notes {
         &self.faults

@@ -37,7 +37,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Node, new: &Node, note
     let (old, new) = (State::of(old), State::of(new));
     let undone = || {
         format!(
-            "if the generated file was never applied, restore the applied one first: `git checkout <commit> -- {path}`"
+            "if the generated file was never applied, restore and commit the applied one first: `git checkout <commit> -- {path} && git commit -- {path}`"
         )
     };
     if let (Some(before), Some(after)) = (old.provider(), new.provider())

@@ -20,6 +20,7 @@ mod hazards;
 mod house;
 mod large;
 mod laws;
+mod mistakes;
 mod origins;
 mod output;
 mod partial;

@@ -1,15 +1,22 @@
 //! `stackloom topology`.
 
+mod choice;
 mod files;
+mod network;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use choice::Choice;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    input_or_world,
+};
 use crate::{
     check,
-    definition::{self, Model},
+    definition::{Model, closest},
     generate::{self, Failure},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, is_called},
@@ -210,6 +217,8 @@ struct Now<'a> {
     input: &'a Input,
     plan: ClusterPlan,
     node: Node,
+    /// What chose its release.
+    choice: Option<Choice>,
 }
 
 impl Now<'_> {
@@ -219,26 +228,36 @@ impl Now<'_> {
 
     /// The place of what is refused: in the definition, or in the stack's templates.
     fn place(&self, fault: &Fault) -> Option<Place> {
+        if let Some(choice) = self.choice.as_ref().filter(|_| choice::is_of_release(fault)) {
+            return choice.place(fault, self.plan.release.is_head(), self.input);
+        }
         let is_named = |object: &&Node| {
             let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
             fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
         };
         let mut objects = std::iter::once(&self.node).chain(&self.plan.release.objects);
         let object = objects.find(is_named).unwrap_or(&self.node);
+        self.field(object, fault.error.path())
+    }
+
+    /// The place of a field of an object.
+    fn field(&self, object: &Node, path: &str) -> Option<Place> {
         let sources = &self.input.sources;
-        let found = trail(object, fault.error.path());
+        let found = trail(object, path);
         let place = found.iter().rev().find_map(|(_, node)| sources.place(node.origin));
         place.or_else(|| sources.place(self.plan.cluster.origin))
     }
 
     fn tell(&self, faults: &[Fault], notes: &mut Notes) {
         for fault in faults {
-            tell(fault, self.place(fault), notes);
+            let choice = self.choice.as_ref().filter(|_| choice::is_of_release(fault));
+            let option = choice.map(Choice::option).unwrap_or_default();
+            tell(fault, &option, self.place(fault), notes);
         }
     }
 }
 
-fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
+fn tell(fault: &Fault, option: &str, place: Option<Place>, notes: &mut Notes) {
     let who = match fault.by {
         By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
@@ -253,7 +272,7 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
         Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),
     };
-    notes.error("topology", place, fault.to_string()).hint(hint);
+    notes.error("topology", place, format!("{option}{fault}")).hint(hint);
 }
 
 /// The state before is at fault.
@@ -275,11 +294,12 @@ fn of_fleet(
     let world = crate::cli::fleet(global, printer)?;
     let (understood, left) = generate::understand_sound(&world, notes)?;
     left.warn(notes);
-    let generate::Understood { input, model, releases, .. } = understood;
+    let generate::Understood { input, model, releases, definitions } = understood;
     let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes)
         .map_err(|()| Failure::Input)?
         .clone();
-    let now = drawn(&cluster, &model, &releases, &input, notes)?;
+    let mut now = drawn(&cluster, &model, &releases, &input, notes)?;
+    now.choice = Choice::of(&cluster, &definitions);
     let minor = cluster.management.cluster_api.to_string();
     let settings = Settings::new(&minor).expect("a minor is a version");
     let (compared, forecast) = if let Some(release) = &args.release {
@@ -308,18 +328,9 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
         [] => {
             let names: Vec<String> =
                 all().flat_map(|one| [one.name.to_string(), one.id().to_string()]).collect();
-            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
-            match definition::closest(name, names.iter().map(String::as_str)) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("clusters are the definitions below `clusters/`: give `metadata.name`"),
-            };
+            cluster::note_unknown(name, names.iter().map(String::as_str), notes);
         }
-        several => {
-            let names: Vec<_> = several.iter().map(|one| format!("`{}`", one.full_name())).collect();
-            notes
-                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
-                .hint(format!("use one of {}", names.join(", ")));
-        }
+        several => cluster::note_several(name, several.iter().copied(), notes),
     }
     Err(())
 }
@@ -345,24 +356,28 @@ fn drawn<'a>(
     notes.halt(())?;
     let is_cluster = |node: &Node| node.get("kind").and_then(Node::as_str) == Some("Cluster");
     let node = objects.into_iter().map(|object| object.node).find(is_cluster);
-    Ok(Now { input, node: node.expect("every cluster is drawn with its Cluster"), plan: own })
+    Ok(Now { input, node: node.expect("every cluster is drawn with its Cluster"), plan: own, choice: None })
 }
 
 fn rebased<'a>(
-    release: &str,
+    name: &str,
     cluster: &Cluster,
     model: &Model,
     releases: &Releases,
     input: &'a Input,
     notes: &mut Notes,
 ) -> Result<Now<'a>, Failure> {
-    let Some(release) = releases.find(release) else {
-        let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
-        note.hint(format!("available: {}", releases.names().join(", ")));
-        note.hint("heads are those of the stacks and minors that a cluster uses");
+    let Some(release) = releases.find(name) else {
+        let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
+        match closest(name, releases.names().into_iter()) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint(format!("available: {}", releases.names().join(", "))),
+        };
+        note.hint("the head of a stack is named by its stack and minor, such as `docker-scs-1-35`");
         return Err(Failure::from(notes.halted()));
     };
-    drawn(&Cluster { release, ..cluster.clone() }, model, releases, input, notes)
+    let moved = drawn(&Cluster { release, ..cluster.clone() }, model, releases, input, notes)?;
+    Ok(Now { choice: Some(Choice::Option(name.to_owned())), ..moved })
 }
 
 /// A cluster as a revision of git has it; none where that does not have it.
@@ -373,6 +388,14 @@ fn published(
     notes: &mut Notes,
 ) -> Result<Option<Side>, Failure> {
     let repository = Repository::discover(world)?;
+    if !repository.knows(revision) {
+        let message = format!("`--against {revision}`: git knows no such commit, branch or tag");
+        notes
+            .error("unknown-revision", None, message)
+            .hint("name one, such as `HEAD~1` or `origin/main`")
+            .hint("a shallow clone knows few of them: `git fetch --unshallow`");
+        return Err(Failure::from(notes.halted()));
+    }
     let folder = format!(
         "generated/management/{}/clusters/{}/{}/cluster",
         cluster.management.name, cluster.namespace, cluster.name
@@ -424,8 +447,11 @@ fn compare(
     settings: &Settings,
     notes: &mut Notes,
 ) -> Result<Forecast, Failure> {
-    match forecast::of_change(before, &after.side(), settings) {
+    let side = after.side();
+    match forecast::of_change(before, &side, settings) {
         Ok(forecast) => {
+            let place = |path: &str| after.field(&after.node, path);
+            network::note_changed((&before.cluster, &side.cluster), false, place, notes);
             after.tell(&forecast.faults, notes);
             Ok(forecast)
         }

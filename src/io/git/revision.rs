@@ -11,6 +11,11 @@ use super::{
 use crate::note::Fault;
 
 impl Repository {
+    /// Whether a text names a commit.
+    pub fn knows(&self, revision: &str) -> bool {
+        self.inner.revparse_single(revision).and_then(|found| found.peel_to_commit()).is_ok()
+    }
+
     /// The text of the plain files below a folder of the fleet, by their paths from the fleet's root, as a commit, tag or
     /// branch has them. A folder that is not there holds none.
     pub fn files_at(&self, revision: &str, folder: &str) -> Result<BTreeMap<String, String>, Fault> {
