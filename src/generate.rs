@@ -76,6 +76,14 @@ impl Understood {
     fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
         plan::plan(&self.model, &self.releases, &self.input, notes)
     }
+
+    /// Looks at the values of variables where other variables are unknown.
+    fn values(&self, notes: &mut Notes) {
+        let model = plan::without_unknown(&self.model, &self.releases, &self.input);
+        if let Ok(plan) = plan::plan(&model, &self.releases, &self.input, &mut Notes::new()) {
+            weave(&self.input, &plan, &mut Nowhere, &|_, _| {}, notes).ok();
+        }
+    }
 }
 
 /// Told how far a run is: parts done, of all.
@@ -390,7 +398,7 @@ fn settle(
             partial::narrow(definitions, scope, excluded, notes);
         });
         let made = made.and_then(|understood| {
-            let plan = understood.plan(found)?;
+            let plan = understood.plan(found).inspect_err(|_| understood.values(found))?;
             Ok((understood.input, plan))
         });
         let Ok((input, plan)) = made else { return (None, Vec::new()) };

@@ -11,7 +11,9 @@ use crate::{
     explain::{Explained, Fleet, Said, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
+    partial::LeftOut,
     plan::ClusterPlan,
+    tree::{PartId, TreePath},
     yaml::to_json,
 };
 
@@ -51,7 +53,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (given, line) = super::affects::place(&args.of);
     // No cluster has a dot in its name, and every generated file has one.
     let path = if given.contains('.') { world.file(&given) } else { given };
-    let answer = if path.starts_with("generated/") {
+    let answer = if path.starts_with("generated/") && is_left_out(&path, &left, &mut notes) {
+        None
+    } else if path.starts_with("generated/") {
         lines(&fleet, &path, line, args, &world, printer, &mut notes)
     } else if fleet.clusters_called(&args.of).is_empty() && left.blame(&args.of, &mut notes) {
         None
@@ -66,6 +70,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     printer.notes(&notes);
     printer.document(exit, &notes, answer.unwrap_or_else(|| json!({})));
     Ok(exit)
+}
+
+/// Whether a generated file is of a cluster whose definition was skipped; then its errors are reported.
+fn is_left_out(path: &str, left: &LeftOut, notes: &mut Notes) -> bool {
+    let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
+    let Some(PartId::Cluster { management, namespace, cluster }) = part else { return false };
+    left.blame(&format!("{management}/{namespace}/{cluster}"), notes)
 }
 
 /// The lines of a generated file.

@@ -199,10 +199,11 @@ pub fn main() -> ExitCode {
     let args = match parsed {
         Ok(Some(args)) => args,
         Ok(None) => return ExitCode::from(Exit::Done.code()),
-        Err(error) => {
+        Err(mut error) => {
+            let advice = meant::advice(&mut error);
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             let printed = error.print().and_then(|()| std::io::stdout().flush());
-            if let Some(advice) = meant::advice(&error) {
+            if let Some(advice) = advice {
                 printer::advise(advice);
             }
             return match printed {

@@ -127,7 +127,12 @@ fn table(catalogue: &Catalogue, git: &FromGit) -> Vec<String> {
         rows.push([
             one.release.name.clone(),
             one.release.kubernetes.to_string(),
-            channel(one.release.channel).to_owned(),
+            // Definitions call it head.
+            if one.release.is_head() {
+                "hash (head)".to_owned()
+            } else {
+                channel(one.release.channel).to_owned()
+            },
             one.maturity.map_or(unserved, maturity).to_owned(),
             one.end_of_life.clone().unwrap_or_else(|| "–".to_owned()),
             users(one, git),

@@ -98,9 +98,10 @@ fn find(
     notes: &mut Notes,
 ) -> Result<(ClusterName, NextStep, String), Failure> {
     let (generate::Understood { input, .. }, plan, left) = generate::prepare_sound(world, notes)?;
-    left.warn(notes);
     let leaver = args.leaver();
-    let cluster = pick(&plan, &args.cluster, &left, notes).ok_or(Failure::Input)?;
+    let picked = pick(&plan, &args.cluster, &left, notes);
+    left.warn(notes);
+    let cluster = picked.ok_or(Failure::Input)?;
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {

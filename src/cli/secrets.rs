@@ -59,6 +59,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let input = &understood.input;
     if args.cluster.as_ref().is_some_and(|name| left.blame(name, &mut notes)) {
+        left.warn(&mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);

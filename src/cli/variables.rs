@@ -16,6 +16,7 @@ use crate::{
     io::disk::Workspace,
     model::{Cluster, Minor, is_called},
     note::Notes,
+    partial::LeftOut,
     release::{Release, Releases},
     yaml::to_json,
 };
@@ -85,7 +86,18 @@ struct Found {
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
+    let found = find_sound(args, understood, &left, world, notes);
     left.warn(notes);
+    found
+}
+
+fn find_sound(
+    args: &Args,
+    understood: generate::Understood,
+    left: &LeftOut,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Found, generate::Failure> {
     let generate::Understood { input, model, releases, .. } = understood;
     let of = args.of.as_str();
     let minor = args.kubernetes.as_deref().map(|text| {

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::Left;
 use crate::{
     model::is_called,
-    note::{Notes, Severity},
+    note::{LEFT_OUT, Notes, Severity},
 };
 
 /// The definitions that a run skipped, and their errors.
@@ -49,21 +49,17 @@ impl LeftOut {
         self.left.iter().map(|left| left.file.as_str()).chain(faulty).collect()
     }
 
-    /// Says what was left out, once for all of it.
+    /// Says what was left out, once for all of it. Says nothing if its errors are all in the notes already.
     pub fn warn(&self, notes: &mut Notes) {
-        if self.is_empty() {
+        if self.faults.iter().all(|fault| notes.iter().any(|note| note.says_as(fault))) {
             return;
         }
         let files: Vec<_> = self.files().into_iter().map(|file| format!("`{file}`")).collect();
         let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
         let first = files[..files.len().min(3)].join(", ");
         notes
-            .warning(
-                "left-out",
-                None,
-                format!("some definitions have errors, or depend on files with errors, and were skipped: {first}{many}"),
-            )
-            .hint("run `stackloom check` to see the errors");
+            .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}"))
+            .hint("run `stackloom check` for details");
     }
 
     /// For machines: each definition that was left out, and why.

@@ -20,6 +20,7 @@ mod hazards;
 mod house;
 mod large;
 mod laws;
+mod messages;
 mod mistakes;
 mod origins;
 mod output;

@@ -15,20 +15,20 @@ fn edit(root: &Path, path: &str, from: &str, to: &str) {
     fs::write(&file, text.replace(from, to)).unwrap();
 }
 
-fn append(root: &Path, path: &str, more: &str) {
+pub(super) fn append(root: &Path, path: &str, more: &str) {
     let file = root.join(path);
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text + more).unwrap();
 }
 
-fn git(root: &Path, arguments: &[&str]) {
+pub(super) fn git(root: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
     environment(&mut command);
     assert!(command.args(arguments).current_dir(root).status().unwrap().success(), "{arguments:?}");
 }
 
 /// A fleet whose tree is committed.
-fn committed() -> tempfile::TempDir {
+pub(super) fn committed() -> tempfile::TempDir {
     let root = fleet();
     ends(root.path(), &["generate", "--commit"], 0);
     git(root.path(), &["add", "."]);
@@ -37,14 +37,14 @@ fn committed() -> tempfile::TempDir {
 }
 
 /// Runs a command that is refused, and looks for words in what it says.
-fn refused(root: &Path, arguments: &[&str], words: &[&str]) {
+pub(super) fn refused(root: &Path, arguments: &[&str], words: &[&str]) {
     let told = ends(root, arguments, 1).err;
     for word in words {
         assert!(told.contains(word), "{arguments:?} does not say `{word}`:\n{told}");
     }
 }
 
-const DEV: &str = "clusters/dev/dev-1.yaml";
+pub(super) const DEV: &str = "clusters/dev/dev-1.yaml";
 const DEFAULTS: &str = "clusters/dev/_defaults.yaml";
 const STACK: &str = "stacks/docker/scs/stack.yaml";
 

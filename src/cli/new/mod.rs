@@ -245,19 +245,28 @@ fn by_option(notes: &Notes, made: &Made, world: &Workspace) -> Notes {
                     && before.lines().all(|line| line != place.source)
         };
         if let Some(place) = note.place.take_if(|place| note.severity == Severity::Error && is_ours(place)) {
-            let marked: String =
-                place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
-            let says = |text: &str| made.options.iter().find(|(_, value)| text.contains(value.as_str()));
-            match says(&marked).or_else(|| says(&place.source)) {
-                Some((option, value)) => {
-                    note.message = format!("`{option} {}`: {}", shell_word(value), note.message);
-                }
-                None => note.message = format!("the new text of {}: {}", place.file, note.message),
-            }
+            note.message = name_option(&made.options, &place, &note.message);
         }
         named.push(note);
     }
     named
+}
+
+/// A message about text that was not written, with the option that the text came from.
+pub(super) fn name_option(options: &[(&'static str, String)], place: &Place, message: &str) -> String {
+    let marked: String =
+        place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
+    let is_all = |value: &str| marked.trim_matches(['"', '\'']) == value;
+    let is_in = |text: &str, value: &str| !value.is_empty() && text.contains(value);
+    let given = options
+        .iter()
+        .find(|(_, value)| is_all(value))
+        .or_else(|| options.iter().find(|(_, value)| is_in(&marked, value)))
+        .or_else(|| options.iter().find(|(_, value)| is_in(&place.source, value)));
+    match given {
+        Some((option, value)) => format!("`{option} {}`: {message}", shell_word(value)),
+        None => format!("the new text of {}: {message}", place.file),
+    }
 }
 
 fn failed(notes: &Notes, printer: &Printer) -> Exit {

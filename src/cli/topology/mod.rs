@@ -293,11 +293,10 @@ fn of_fleet(
 ) -> Result<Vec<Answer>, Failure> {
     let world = crate::cli::fleet(global, printer)?;
     let (understood, left) = generate::understand_sound(&world, notes)?;
-    left.warn(notes);
     let generate::Understood { input, model, releases, definitions } = understood;
-    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes)
-        .map_err(|()| Failure::Input)?
-        .clone();
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &model, &left, notes);
+    left.warn(notes);
+    let cluster = cluster.map_err(|()| Failure::Input)?.clone();
     let mut now = drawn(&cluster, &model, &releases, &input, notes)?;
     now.choice = Choice::of(&cluster, &definitions);
     let minor = cluster.management.cluster_api.to_string();
