@@ -439,7 +439,9 @@ pub fn cut(
     request: &release::Request,
     notes: &mut Notes,
 ) -> Result<Vec<release::Considered>, Failure> {
-    let Understood { input, model, releases, .. } = understand(world, notes)?;
+    let (understood, left) = understand_sound(world, notes)?;
+    left.only_other_stacks(request.stack.as_ref(), notes)?;
+    let Understood { input, model, releases, .. } = understood;
     let resolution = resolve::resolve(&model, notes)?;
     let foretell = |from: &Release, to: &Release| rebase::rebases(&model, &releases, &input, from, to);
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a

@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::Left;
 use crate::{
-    model::is_called,
-    note::{LEFT_OUT, Notes, Severity},
+    model::{StackId, is_called},
+    note::{Diagnostic, Halted, LEFT_OUT, Notes, Severity},
 };
 
 /// The definitions that a run skipped, and their errors.
@@ -31,6 +31,22 @@ impl LeftOut {
     /// Whether anything was left out.
     pub fn is_empty(&self) -> bool {
         self.faults.errors() == 0
+    }
+
+    /// Ends a run about one stack unless only other stacks, and the clusters that are made from them, have errors. A
+    /// definition with errors of its own may use any stack.
+    pub fn only_other_stacks(&self, stack: Option<&StackId>, notes: &mut Notes) -> Result<(), Halted> {
+        let own = stack.map(|stack| format!("stacks/{stack}/"));
+        let is_other = |note: &Diagnostic| match (&own, &note.place) {
+            (Some(own), Some(place)) => place.file.starts_with("stacks/") && !place.file.starts_with(own),
+            _ => false,
+        };
+        if self.faults.iter().all(is_other) {
+            self.warn(notes);
+        } else {
+            notes.append(self.faults.clone());
+        }
+        notes.halt(())
     }
 
     /// Why a definition was left out.
