@@ -108,7 +108,7 @@ fn settle_in(
     fleet.sound_defaults(&folder, notes)?;
     if !folders.has(&folder) {
         let own = folder::of_cluster(&folder, args.namespace.as_deref(), &fleet.definitions, notes);
-        if let Some(text) = own.ok_or(Failure::Input)? {
+        if let Some(text) = own? {
             let path = format!("{folder}/{DEFAULTS}");
             fleet.input.sources.add(&path, text.as_str());
             files.insert(path, text);

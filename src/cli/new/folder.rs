@@ -89,16 +89,17 @@ pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> R
 }
 
 /// The defaults of a folder that a new cluster brings with it.
-/// `Some(None)` if there is nothing to say in them.
+/// `None` if there is nothing to say in them.
 pub(super) fn of_cluster(
     folder: &str,
     namespace: Option<&str>,
     definitions: &Definitions,
     notes: &mut Notes,
-) -> Option<Option<String>> {
+) -> Result<Option<String>, Failure> {
     let args = FolderArgs { namespace: namespace.map(str::to_owned), ..FolderArgs::default() };
-    let (metadata, spec) = defaults(&args, folder, definitions, &Inherited::of(definitions, folder), notes)?;
-    Some((!(metadata.is_empty() && spec.is_empty())).then(|| text(folder, metadata, spec)))
+    let (metadata, spec) = defaults(&args, folder, definitions, &Inherited::of(definitions, folder), notes)
+        .ok_or(Failure::Input)?;
+    Ok((!(metadata.is_empty() && spec.is_empty())).then(|| text(folder, metadata, spec)))
 }
 
 /// The networks that a cluster needs to become ready.
