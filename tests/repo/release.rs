@@ -370,7 +370,7 @@ fn the_notes_list_what_grants_rights() {
              rbac.authorization.k8s.io }}]\n"
         )
     };
-    sandbox.write(&format!("{addon}/manifests/one.yaml"), &binding("readers"));
+    sandbox.write(&format!("{addon}/manifests/one.yaml"), binding("readers"));
     commit(&sandbox, "an addon that grants rights");
     let one = ["release", "--kubernetes", "1.35"];
     ends(&sandbox, &one, 0);
@@ -383,7 +383,7 @@ fn the_notes_list_what_grants_rights() {
     assert_eq!(first.len(), 1, "{first:?}");
     assert!(first[0].starts_with("- workload clusters: ") && first[0].contains("`readers`"), "{first:?}");
     assert!(!first[0].ends_with(", new"), "{first:?}");
-    sandbox.write(&format!("{addon}/manifests/two.yaml"), &binding("watchers"));
+    sandbox.write(&format!("{addon}/manifests/two.yaml"), binding("watchers"));
     commit(&sandbox, "more rights");
     ends(&sandbox, &one, 0);
     let second = rights("test-tiny-1-35-v2");
@@ -398,7 +398,7 @@ fn a_fault_of_another_stack_does_not_stop_the_release_of_one() {
     copy(&sandbox.root.join(STACK), &sandbox.root.join("stacks/test/other"));
     let path = "stacks/test/other/stack.yaml";
     let text = sandbox.read(path).unwrap().replace("name: tiny", "name: other");
-    sandbox.write(path, &text.replace("kind: Stack", "kind: Stak"));
+    sandbox.write(path, text.replace("kind: Stack", "kind: Stak"));
     commit(&sandbox, "another stack");
     assert!(ends(&sandbox, &["release"], 1).contains("error[wrong-kind]"));
     assert!(ends(&sandbox, &["release", "test/other"], 1).contains("error[wrong-kind]"));
