@@ -24,7 +24,7 @@ use crate::{
     partial::Left,
     plan::Plan,
     publish, render,
-    tree::{Changes, Sink},
+    tree::{Changes, Nowhere, Sink},
     world::World,
 };
 
@@ -35,7 +35,7 @@ pub use stages::{
 };
 pub use weave::Progress;
 
-use weave::{Nowhere, draw, weave};
+use weave::{draw, weave};
 
 /// What a run made.
 #[derive(Debug)]
@@ -64,11 +64,24 @@ pub fn generate(
     Ok(Generation { plan: planned.plan, changes, left: Vec::new() })
 }
 
-/// Does everything but write, and gives what would have been made.
+/// Does everything but write, and gives what would have been made. There is no tree that it would replace.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
+    check_against(world, &mut Nowhere, progress, notes)
+}
+
+/// The same, with what a sink that only compares refuses to replace or remove.
+pub fn check_against(
+    world: &dyn World,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Plan, Failure> {
     let planned = stages::prepare_all(world, notes)?;
-    weave(&planned, &mut Nowhere, progress, notes)?;
+    sink.begin(notes)?;
+    weave(&planned, sink, progress, notes)?;
     check_spare(&planned, notes);
+    notes.halt(())?;
+    sink.commit(notes, &publish::message)?;
     Ok(notes.halt(planned.plan)?)
 }
 

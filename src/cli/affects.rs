@@ -47,6 +47,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (given, line) = place(&args.source);
     let file = world.file(&given);
     if left.blame(&file, &mut notes) || !check(&fleet, &file, line, &mut notes) {
+        left.warn(&mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);

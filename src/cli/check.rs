@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     generate,
-    io::disk::{Given, Workspace},
+    io::disk::{CheckSink, Given, Workspace},
     note::{Diagnostic, Fault, Notes, Severity},
     plan::Plan,
     world::{companion_folder, is_input},
@@ -17,8 +17,9 @@ use crate::{
 
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
 ///
-/// Everything that `generate` would do is done, except writing. All faults are told at once, each with its place and
-/// what to do about it. A numbered release that was edited is a fault, even if no cluster uses it.
+/// Does everything that `generate` does, except writing: it also finds what `generate` would refuse to replace or remove in
+/// generated/. Reports all faults at once, each with its place and the next step. An edited numbered release is a fault
+/// even if no cluster uses it.
 ///
 /// With FILE, only the messages about these files are shown and decide the exit code: those whose place, or a related
 /// place, lies in one of them. The whole fleet is read all the same. A file that is no source of the fleet has no messages,
@@ -50,7 +51,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Checking");
-    let done = generate::check(&world, &|done, all| progress.at(done, all), &mut notes);
+    let mut sink = CheckSink::new(&world);
+    let tell = |done, all| progress.at(done, all);
+    let done = generate::check_against(&world, &mut sink, &tell, &mut notes);
     progress.end();
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);

@@ -2,12 +2,18 @@
 //!
 //! What a command says about a cluster stands beside the name, never inside it, so that a script can look up the same
 //! cluster in the output of another command by comparing whole objects.
+//!
+//! Every command that takes the name of a cluster uses the messages below for a name that no cluster has, or several have.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use crate::model::{Cluster, ClusterId};
+use crate::{
+    definition::closest,
+    model::{Cluster, ClusterId},
+    note::Notes,
+};
 
 /// The name of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -52,4 +58,21 @@ impl From<&Cluster> for ClusterName {
     fn from(cluster: &Cluster) -> Self {
         Self::from(&cluster.id())
     }
+}
+
+/// Says that no cluster has the name; `known` are names to suggest.
+pub(super) fn note_unknown<'a>(name: &str, known: impl Iterator<Item = &'a str>, notes: &mut Notes) {
+    let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+    match closest(name, known) {
+        Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+        None => note.hint("run `stackloom clusters` for a list"),
+    };
+}
+
+/// Says that several clusters have the name, and lists names that tell them apart.
+pub(super) fn note_several<'a>(name: &str, known: impl Iterator<Item = &'a Cluster>, notes: &mut Notes) {
+    let known: Vec<_> = known.map(|cluster| format!("`{}`", cluster.id().whole())).collect();
+    notes
+        .error("several-clusters", None, format!("there are several clusters `{name}`"))
+        .hint(format!("use one of {}", known.join(", ")));
 }

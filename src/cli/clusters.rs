@@ -113,10 +113,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(line);
     }
     if rows.is_empty() {
-        let none = if model.clusters.is_empty() {
-            "no cluster yet: `stackloom new cluster` adds one"
-        } else {
-            "no cluster matches"
+        let none = match (model.clusters.is_empty(), left.is_empty()) {
+            (true, true) => "no cluster yet: `stackloom new cluster` adds one",
+            (true, false) => "no cluster to list: definitions with errors were skipped",
+            (false, _) => "no cluster matches",
         };
         printer.result(none);
     }

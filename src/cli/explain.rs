@@ -2,12 +2,18 @@
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    or_exit,
+};
 use crate::{
     explain::{Explained, Fleet, Said, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
+    partial::LeftOut,
     plan::ClusterPlan,
+    tree::{PartId, TreePath},
     yaml::to_json,
 };
 
@@ -47,7 +53,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (given, line) = super::affects::place(&args.of);
     // No cluster has a dot in its name, and every generated file has one.
     let path = if given.contains('.') { world.file(&given) } else { given };
-    let answer = if path.starts_with("generated/") {
+    let answer = if path.starts_with("generated/") && is_left_out(&path, &left, &mut notes) {
+        None
+    } else if path.starts_with("generated/") {
         lines(&fleet, &path, line, args, &world, printer, &mut notes)
     } else if fleet.clusters_called(&args.of).is_empty() && left.blame(&args.of, &mut notes) {
         None
@@ -62,6 +70,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     printer.notes(&notes);
     printer.document(exit, &notes, answer.unwrap_or_else(|| json!({})));
     Ok(exit)
+}
+
+/// Whether a generated file is of a cluster whose definition was skipped; then its errors are reported.
+fn is_left_out(path: &str, left: &LeftOut, notes: &mut Notes) -> bool {
+    let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
+    let Some(PartId::Cluster { management, namespace, cluster }) = part else { return false };
+    left.blame(&format!("{management}/{namespace}/{cluster}"), notes)
 }
 
 /// The lines of a generated file.
@@ -131,14 +146,12 @@ fn values(fleet: &Fleet, args: &Args, printer: &Printer, notes: &mut Notes) -> O
     let plan = match called.as_slice() {
         [plan] => *plan,
         [] => {
-            no_cluster(fleet, &args.of, notes);
+            let names = fleet.plan().clusters.iter().map(|plan| plan.cluster.name.as_str());
+            cluster::note_unknown(&args.of, names, notes);
             return None;
         }
         several => {
-            let all: Vec<_> = several.iter().map(|plan| plan.cluster.full_name()).collect();
-            let note =
-                notes.error("several-clusters", None, format!("there are several clusters `{}`", args.of));
-            note.hint(format!("give one of {}", all.join(", ")));
+            cluster::note_several(&args.of, several.iter().map(|plan| &plan.cluster), notes);
             return None;
         }
     };
@@ -188,15 +201,6 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
     match known {
         Some(known) => note.hint(format!("did you mean `{known}`?")),
         None => note.hint(format!("`stackloom explain {}` shows all that it has", args.of)),
-    };
-}
-
-fn no_cluster(fleet: &Fleet, name: &str, notes: &mut Notes) {
-    let note = notes.error("no-cluster", None, format!("there is no cluster `{name}`"));
-    let names = fleet.plan().clusters.iter().map(|plan| plan.cluster.name.as_str());
-    match crate::definition::closest(name, names) {
-        Some(known) => note.hint(format!("did you mean `{known}`?")),
-        None => note.hint("give `name` or `namespace/name` of a cluster, or the path of a generated file"),
     };
 }
 

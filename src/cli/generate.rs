@@ -58,7 +58,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let mut notes = Notes::new();
     let (mut sink, read) = open(args, &world)?;
     let progress = Progress::new(printer, "Generating");
@@ -153,15 +156,24 @@ fn report(args: &Args, generation: &Generation, printer: &Printer) {
     printer.result(&outcome);
     if args.keep_going && args.only.is_empty() && !changes.left.is_empty() {
         printer.talk("kept, although no definition without errors produces them; a full run removes files that no definition produces:");
-        for part in changes.left.iter().filter_map(named) {
-            printer.talk(&format!("  {part}"));
-        }
+        let parts: Vec<_> = changes.left.iter().filter_map(named).collect();
+        list(&parts, printer);
     }
     if !generation.left.is_empty() {
         printer.talk(&format!("left as they were: {}", counted(generation.left.len(), "definition")));
-        for left in &generation.left {
-            printer.talk(&format!("  {}: {}", left.file, left.why));
-        }
+        let left: Vec<_> =
+            generation.left.iter().map(|left| format!("{}: {}", left.file, left.why)).collect();
+        list(&left, printer);
+    }
+}
+
+/// The first lines of a list; with `--verbose`, all.
+fn list(lines: &[String], printer: &Printer) {
+    const SHOWN: usize = 10;
+    let shown = if printer.is_verbose() { lines.len() } else { lines.len().min(SHOWN) };
+    lines[..shown].iter().for_each(|line| printer.talk(&format!("  {line}")));
+    if lines.len() > shown {
+        printer.talk(&format!("  … and {} more (`--verbose` lists all)", lines.len() - shown));
     }
 }
 

@@ -1,16 +1,19 @@
 //! `stackloom init`.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, printer::counted, scaffold, schema};
+use super::{Done, Exit, Global, Printer, new, printer::counted, scaffold, schema};
 use crate::{
     definition::Kind,
     generate::{self, Failure},
     io::{disk, git},
     model::Label,
-    note::{Notes, Place},
+    note::{Fault, Notes, Place},
     world::Files,
     yaml::{Node, emit},
 };
@@ -48,6 +51,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             .error("wrong-name", None, format!("`{name}` is not a valid fleet name: {fault}"))
             .hint("give another one with `--name`: lower-case letters, digits and dashes");
     }
+    refuse_nested(&root, &mut notes)?;
     let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
     let files = files(&name, &args.source, inside.as_deref());
     for path in files.keys() {
@@ -62,11 +66,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     }
     if notes.errors() == 0 {
-        // What is begun must be sound: an option may not be.
-        match generate::check(&Files(files.clone()), &|_, _| {}, &mut notes) {
-            Ok(_) | Err(Failure::Input) => {}
-            Err(Failure::World(fault)) => return Err(fault),
-        }
+        check(&files, &args.source, &mut notes)?;
     }
     if notes.errors() > 0 {
         printer.notes(&notes);
@@ -91,6 +91,38 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         json!({ "files": files.keys().collect::<Vec<_>>(), "repository": made }),
     );
     Ok(Exit::Done)
+}
+
+/// Refuses to begin a fleet inside another one.
+fn refuse_nested(root: &Path, notes: &mut Notes) -> Result<(), Fault> {
+    if let Some(fleet) = disk::fleet_around(root)? {
+        let message = format!("this folder is part of the fleet in `{}`", fleet.display());
+        notes
+            .error("fleet-in-fleet", None, message)
+            .hint("`stackloom new` adds clusters and stacks to that fleet")
+            .hint(
+                "to begin another fleet here, make the folder a git repository of its own first: `git init`",
+            );
+    }
+    Ok(())
+}
+
+/// What is begun must be sound: an option may not be.
+fn check(files: &BTreeMap<String, String>, source: &str, notes: &mut Notes) -> Result<(), Fault> {
+    let mut found = Notes::new();
+    match generate::check(&Files(files.clone()), &|_, _| {}, &mut found) {
+        Ok(_) | Err(Failure::Input) => {}
+        Err(Failure::World(fault)) => return Err(fault),
+    }
+    let options = [("--source", source.to_owned())];
+    for mut note in found.iter().cloned() {
+        // Nothing of this is written: there is no file to look at.
+        if let Some(place) = note.place.take() {
+            note.message = new::name_option(&options, &place, &note.message);
+        }
+        notes.push(note);
+    }
+    Ok(())
 }
 
 fn next_steps(folder: &std::path::Path, source: &str) -> String {

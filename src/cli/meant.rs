@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Words that people type, and the advice for them.
-const MEANT: [(&[&str], &str); 9] = [
+const MEANT: [(&[&str], &str); 10] = [
     (
         &["plan", "diff", "preview"],
         "`stackloom generate --check` lists the files that would change; `stackloom topology CLUSTER --against REV` shows which machines are replaced",
@@ -15,6 +15,10 @@ const MEANT: [(&[&str], &str); 9] = [
     (
         &["rename", "mv", "move"],
         "clusters cannot be renamed: run `stackloom new cluster NEW`, then `stackloom remove OLD --reason WHY`",
+    ),
+    (
+        &["add", "create", "make"],
+        "`stackloom new cluster NAME` adds a cluster; `stackloom new --help` lists what else there is to add",
     ),
     (
         &["list", "ls", "get"],
@@ -33,14 +37,35 @@ const MEANT: [(&[&str], &str); 9] = [
     (&["build", "render", "template"], "`stackloom generate` writes generated/"),
 ];
 
-/// What to say beside the message on an unknown command.
-pub(super) fn advice(error: &clap::Error) -> Option<&'static str> {
+/// What to say beside a message on the command line. For an unknown command that has an answer of its own, clap's guess is
+/// taken out of its message.
+pub(super) fn advice(error: &mut clap::Error) -> Option<&'static str> {
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        let usage = error.to_string();
+        return MISSING.iter().find(|(command, _)| usage.contains(command)).map(|(_, advice)| *advice);
+    }
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    MEANT.iter().find(|(words, _)| words.contains(&typed.as_str())).map(|(_, advice)| *advice)
+    let advice =
+        MEANT.iter().find(|(words, _)| words.contains(&typed.as_str())).map(|(_, advice)| *advice)?;
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.remove(ContextKind::Suggested);
+    Some(advice)
 }
+
+/// Commands that were given nothing, as their usage begins, and the advice for them.
+const MISSING: [(&str, &str); 2] = [
+    (
+        "stackloom topology ",
+        "`stackloom clusters` lists clusters; without a fleet, give files: `stackloom topology --from cluster.yaml class.yaml`",
+    ),
+    (
+        "stackloom schema ",
+        "`stackloom schema --help` lists the kinds; `stackloom schema --write schemas` writes the schemas of all of them",
+    ),
+];
 
 #[cfg(test)]
 mod tests {

@@ -48,8 +48,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub use printer::Printer;
 
 use crate::{
+    definition,
     generate::Failure,
-    io::disk::Workspace,
+    io::disk::{FLEET, Workspace},
     note::{Fault, Notes},
 };
 
@@ -198,10 +199,11 @@ pub fn main() -> ExitCode {
     let args = match parsed {
         Ok(Some(args)) => args,
         Ok(None) => return ExitCode::from(Exit::Done.code()),
-        Err(error) => {
+        Err(mut error) => {
+            let advice = meant::advice(&mut error);
             let code = if error.use_stderr() { Exit::Usage.code() } else { Exit::Done.code() };
             let printed = error.print().and_then(|()| std::io::stdout().flush());
-            if let Some(advice) = meant::advice(&error) {
+            if let Some(advice) = advice {
                 printer::advise(advice);
             }
             return match printed {
@@ -272,6 +274,19 @@ fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
             .talk(&format!("paths in messages are relative to the fleet's root, {}", world.root().display()));
     }
     Ok(world)
+}
+
+/// The same for commands that look at git first: if there is no fleet here, says so instead of anything about git.
+fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Exit>, Fault> {
+    let world = Workspace::find(&global.directory)?;
+    if world.holds(FLEET) {
+        return Ok(Ok(fleet(global, printer)?));
+    }
+    let mut notes = Notes::new();
+    definition::note_no_fleet(&mut notes);
+    printer.notes(&notes);
+    printer.document(Exit::Input, &notes, serde_json::json!({}));
+    Ok(Err(Exit::Input))
 }
 
 /// The result of a command that may have found the world at fault.

@@ -39,7 +39,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let mut notes = Notes::new();
     let access = Access::open(&world, args.dry_run)?;
     let catalogue = generate::catalogue(&world, &mut notes).and_then(|(catalogue, left)| {

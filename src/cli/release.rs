@@ -1,12 +1,17 @@
 //! `stackloom release`: cut, tag; prune is a file of its own.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer, access::Access, assets, cluster::ClusterName, input_or_world,
-    printer::short_id, prune, push,
+    Done, Exit, Global, Printer,
+    access::Access,
+    assets,
+    cluster::ClusterName,
+    input_or_world,
+    printer::{counted, short_id},
+    prune, push,
 };
 use crate::{
     definition::Channel,
@@ -129,7 +134,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let mut notes = Notes::new();
     check_arguments(args, &mut notes);
     if notes.errors() > 0 {
@@ -259,18 +267,46 @@ fn consider(
 
 /// A release says which commit it is of, so its stack must be as that commit has it.
 fn refuse_uncommitted(cuts: &[&Cut], repository: &Repository, notes: &mut Notes) -> Result<(), Fault> {
+    const SHOWN: usize = 3;
     let mut stacks: Vec<_> = cuts.iter().map(|cut| format!("stacks/{}", cut.release.stack)).collect();
     stacks.dedup();
     // It records what the lock says, too.
     stacks.push(crate::world::LOCK.to_owned());
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in repository.uncommitted(&stacks)? {
-        let how = one.how_to_see();
-        let note = notes.error("not-committed", Place::file(one.path), "this is not as HEAD has it");
-        note.hint("a release names the commit that it was made from: commit the stack, and the lock, first");
-        note.hints.extend(how);
+        let of = |stack: &&String| one.path == **stack || one.path.starts_with(&format!("{stack}/"));
+        let stack = stacks.iter().find(of).unwrap_or(&one.path).clone();
+        match one.how_to_see() {
+            None => found.entry(stack).or_default().push(one.path),
+            // Git looks away from it, so that `git status` does not list it.
+            Some(how) => {
+                let note = notes.error("not-committed", Place::file(one.path), UNCOMMITTED);
+                note.hint(COMMIT_FIRST).hint(how);
+            }
+        }
+    }
+    for (stack, files) in found {
+        let note = notes.error("not-committed", Place::file(stack), UNCOMMITTED);
+        if files.len() > 1 {
+            let first: Vec<_> = files.iter().take(SHOWN).map(|file| format!("`{file}`")).collect();
+            let more = files.len().saturating_sub(SHOWN);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            note.message = format!(
+                "{} have uncommitted changes: {}{more}",
+                counted(files.len(), "file"),
+                first.join(", ")
+            );
+        } else {
+            note.place = files.into_iter().next().map(Place::file);
+        }
+        note.hint(COMMIT_FIRST);
     }
     Ok(())
 }
+
+const UNCOMMITTED: &str = "this has uncommitted changes";
+const COMMIT_FIRST: &str =
+    "a release names the commit that it was made from: commit the stack, and the lock, first";
 
 fn new_release(cut: &Cut, no_tag: bool) -> NewRelease {
     NewRelease {
@@ -387,7 +423,10 @@ fn document(considered: &[Considered], commit: Option<&str>, tags: &[String]) ->
 }
 
 fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
     let input = world.read(&mut notes)?;

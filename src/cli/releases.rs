@@ -52,7 +52,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.result(&line);
     }
     if catalogue.listed.is_empty() {
-        printer.result("no release yet: `stackloom release` creates the first ones");
+        let none = if left.is_empty() {
+            "no release yet: `stackloom release` creates the first ones"
+        } else {
+            "no release to list: heads are listed with the clusters that use them, and definitions with errors were skipped"
+        };
+        printer.result(none);
     }
     for name in &catalogue.refused {
         printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));
@@ -122,7 +127,12 @@ fn table(catalogue: &ReleaseList, git: &FromGit) -> Vec<String> {
         rows.push([
             one.release.name.clone(),
             one.release.kubernetes.to_string(),
-            channel(one.release.channel).to_owned(),
+            // Definitions call it head.
+            if one.release.is_head() {
+                "hash (head)".to_owned()
+            } else {
+                channel(one.release.channel).to_owned()
+            },
             one.maturity.map_or(unserved, maturity).to_owned(),
             one.end_of_life.clone().unwrap_or_else(|| "–".to_owned()),
             users(one, git),

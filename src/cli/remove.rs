@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    input_or_world,
+};
 use crate::{
     generate::{self, Failure},
     io::{
@@ -95,9 +99,10 @@ fn find(
 ) -> Result<(ClusterName, NextStep, String), Failure> {
     let (generate::Planned { fleet, plan }, left) = generate::prepare_sound(world, notes)?;
     let input = fleet.input;
-    left.warn(notes);
     let leaver = args.leaver();
-    let cluster = pick(&plan, &args.cluster, &left, notes).ok_or(Failure::Input)?;
+    let picked = pick(&plan, &args.cluster, &left, notes);
+    left.warn(notes);
+    let cluster = picked.ok_or(Failure::Input)?;
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
@@ -125,19 +130,14 @@ fn pick<'a>(plan: &'a Plan, name: &str, left: &LeftOut, notes: &mut Notes) -> Op
         [only] => Some(only),
         [] if left.blame(name, notes) => None,
         [] => {
-            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
+            // A cluster with another number is a sibling, not a misspelling.
+            let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
             let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
-            match crate::definition::closest(name, names) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("give the `metadata.name` of its definition"),
-            };
+            cluster::note_unknown(name, names.filter(|one| digits(one) == digits(name)), notes);
             None
         }
         several => {
-            let names: Vec<_> = several.iter().map(|plan| format!("`{}`", full(plan))).collect();
-            notes
-                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
-                .hint(format!("say which: {}", names.join(", ")));
+            cluster::note_several(name, several.iter().map(|plan| &plan.cluster), notes);
             None
         }
     }

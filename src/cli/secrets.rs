@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    or_exit, table,
+};
 use crate::{
     compare::{self, Written},
     generate,
@@ -54,6 +58,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let input = &understood.input;
     if args.cluster.as_ref().is_some_and(|name| left.blame(name, &mut notes)) {
+        left.warn(&mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
@@ -64,12 +69,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let chosen: Vec<_> = plan.clusters.iter().filter(is_meant).collect();
     if let (Some(name), []) = (&args.cluster, chosen.as_slice()) {
-        let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
         let names = plan.clusters.iter().map(|plan| plan.cluster.name.as_str());
-        match crate::definition::closest(name, names) {
-            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("run `stackloom clusters` for a list"),
-        };
+        cluster::note_unknown(name, names, &mut notes);
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);

@@ -1,17 +1,22 @@
 //! `stackloom variables`.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    or_exit, table,
+};
 use crate::{
-    definition::closest,
+    definition::{Model, closest},
     explain::{Fleet, Said},
     generate,
     io::disk::Workspace,
-    model::{Minor, is_called},
+    model::{Cluster, Minor, is_called},
     note::Notes,
+    partial::LeftOut,
     release::{Release, Releases},
     yaml::to_json,
 };
@@ -44,6 +49,13 @@ struct Row {
     many: bool,
 }
 
+impl Row {
+    /// The path in a definition.
+    fn whole_path(&self) -> String {
+        format!("spec.variables.{}", self.path)
+    }
+}
+
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
@@ -74,7 +86,18 @@ struct Found {
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
+    let found = find_sound(args, understood, &left, world, notes);
     left.warn(notes);
+    found
+}
+
+fn find_sound(
+    args: &Args,
+    understood: generate::Understood,
+    left: &LeftOut,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Found, generate::Failure> {
     let generate::Understood { input, model, releases, .. } = understood;
     let of = args.of.as_str();
     let minor = args.kubernetes.as_deref().map(|text| {
@@ -97,34 +120,62 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, gene
         let release = release.ok_or(generate::Failure::Input)?;
         return Ok(Found { title: format!("the release {of}"), release, cluster: None, values: None });
     }
-    if !model.clusters.iter().any(|cluster| is_called(&cluster.full_name(), of)) {
-        if left.blame(of, notes) {
-            return Err(generate::Failure::Input);
+    let meant: Vec<_> = model.clusters.iter().filter(|cluster| is_called(&cluster.full_name(), of)).collect();
+    match meant.as_slice() {
+        [cluster] => of_cluster(cluster, world, notes),
+        [] => {
+            if !left.blame(of, notes) {
+                unknown(of, &model, &releases, notes);
+            }
+            Err(generate::Failure::Input)
         }
-        let stacks = releases.shared_heads().map(|head| head.stack.to_string());
-        let names = releases.names().into_iter().map(str::to_owned);
-        let all: Vec<String> = stacks
-            .chain(names)
-            .chain(model.clusters.iter().map(|cluster| cluster.name.to_string()))
-            .collect();
-        let message = format!("there is no stack, release or cluster `{of}`");
-        let note = notes.error("unknown", None, message);
-        match closest(of, all.iter().map(String::as_str)) {
-            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-            None => note.hint("run `stackloom clusters` or `stackloom releases` for a list"),
-        };
-        return Err(generate::Failure::Input);
+        several => {
+            cluster::note_several(of, several.iter().copied(), notes);
+            Err(generate::Failure::Input)
+        }
     }
-    let (fleet, left) = Fleet::read(world, &mut Notes::new())?;
-    let called = fleet.clusters_called(of);
-    // It can be understood, and what would be made of it is at fault.
-    if called.is_empty() && left.blame(of, notes) {
-        return Err(generate::Failure::Input);
+}
+
+fn unknown(of: &str, model: &Model, releases: &Releases, notes: &mut Notes) {
+    let stacks = releases.shared_heads().map(|head| head.stack.to_string());
+    let names = releases.names().into_iter().map(str::to_owned);
+    let clusters = model.clusters.iter().map(|cluster| cluster.name.to_string());
+    let all: Vec<String> = stacks.chain(names).chain(clusters).collect();
+    // The name of a provider alone: its stacks are few.
+    let of_provider: BTreeSet<&str> = all
+        .iter()
+        .filter(|name| name.split_once('/').is_some_and(|(provider, _)| provider == of))
+        .map(String::as_str)
+        .collect();
+    let message = format!("there is no stack, release or cluster `{of}`");
+    let note = notes.error("unknown", None, message);
+    if !of_provider.is_empty() {
+        let list: Vec<_> = of_provider.iter().map(|stack| format!("`{stack}`")).collect();
+        note.hint(format!("the provider `{of}` has the stacks {}", list.join(", ")));
+        return;
     }
-    let [plan] = called.as_slice() else {
-        let all: Vec<_> = called.iter().map(|plan| plan.cluster.id().whole()).collect();
-        let note = notes.error("several-clusters", None, format!("there are several clusters `{of}`"));
-        note.hint(format!("use one of {}", all.join(", ")));
+    match closest(of, all.iter().map(String::as_str)) {
+        Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+        None => note.hint("run `stackloom clusters` or `stackloom releases` for a list"),
+    };
+}
+
+/// A cluster with its values.
+fn of_cluster(cluster: &Cluster, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
+    let mut found = Notes::new();
+    let (fleet, left) = match Fleet::read(world, &mut found) {
+        Ok(read) => read,
+        Err(failure) => {
+            notes.append(found);
+            return Err(failure);
+        }
+    };
+    let plan = fleet.plan().clusters.iter().find(|plan| plan.cluster.full_name() == cluster.full_name());
+    let Some(plan) = plan else {
+        // Its definition can be understood, but nothing can be made from it.
+        if !left.blame(&cluster.full_name(), notes) {
+            notes.append(left.faults().clone());
+        }
         return Err(generate::Failure::Input);
     };
     let values = fleet.values(plan, &mut Notes::new());
@@ -217,9 +268,9 @@ fn inline(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The value of a path, and whoever says it; that of a map or list is put together from its leaves.
+/// The values at a path and below it, and whoever says them.
 fn value<'a>(row: &Row, values: &'a [Said]) -> Vec<&'a Said> {
-    let path = format!("spec.variables.{}", row.path);
+    let path = row.whole_path();
     let is_in = |said: &&Said| {
         said.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
@@ -240,7 +291,8 @@ fn text(rows: &[Row], values: Option<&[Said]>) -> Vec<Vec<String>> {
         let mut line = vec![row.path.clone(), row.kind.clone(), required.to_owned(), shortened(&default)];
         if let Some(values) = values {
             let (value, from) = match value(row, values).as_slice() {
-                [said] => {
+                // A value below the path has a row of its own.
+                [said] if said.path == row.whole_path() => {
                     let from = said.decided_by().map(|source| format!("{}:{}", source.file, source.line));
                     (inline(&to_json(&said.value)), from.unwrap_or_default())
                 }

@@ -40,7 +40,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let world = super::fleet(global, printer)?;
+    let world = match super::fleet_here(global, printer)? {
+        Ok(world) => world,
+        Err(exit) => return Ok(exit),
+    };
     let mut open = || -> Result<Box<dyn Sink>, Fault> {
         if args.commit {
             Ok(Box::new(CommitSink::open(&world)?))

@@ -35,7 +35,9 @@ pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease
 pub use lower::{
     CLUSTER_API, FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock,
 };
-pub use parse::{Definitions, Layer, StackFiles, StackFolder, Written, decode, document, parse, read};
+pub use parse::{
+    Definitions, Layer, StackFiles, StackFolder, Written, decode, document, note_no_fleet, parse, read,
+};
 pub use release::{
     Channel, ContentHashes, FrozenAddon, LockedVersion, Release, ReleaseHistory, ReleaseKind, ReleaseSpec,
     Requires, Reserved,

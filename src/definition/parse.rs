@@ -86,13 +86,7 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
             None
         }
         None => {
-            notes
-                .error(
-                    "no-fleet",
-                    Place::file("stackloom.yaml"),
-                    "found no `stackloom.yaml` here or in a folder above",
-                )
-                .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
+            note_no_fleet(notes);
             None
         }
     };
@@ -304,4 +298,15 @@ fn stray(path: &str, source: &Source, notes: &mut Notes) {
              addons/<addon>/{addon.yaml,values.yaml,manifests/*.yaml}, and folders such as 1-35/ with the same",
         ),
     };
+}
+
+/// Says that the current folder belongs to no fleet.
+pub fn note_no_fleet(notes: &mut Notes) {
+    notes
+        .error(
+            "no-fleet",
+            Place::file("stackloom.yaml"),
+            "found no `stackloom.yaml` here or in a folder above",
+        )
+        .hint("`stackloom init` begins a fleet; `-C DIR` names the folder of one");
 }

@@ -15,6 +15,27 @@ use super::{
 /// A frozen stack for one Kubernetes minor.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "Release",
+    "metadata": { "name": "docker-scs-1-35-v5" },
+    "spec": {
+        "format": 2,
+        "provider": "docker",
+        "stack": "scs",
+        "kubernetes": "1.35.8",
+        "channel": "stable",
+        "version": "v5",
+        "templateLanguage": 1,
+        "content": {
+            "clusterClass": "sha256:5bcfa2567b3f63175ee7a7d85232de672f0c06cde9323a3977c8fe4cc18e34ae",
+            "clusterAddon": "sha256:0e98a565d8b1b4981c08c0f35e2184e7d48037bb1ab8fe42333dde7f1225f828",
+            "nodeImage": "sha256:004dd7eeb373a232975c565f99b631a6bde516c73f64f8084f52484ca9bde86e",
+            "whole": "sha256:8387d103466b1b12cc3d293a35f4f480f33b54f44efe9da1dfd64b9f74995a13",
+        },
+        "requires": { "kinds": ["cluster.x-k8s.io/v1beta2/ClusterClass"] },
+    },
+}]))]
 pub struct Release {
     /// The version of this format.
     pub api_version: ApiVersion,

@@ -230,6 +230,10 @@ impl Said {
     /// The layer that counts, else whatever else decides.
     pub fn decided_by(&self) -> Option<&Source> {
         let mut decides = self.sources.iter().filter(|source| source.decides);
+        let has = |role: Role| self.sources.iter().any(|source| source.decides && source.role == role);
+        if has(Role::Version) && !has(Role::Set) {
+            return decides.find(|source| source.role == Role::Version);
+        }
         let is_layer =
             |source: &&Source| !matches!(source.role, Role::Release | Role::Content | Role::Statement);
         decides.clone().rfind(is_layer).or_else(|| decides.next())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Failure, Understood, understand, understand_sound, weave::draw};
+use super::{Failure, Understood, understand_sound, weave::draw};
 use crate::{
     check, definition,
     model::Lock,
@@ -31,7 +31,8 @@ pub fn cut(
     request: &release::Request,
     notes: &mut Notes,
 ) -> Result<Vec<release::Considered>, Failure> {
-    let understood = understand(world, notes)?;
+    let (understood, left) = understand_sound(world, notes)?;
+    left.only_other_stacks(request.stack.as_ref(), notes)?;
     let resolution = understood.resolution(notes)?;
     let Understood { input, model, releases, .. } = &understood;
     let foretell = |from: &Release, to: &Release| rebase::rebases(model, releases, input, from, to);

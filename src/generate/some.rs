@@ -4,14 +4,14 @@
 
 use super::{
     Failure, Generation, Planned, Progress, Understood,
-    weave::{Nowhere, definitions_of, weave},
+    weave::{definitions_of, weave},
 };
 use crate::{
     note::{Fault, Notes, Severity},
     partial::{self, Faulty, Left, Scope},
-    plan::Plan,
+    plan::{self, Plan},
     publish, render,
-    tree::{Changes, Part, Sink, TreePath},
+    tree::{Changes, Nowhere, Part, Sink, TreePath},
     world::{Input, World},
 };
 
@@ -77,12 +77,25 @@ fn attempts(
         let narrow =
             |definitions: &mut _, notes: &mut _| partial::narrow(definitions, scope, excluded, notes);
         let understood = Understood::narrowed(input, found, narrow);
-        let Ok(planned) = understood.and_then(|understood| understood.planned(found)) else {
-            return (None, Vec::new());
+        let Ok(understood) = understood else { return (None, Vec::new()) };
+        let planned = match understood.plan(found) {
+            Ok(plan) => Planned { fleet: understood, plan },
+            Err(_) => {
+                values(understood, found);
+                return (None, Vec::new());
+            }
         };
         let faulty = draw(&planned, found);
         (Some(planned), faulty)
     })
+}
+
+/// Looks at the values of variables where other variables are unknown.
+fn values(understood: Understood, notes: &mut Notes) {
+    let model = plan::without_unknown(&understood.model, &understood.releases, &understood.input);
+    if let Ok(planned) = (Understood { model, ..understood }).planned(&mut Notes::new()) {
+        weave(&planned, &mut Nowhere, &|_, _| {}, notes).ok();
+    }
 }
 
 /// Hands over what is drawn; the definitions whose parts are at fault.

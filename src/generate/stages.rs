@@ -92,9 +92,14 @@ impl Understood {
         plan::plan(&alone, &self.releases, &self.input, notes)
     }
 
+    /// The plan of everything.
+    pub(super) fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
+        plan::plan(&self.model, &self.releases, &self.input, notes)
+    }
+
     /// The next stage.
     pub fn planned(self, notes: &mut Notes) -> Result<Planned, Halted> {
-        let plan = plan::plan(&self.model, &self.releases, &self.input, notes)?;
+        let plan = self.plan(notes)?;
         Ok(Planned { fleet: self, plan })
     }
 }

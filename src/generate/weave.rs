@@ -5,11 +5,11 @@ use rayon::prelude::*;
 use super::{Failure, Planned};
 use crate::{
     check,
-    note::{Fault, Notes},
+    note::Notes,
     partial,
     plan::{ClusterPlan, Plan},
     render,
-    tree::{Changes, Part, Sink, TreePath},
+    tree::{Part, Sink},
     world::Input,
 };
 
@@ -106,27 +106,4 @@ pub(super) fn definitions_of(subject: render::Subject<'_>, plan: &Plan) -> Vec<p
     };
     let made = plan.clusters.iter().filter(|one| is_made_from(one, subject));
     made.map(|one| (one.cluster.file.to_string(), why.clone())).collect()
-}
-
-/// A sink that keeps nothing.
-pub(super) struct Nowhere;
-
-impl Sink for Nowhere {
-    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn part(&mut self, _part: Part) -> Result<(), Fault> {
-        Ok(())
-    }
-
-    fn keep(&mut self, _folder: TreePath) {}
-
-    fn commit(
-        &mut self,
-        _notes: &mut Notes,
-        _message: &dyn Fn(&Changes) -> String,
-    ) -> Result<Changes, Fault> {
-        Ok(Changes::default())
-    }
 }

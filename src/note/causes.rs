@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Diagnostic, Place};
+use super::{Diagnostic, LEFT_OUT, Place, Severity};
 
 /// A message, and where else exactly the same is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,9 @@ fn is_defaults(file: &str) -> bool {
 
 /// The position of a file in the order of causes: upstream files come first.
 fn rank(note: &Diagnostic) -> u8 {
+    if note.code == LEFT_OUT && note.severity == Severity::Warning {
+        return 8;
+    }
     let Some(place) = &note.place else { return 0 };
     match place.file.split('/').next().unwrap_or_default() {
         "stackloom.yaml" => 1,

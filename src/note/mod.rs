@@ -128,6 +128,9 @@ type Key<'a> = (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Pla
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halted(());
 
+/// The code of the warning about definitions that were skipped. It follows the messages on what was asked for.
+pub const LEFT_OUT: &str = "left-out";
+
 /// The most messages with one code that are kept about one file; the rest are counted. A file can have hundreds of
 /// thousands of errors.
 pub const MOST_ALIKE: usize = 100;

@@ -6,8 +6,8 @@ use serde_json::{Value as Json, json};
 
 use super::Left;
 use crate::{
-    model::is_called,
-    note::{Notes, Severity},
+    model::{StackId, is_called},
+    note::{Diagnostic, Halted, LEFT_OUT, Notes, Severity},
 };
 
 /// The definitions that a run skipped, and their errors.
@@ -33,6 +33,27 @@ impl LeftOut {
         self.faults.errors() == 0
     }
 
+    /// Ends a run about one stack unless only other stacks, and the clusters that are made from them, have errors. A
+    /// definition with errors of its own may use any stack.
+    pub fn only_other_stacks(&self, stack: Option<&StackId>, notes: &mut Notes) -> Result<(), Halted> {
+        let own = stack.map(|stack| format!("stacks/{stack}/"));
+        let is_other = |note: &Diagnostic| match (&own, &note.place) {
+            (Some(own), Some(place)) => place.file.starts_with("stacks/") && !place.file.starts_with(own),
+            _ => false,
+        };
+        if self.faults.iter().all(is_other) {
+            self.warn(notes);
+        } else {
+            notes.append(self.faults.clone());
+        }
+        notes.halt(())
+    }
+
+    /// Why a definition was left out.
+    pub fn why(&self, file: &str) -> Option<&str> {
+        self.left.iter().find(|left| left.file == file).map(|left| left.why.as_str())
+    }
+
     /// All that is wrong with what was left out.
     pub fn faults(&self) -> &Notes {
         &self.faults
@@ -44,21 +65,17 @@ impl LeftOut {
         self.left.iter().map(|left| left.file.as_str()).chain(faulty).collect()
     }
 
-    /// Says what was left out, once for all of it.
+    /// Says what was left out, once for all of it. Says nothing if its errors are all in the notes already.
     pub fn warn(&self, notes: &mut Notes) {
-        if self.is_empty() {
+        if self.faults.iter().all(|fault| notes.iter().any(|note| note.says_as(fault))) {
             return;
         }
         let files: Vec<_> = self.files().into_iter().map(|file| format!("`{file}`")).collect();
         let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
         let first = files[..files.len().min(3)].join(", ");
         notes
-            .warning(
-                "left-out",
-                None,
-                format!("some definitions have errors, or depend on files with errors, and were skipped: {first}{many}"),
-            )
-            .hint("run `stackloom check` to see the errors");
+            .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}"))
+            .hint("run `stackloom check` for details");
     }
 
     /// For machines: each definition that was left out, and why.

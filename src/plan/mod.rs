@@ -20,6 +20,7 @@ pub use charts::{ChartReference, ChartSource, Pin};
 pub use locked::CONTRADICTS;
 pub use unit::{ClusterPart, Unit, installer_name};
 pub use variables::complete;
+pub use variables::without_unknown;
 
 use crate::{
     definition::Model,

@@ -284,7 +284,7 @@ impl Releases {
             "`release: head`, with `stack` and `kubernetes`, follows a stack without a numbered release",
         );
         note.hint(format!(
-            "if it was pruned, its tag has it: `git checkout {name} -- generated/releases/{name}`"
+            "if it was pruned and `git tag --list {name}` shows its tag: `git checkout {name} -- generated/releases/{name}`"
         ))
         .hint("if another repository publishes it: `stackloom pull` takes it from there");
         None

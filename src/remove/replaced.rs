@@ -12,7 +12,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
     let PartId::Cluster { namespace, cluster, .. } = part else { return };
     let undone = || {
         format!(
-            "if the generated file was never applied, restore the applied one first: `git checkout <commit> -- {path}`"
+            "if the generated file was never applied, restore and commit the applied one first: `git checkout <commit> -- {path} && git commit -- {path}`"
         )
     };
     if let (Some(before), Some(after)) = (old.provider(), new.provider())

@@ -4,12 +4,14 @@
 //! [`Sink`] and dropped. Parts have disjoint folders. Nothing that a sink was given is visible before it commits.
 
 mod change;
+mod nowhere;
 mod own;
 mod path;
 
 use crate::note::{Fault, Notes};
 
 pub use change::{Changes, FileChange, PartChange};
+pub use nowhere::Nowhere;
 pub use own::{GITATTRIBUTES, HEADER, HTML_HEADER, is_ours};
 pub use path::TreePath;
 

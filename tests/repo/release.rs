@@ -354,3 +354,62 @@ fn of_two_runs_at_once_one_makes_the_release() {
         assert_eq!(sandbox.git(&["rev-list", "--count", "HEAD"]).trim(), "2");
     }
 }
+
+#[test]
+fn the_notes_list_what_grants_rights() {
+    let sandbox = fleet();
+    let addon = format!("{STACK}/addons/reader");
+    sandbox.write(
+        &format!("{addon}/addon.yaml"),
+        "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata: { name: reader }\nspec: { stage: default }\n",
+    );
+    let binding = |name: &str| {
+        format!(
+            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{ name: {name} }}\nroleRef: {{ apiGroup: \
+             rbac.authorization.k8s.io, kind: ClusterRole, name: view }}\nsubjects: [{{ kind: Group, name: everyone, apiGroup: \
+             rbac.authorization.k8s.io }}]\n"
+        )
+    };
+    sandbox.write(&format!("{addon}/manifests/one.yaml"), binding("readers"));
+    commit(&sandbox, "an addon that grants rights");
+    let one = ["release", "--kubernetes", "1.35"];
+    ends(&sandbox, &one, 0);
+    let rights = |release: &str| -> Vec<String> {
+        let notes = sandbox.read(&format!("generated/releases/{release}/NOTES.md")).unwrap();
+        let (_, rest) = notes.split_once("## Rights\n").unwrap_or_else(|| panic!("{notes}"));
+        rest.trim_start().lines().take_while(|line| line.starts_with("- ")).map(str::to_owned).collect()
+    };
+    let first = rights("test-tiny-1-35-v1");
+    assert_eq!(first.len(), 1, "{first:?}");
+    assert!(first[0].starts_with("- workload clusters: ") && first[0].contains("`readers`"), "{first:?}");
+    assert!(!first[0].ends_with(", new"), "{first:?}");
+    sandbox.write(&format!("{addon}/manifests/two.yaml"), binding("watchers"));
+    commit(&sandbox, "more rights");
+    ends(&sandbox, &one, 0);
+    let second = rights("test-tiny-1-35-v2");
+    let new: Vec<_> = second.iter().filter(|line| line.ends_with(", new")).collect();
+    assert_eq!((second.len(), new.len()), (2, 1), "{second:?}");
+    assert!(new[0].contains("`watchers`"), "{second:?}");
+}
+
+#[test]
+fn a_fault_of_another_stack_does_not_stop_the_release_of_one() {
+    let sandbox = fleet();
+    copy(&sandbox.root.join(STACK), &sandbox.root.join("stacks/test/other"));
+    let path = "stacks/test/other/stack.yaml";
+    let text = sandbox.read(path).unwrap().replace("name: tiny", "name: other");
+    sandbox.write(path, text.replace("kind: Stack", "kind: Stak"));
+    commit(&sandbox, "another stack");
+    assert!(ends(&sandbox, &["release"], 1).contains("error[wrong-kind]"));
+    assert!(ends(&sandbox, &["release", "test/other"], 1).contains("error[wrong-kind]"));
+    assert!(tags(&sandbox).is_empty());
+    // A definition with errors may use any stack.
+    let one = "clusters/blue/one.yaml";
+    let sound = sandbox.read(one).unwrap();
+    sandbox.write(one, "kind: [");
+    assert!(ends(&sandbox, &["release", "test/tiny", "--dry-run"], 1).contains("error[yaml-syntax]"));
+    sandbox.write(one, &sound);
+    let told = ends(&sandbox, &["release", "test/tiny", "--kubernetes", "1.35"], 0);
+    assert!(told.contains("warning[left-out]") && told.contains(path), "{told}");
+    assert_eq!(tags(&sandbox), ["test-tiny-1-35-v1"]);
+}

@@ -341,6 +341,7 @@ fn without_the_operating_system_it_looks_by_itself() {
 #[test]
 fn a_folder_without_a_repository_cannot_be_committed_to() {
     let sandbox = Sandbox::new();
+    sandbox.write("stackloom.yaml", "kind: Fleet\n");
     let output = stackloom(&sandbox.root).args(["watch", "--commit"]).output().unwrap();
     assert_eq!(output.status.code(), Some(4));
     assert!(String::from_utf8_lossy(&output.stderr).contains("is not in a git repository"));

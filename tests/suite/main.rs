@@ -21,6 +21,8 @@ mod hazards;
 mod house;
 mod large;
 mod laws;
+mod messages;
+mod mistakes;
 mod origins;
 mod output;
 mod partial;

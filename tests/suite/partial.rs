@@ -264,7 +264,7 @@ fn commands_that_look_go_on_with_what_is_sound() {
     for arguments in sound {
         let ran = ends(root, arguments, 0);
         assert!(
-            ran.err.contains("were skipped") && ran.err.contains("clusters/blue/one.yaml"),
+            ran.err.contains("skipped because of errors") && ran.err.contains("clusters/blue/one.yaml"),
             "{}",
             ran.err
         );

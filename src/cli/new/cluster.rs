@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Files, Made, document,
+    Files, Fleet, Made, document,
     folder::{self, DEFAULTS},
     inherit::Inherited,
     mapping,
     origin::{OriginArgs, Origins},
+    shell_word,
 };
 use crate::{
-    cli::scaffold,
+    cli::{cluster::note_unknown, scaffold},
     definition::{self as definitions, Definitions, Kind},
     generate::Failure,
     io::disk::{self, Workspace},
     model::{Label, is_called},
     note::Notes,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -24,7 +24,7 @@ use crate::{
 ///
 /// The definition holds only what the defaults of its folder do not set. Unless they or the options name a release, the
 /// cluster uses the newest numbered release of the stack and minor, or, in a fleet without releases, the head of the
-/// stack. The output shows what the cluster inherits, and from which file. A new folder gets a `_defaults.yaml`.
+/// stack; the stack defaults to the only one of the fleet, and the minor to the newest supported one. The output shows what the cluster inherits, and from which file. A new folder gets a `_defaults.yaml`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new cluster dev-2\n  stackloom new cluster prod-eu-1 --folder clusters/prod\n  stackloom new cluster prod-eu-1 --namespace team-b --release openstack-scs-1-35-v7\n  stackloom new cluster try-1 --stack openstack/scs --kubernetes 1.35 --release head"
@@ -47,30 +47,26 @@ pub(super) struct ClusterArgs {
 }
 
 pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
-    let (mut input, mut definitions) = super::read(world, notes)?;
+    let mut fleet = super::read(world, notes)?;
+    if let Some(Err(fault)) = args.namespace.as_deref().map(Label::new) {
+        notes
+            .error("wrong-name", None, format!("`--namespace` cannot be the name of a namespace: {fault}"))
+            .hint("use lower-case letters, digits and dashes");
+    }
     if let Err(fault) = Label::new(&args.name) {
         notes
             .error("wrong-name", None, format!("`{}` cannot be the name of a cluster: {fault}", args.name))
             .hint("use lower-case letters, digits and dashes");
-        return Err(Failure::Input);
     }
-    let folders = Folders::of(&definitions);
-    let folder = folders.choose(args, world, notes).ok_or(Failure::Input)?;
+    notes.halt(())?;
     let mut files = Files::new();
-    let own = (!folders.has(&folder))
-        .then(|| folder::of_cluster(&folder, args.namespace.as_deref(), &definitions))
-        .flatten();
-    if let Some(text) = own {
-        let path = format!("{folder}/{DEFAULTS}");
-        input.sources.add(&path, text.as_str());
-        files.insert(path, text);
-        definitions = definitions::parse(&input, notes);
-    }
-    let inherited = Inherited::of(&definitions, &folder);
-    let origins = Origins { args: &args.origin, definitions: &definitions, input: &input };
+    let folder = settle_in(args, world, &mut fleet, &mut files, notes)?;
+    let (input, definitions) = (&fleet.input, &fleet.definitions);
+    let inherited = Inherited::of(definitions, &folder);
+    let origins = Origins { args: &args.origin, definitions, input };
     let origin = origins.choose(&inherited, notes).ok_or(Failure::Input)?;
     let (metadata, spec) =
-        write(args, &inherited, &definitions, origin.spec(&inherited), || origin.usual_class(&input));
+        write(args, &inherited, definitions, origin.spec(&inherited), || origin.usual_class(input));
     let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", spec.clone().into())]));
     let up = folder.matches('/').count() + 1;
     // Editors complete variables and addons where the schema of the release is there.
@@ -80,9 +76,46 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     let line = scaffold::line_of_schema(if is_there { &schema } else { kind.schema_file() }, up);
     files.insert(format!("{folder}/{}.yaml", args.name), document(kind, line, metadata, spec));
     let mut talk = vec![origin.words()];
-    talk.extend(inherited.lines(&input, &own));
-    let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(&input, &own))]);
-    Ok(Made { files, talk, more, edited: None })
+    talk.extend(inherited.lines(input, &own));
+    talk.push("next: stackloom generate --commit".to_owned());
+    let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
+    Ok(Made { files, talk, more, edited: None, options: args.options() })
+}
+
+impl ClusterArgs {
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let mut options = self.origin.options();
+        let own = [("--namespace", &self.namespace), ("--management-cluster", &self.management_cluster)];
+        options.extend(own.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+        options
+    }
+}
+
+/// The folder of the definition. A new one gets its defaults, which the fleet has from here on.
+fn settle_in(
+    args: &ClusterArgs,
+    world: &Workspace,
+    fleet: &mut Fleet,
+    files: &mut Files,
+    notes: &mut Notes,
+) -> Result<String, Failure> {
+    let is_named = args.folder.is_some() || world.here().starts_with("clusters/");
+    if !is_named {
+        fleet.all_defaults_sound(notes)?;
+    }
+    let folders = Folders::of(&fleet.definitions);
+    let folder = folders.choose(args, world, notes).ok_or(Failure::Input)?;
+    fleet.sound_defaults(&folder, notes)?;
+    if !folders.has(&folder) {
+        let own = folder::of_cluster(&folder, args.namespace.as_deref(), &fleet.definitions, notes);
+        if let Some(text) = own? {
+            let path = format!("{folder}/{DEFAULTS}");
+            fleet.input.sources.add(&path, text.as_str());
+            files.insert(path, text);
+            fleet.definitions = definitions::parse(&fleet.input, &mut Notes::new());
+        }
+    }
+    Ok(folder)
 }
 
 /// The values that the definition needs, because its folder does not set them.
@@ -159,7 +192,7 @@ impl Folders {
         }
         let one = |(folder, namespaces): &(&String, &BTreeSet<String>)| {
             let all: Vec<_> = namespaces.iter().map(String::as_str).collect();
-            format!("`--folder {folder}` (namespace {})", all.join(", "))
+            format!("`--folder {}` (namespace {})", shell_word(folder), all.join(", "))
         };
         let listed =
             |all: &[(&String, &BTreeSet<String>)]| all.iter().map(one).collect::<Vec<_>>().join(", ");
@@ -199,30 +232,29 @@ pub(super) fn identity(merged: &Node) -> Option<[&str; 3]> {
 /// Everything that a fleet's clusters are made of, to look one up.
 pub(super) fn called<'a>(
     name: &str,
-    definitions: &'a Definitions,
-    input: &Input,
+    fleet: &'a Fleet,
+    world: &Workspace,
     notes: &mut Notes,
-) -> Option<(&'a definitions::Layer, Node)> {
+) -> Result<(&'a definitions::Layer, Node), Failure> {
+    let Fleet { definitions, input, .. } = fleet;
     let all: Vec<_> =
         definitions.clusters.iter().map(|layer| (layer, definitions::merged(definitions, layer))).collect();
     let whole = |merged: &Node| identity(merged).map(|parts| parts.join("/"));
     let names = |merged: &Node| whole(merged).is_some_and(|whole| is_called(&whole, name));
     let known: BTreeSet<String> =
         all.iter().filter_map(|(_, merged)| Some(identity(merged)?[2].to_owned())).collect();
-    let mut meant: Vec<_> = all.into_iter().filter(|(_, merged)| names(merged)).collect();
-    match meant.len() {
-        1 => return meant.pop(),
-        0 => {
-            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
-            match definitions::closest(name, known.iter().map(String::as_str)) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("run `stackloom clusters` for a list"),
-            };
+    let meant: Vec<_> = all.into_iter().filter(|(_, merged)| names(merged)).collect();
+    match meant.as_slice() {
+        [(layer, merged)] => return Ok((*layer, merged.clone())),
+        [] => {
+            if !fleet.blame(name, world, notes)? {
+                note_unknown(name, known.iter().map(String::as_str), notes);
+            }
         }
         _ => {
             let note = notes.error("several-clusters", None, format!("there are several clusters `{name}`"));
-            let all: Vec<_> = meant.iter().filter_map(|(_, merged)| whole(merged)).collect();
-            note.hint(format!("use one of {}", all.join(", ")));
+            let all = meant.iter().filter_map(|(_, merged)| Some(format!("`{}`", whole(merged)?)));
+            note.hint(format!("use one of {}", all.collect::<Vec<_>>().join(", ")));
             for (layer, _) in &meant {
                 if let Some(place) = input.sources.place(layer.node.origin) {
                     note.related("one of them", place);
@@ -230,5 +262,5 @@ pub(super) fn called<'a>(
             }
         }
     }
-    None
+    Err(Failure::Input)
 }

@@ -1,6 +1,6 @@
 //! `stackloom new folder`: a folder for clusters, with its defaults.
 
-use super::{Files, Made, definition, inherit::Inherited, mapping, origin};
+use super::{Files, Made, definition, inherit::Inherited, mapping, origin, shell_word};
 use crate::{
     definition::{Definitions, Kind},
     generate::Failure,
@@ -20,7 +20,9 @@ const SERVICES: &str = "10.128.0.0/12";
 /// Add a folder for clusters, with the defaults that they share
 ///
 /// Writes a `_defaults.yaml` with what the parent folders do not set: a namespace, the management cluster and the networks
-/// of pods and services. With --stack, --kubernetes or --release, it also sets what the clusters are made from.
+/// of pods and services. With --stack, --kubernetes or --release, it also sets what the clusters are made from; the other
+/// two of them then default to the only stack, the newest supported minor and the newest numbered release. Without all
+/// three, it sets none of them.
 #[derive(Debug, Default, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom new folder clusters/team-b\n  stackloom new folder clusters/prod/eu-1 --namespace team-a --pods 10.64.0.0/12\n  stackloom new folder clusters/prod --release docker-scs-1-35-v2"
@@ -45,29 +47,59 @@ pub(super) struct FolderArgs {
     origin: origin::OriginArgs,
 }
 
+impl FolderArgs {
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let mut options = self.origin.options();
+        let own = [
+            ("--namespace", &self.namespace),
+            ("--management-cluster", &self.management_cluster),
+            ("--pods", &self.pods),
+            ("--services", &self.services),
+        ];
+        options.extend(own.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+        options
+    }
+}
+
 pub(super) fn make(args: &FolderArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
-    let (input, definitions) = super::read(world, notes)?;
+    let fleet = super::read(world, notes)?;
     let Some(folder) = below_clusters(&args.path, world, notes) else { return Err(Failure::Input) };
-    let inherited = Inherited::of(&definitions, &folder);
+    fleet.sound_defaults(&folder, notes)?;
+    let (input, definitions) = (&fleet.input, &fleet.definitions);
+    let inherited = Inherited::of(definitions, &folder);
     let mut spec = if args.origin.is_empty() {
         Mapping::new()
     } else {
-        let sources = origin::Origins { args: &args.origin, definitions: &definitions, input: &input };
+        let sources = origin::Origins { args: &args.origin, definitions, input };
         sources.choose(&inherited, notes).ok_or(Failure::Input)?.spec(&inherited)
     };
-    let (metadata, rest) = defaults(args, &folder, &definitions, &inherited);
+    let (metadata, rest) = defaults(args, &folder, definitions, &inherited, notes).ok_or(Failure::Input)?;
+    let namespace = metadata.get("namespace").and_then(Node::as_str);
+    let namespace = namespace.or_else(|| inherited.text(&["metadata", "namespace"])).unwrap_or_default();
+    let first = Label::new(last(&folder)).map_or(namespace, |_| last(&folder));
+    let next = format!("next: stackloom new cluster {first}-1 --folder {}", shell_word(&args.path));
     rest.iter().for_each(|entry| spec.insert(entry.key.clone(), entry.value.clone()));
     let text = text(&folder, metadata, spec);
-    let named = folder.strip_prefix("clusters/").unwrap_or(&folder);
-    let talk = vec![format!("next: stackloom new cluster {}-1 --folder {}", last(named), args.path)];
-    Ok(Made { files: Files::from([(format!("{folder}/{DEFAULTS}"), text)]), talk, ..Made::default() })
+    Ok(Made {
+        files: Files::from([(format!("{folder}/{DEFAULTS}"), text)]),
+        talk: vec![next],
+        options: args.options(),
+        ..Made::default()
+    })
 }
 
 /// The defaults of a folder that a new cluster brings with it.
-pub(super) fn of_cluster(folder: &str, namespace: Option<&str>, definitions: &Definitions) -> Option<String> {
+/// `None` if there is nothing to say in them.
+pub(super) fn of_cluster(
+    folder: &str,
+    namespace: Option<&str>,
+    definitions: &Definitions,
+    notes: &mut Notes,
+) -> Result<Option<String>, Failure> {
     let args = FolderArgs { namespace: namespace.map(str::to_owned), ..FolderArgs::default() };
-    let (metadata, spec) = defaults(&args, folder, definitions, &Inherited::of(definitions, folder));
-    (!(metadata.is_empty() && spec.is_empty())).then(|| text(folder, metadata, spec))
+    let (metadata, spec) = defaults(&args, folder, definitions, &Inherited::of(definitions, folder), notes)
+        .ok_or(Failure::Input)?;
+    Ok((!(metadata.is_empty() && spec.is_empty())).then(|| text(folder, metadata, spec)))
 }
 
 /// The networks that a cluster needs to become ready.
@@ -76,20 +108,25 @@ pub(super) fn networks(pods: Option<&str>, services: Option<&str>) -> Mapping {
     mapping([("pods", list(pods.unwrap_or(PODS))), ("services", list(services.unwrap_or(SERVICES)))])
 }
 
-/// What the folders around a folder do not say.
+/// What the folders around a folder do not say. `None` if nobody names a namespace and the folder's name cannot be one.
 fn defaults(
     args: &FolderArgs,
     folder: &str,
     definitions: &Definitions,
     inherited: &Inherited,
-) -> (Mapping, Mapping) {
+    notes: &mut Notes,
+) -> Option<(Mapping, Mapping)> {
     let (mut metadata, mut spec) = (Mapping::new(), Mapping::new());
-    let own_name = || Label::new(last(folder)).ok().map(|_| last(folder).to_owned());
-    let namespace = || own_name().filter(|_| folder != "clusters").or_else(|| Some("default".to_owned()));
-    metadata.set_some(
-        "namespace",
-        inherited.unless_said(&["metadata", "namespace"], args.namespace.as_deref(), namespace),
-    );
+    let own = if folder == "clusters" { "default" } else { last(folder) };
+    let namespace = || Some(own.to_owned());
+    let namespace = inherited.unless_said(&["metadata", "namespace"], args.namespace.as_deref(), namespace);
+    if let (None, Some(Err(fault))) = (&args.namespace, namespace.as_deref().map(Label::new)) {
+        notes
+            .error("missing-value", None, format!("`{own}` cannot be the name of a namespace: {fault}"))
+            .hint("name the namespace with `--namespace`, or choose another folder");
+        return None;
+    }
+    metadata.set_some("namespace", namespace);
     spec.set_some(
         "managementCluster",
         management(definitions, inherited, args.management_cluster.as_deref()),
@@ -97,7 +134,7 @@ fn defaults(
     if args.pods.is_some() || args.services.is_some() || !inherited.has_pod_network() {
         spec.set("network", networks(args.pods.as_deref(), args.services.as_deref()));
     }
-    (metadata, spec)
+    Some((metadata, spec))
 }
 
 /// The management cluster that the folder does not say.
@@ -121,25 +158,51 @@ fn last(folder: &str) -> &str {
     folder.rsplit('/').next().unwrap_or(folder)
 }
 
-/// A folder that was named where the user stands, from the root of the fleet; it must be one of definitions.
+/// The folder that the user names, from the fleet's root: relative to the current folder, or to the root, as in messages.
 pub(super) fn below_clusters(given: &str, world: &Workspace, notes: &mut Notes) -> Option<String> {
-    let path = world.path(given);
-    let is_folder = |path: &String| {
-        let mut parts = path.split('/');
-        let taken = |part: &str| matches!(part.rsplit_once('.'), Some((_, "d" | "yaml" | "yml")));
-        parts.next() == Some("clusters")
-            && !parts
-                .any(|part| part.is_empty() || part.starts_with('.') || taken(part) || part == "clusters")
-    };
-    if let Some(folder) = path.as_ref().filter(|path| is_folder(path)) {
-        return Some(folder.clone());
+    let here = world.path(given);
+    let from_root = || Some(given.trim_start_matches("./").trim_end_matches('/').to_owned());
+    if let Some(folder) = here.clone().filter(|path| fault(path).is_none()) {
+        return Some(folder);
     }
-    let named = path.as_deref().unwrap_or(given);
-    let note = notes.error("wrong-value", None, format!("`{named}` is not a folder below `clusters`"));
-    note.hint("clusters are defined in `clusters/**`");
-    match world.here() {
-        "" => note.hint(format!("did you mean `clusters/{}`?", given.trim_matches('/'))),
-        here => note.hint(format!("paths are relative to the current folder, `{here}`")),
+    if let Some(folder) = from_root().filter(|path| !path.contains("..") && fault(path).is_none()) {
+        return Some(folder);
+    }
+    let Some(path) = here else {
+        notes
+            .error("wrong-value", None, format!("`{given}` is outside of the fleet"))
+            .hint("name a folder below `clusters/` of this fleet");
+        return None;
     };
+    let why = fault(&path).unwrap_or_default();
+    let note = notes.error("wrong-value", None, format!("`{path}` cannot be a folder of clusters: {why}"));
+    let meant = format!("clusters/{path}");
+    if fault(&meant).is_none() {
+        note.hint(format!("did you mean `{meant}`?"));
+    } else {
+        note.hint("choose a folder below `clusters/`, such as `clusters/prod`");
+    }
+    if !world.here().is_empty() {
+        note.hint(format!(
+            "paths are relative to the current folder, `{}`, or to the fleet's root",
+            world.here()
+        ));
+    }
     None
+}
+
+/// Why clusters cannot be defined in a folder.
+fn fault(path: &str) -> Option<String> {
+    let Some(inside) = path.strip_prefix("clusters").filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    else {
+        return Some("it is not below `clusters/`".to_owned());
+    };
+    inside.split('/').skip(1).find_map(|part| match part.rsplit_once('.') {
+        Some((_, "d")) => Some(format!("`{part}` is read as the folder of objects beside a cluster")),
+        Some((_, "yaml" | "yml")) => Some(format!("`{part}` has the name of a file")),
+        _ if part.is_empty() => Some("a part of it has no name".to_owned()),
+        _ if part.starts_with('.') => Some(format!("`{part}` is hidden, and is not read")),
+        _ if part == "clusters" => Some("it has `clusters` in it twice".to_owned()),
+        _ => None,
+    })
 }

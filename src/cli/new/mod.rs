@@ -10,16 +10,21 @@ mod origin;
 mod pool;
 mod stack;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Subcommand;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::counted, scaffold};
+use super::{
+    Done, Exit, Global, Printer, input_or_world,
+    printer::{counted, shell_word},
+    scaffold,
+};
 use crate::{
     definition::{self, Definitions, Kind},
     generate::{self, Failure},
     io::disk::{self, Workspace},
+    model::is_called,
     note::{Diagnostic, Fault, Notes, Place, Severity},
     partial::LeftOut,
     world::{Input, World, is_input},
@@ -59,12 +64,8 @@ struct Made {
     talk: Vec<String>,
     /// The same for machines.
     more: Map<String, Json>,
-}
-
-impl From<Files> for Made {
-    fn from(files: Files) -> Self {
-        Self { files, ..Self::default() }
-    }
+    /// The options that were given, with their values: messages name them, rather than a file that was not written.
+    options: Vec<(&'static str, String)>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -72,7 +73,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let made = match make(&args.what, &world, &mut notes) {
         Ok(made) if notes.errors() == 0 => made,
-        Ok(_) | Err(Failure::Input) => return Ok(failed(&notes, printer)),
+        Ok(made) => return Ok(failed(&by_option(&notes, &made, &world), printer)),
+        Err(Failure::Input) => return Ok(failed(&notes, printer)),
         Err(failure) => return input_or_world(failure),
     };
     for path in made.files.keys() {
@@ -91,7 +93,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     let found = match soundness(&world, &made)? {
         Ok(found) => found,
-        Err(found) => return Ok(failed(&found, printer)),
+        Err(found) => return Ok(failed(&by_option(&found, &made, &world), printer)),
     };
     disk::write_all(world.root(), &made.files)?;
     if let Some((path, text)) = &made.edited {
@@ -104,8 +106,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 
 fn make(what: &What, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
     Ok(match what {
-        What::Stack(args) => stack::stack(args, world, notes)?.unwrap_or_default().into(),
-        What::Addon(args) => stack::addon(args, world, notes)?.unwrap_or_default().into(),
+        What::Stack(args) => stack::stack(args, world, notes)?.unwrap_or_default(),
+        What::Addon(args) => stack::addon(args, world, notes)?.unwrap_or_default(),
         What::Folder(args) => folder::make(args, world, notes)?,
         What::Cluster(args) => cluster::make(args, world, notes)?,
         What::Pool(args) => pool::make(args, world, notes)?,
@@ -152,15 +154,20 @@ impl World for Added<'_> {
     }
 }
 
-/// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
-/// holds errors in the new files, or errors of the whole fleet that may hide those.
-fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
-    let check = |world: &dyn World, notes: &mut Notes| match generate::check(world, &|_, _| {}, notes) {
+/// All errors and warnings of a fleet.
+fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
+    match generate::check(world, &|_, _| {}, notes) {
         Ok(_) | Err(Failure::Input) => Ok(()),
         Err(Failure::World(fault)) => Err(fault),
-    };
+    }
+}
+
+/// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
+/// holds errors in the new files, errors of the whole fleet that may hide those, or errors in what the new files need.
+fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
+    let added = Added { world, made };
     let mut found = Notes::new();
-    check(&Added { world, made }, &mut found)?;
+    check(&added, &mut found)?;
     if found.errors() == 0 {
         return Ok(Ok(found));
     }
@@ -169,18 +176,97 @@ fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fau
     let known = before.sorted();
     let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
     let of_all = |note: &Diagnostic| {
-        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
-        !["clusters/", "stacks/", "generated/releases/"].iter().any(|folder| file.starts_with(folder))
+        !["clusters/", "stacks/", "generated/releases/"].iter().any(|folder| file(note).starts_with(folder))
     };
     let is_error = |note: &Diagnostic| note.severity == Severity::Error;
     let mut stopping = Notes::new();
     stopping.append_if(found.clone(), |note| is_error(note) && (is_new(note) || of_all(note)));
+    if stopping.errors() == 0 {
+        unchecked(&added, &found, &mut stopping)?;
+    }
     if stopping.errors() > 0 {
         return Ok(Err(stopping));
     }
     let mut warnings = Notes::new();
     LeftOut::new(Vec::new(), &found, &mut warnings).warn(&mut warnings);
     Ok(Ok(warnings))
+}
+
+/// Reports the errors of what the new files are made from or belong to: with these, the new files cannot be checked.
+fn unchecked(added: &Added<'_>, found: &Notes, notes: &mut Notes) -> Result<(), Fault> {
+    let own = || added.made.files.keys().chain(added.made.edited.iter().map(|(path, _)| path));
+    let stacks: BTreeSet<_> = own().filter_map(|path| stack_folder(path)).collect();
+    let of_stack = |note: &Diagnostic| stack_folder(file(note)).is_some_and(|folder| stacks.contains(folder));
+    let is_error = |note: &&Diagnostic| note.severity == Severity::Error;
+    let (understood, left) = match generate::understand_sound(added, &mut Notes::new()) {
+        Ok(sound) => sound,
+        Err(Failure::World(fault)) => return Err(fault),
+        Err(Failure::Input) => {
+            notes.append(found.clone());
+            return Ok(());
+        }
+    };
+    let clusters: Vec<_> =
+        understood.model.clusters.iter().filter(|one| own().any(|path| **path == *one.file)).collect();
+    let concerns = |note: &Diagnostic| clusters.iter().any(|one| note.clusters.contains(&one.full_name()));
+    found
+        .iter()
+        .filter(is_error)
+        .filter(|note| of_stack(note) || concerns(note))
+        .for_each(|note| notes.push(note.clone()));
+    for (path, why) in own().filter_map(|path| Some((path, left.why(path)?))) {
+        let needed = |note: &&Diagnostic| {
+            let folder = defaults_of(file(note));
+            folder.is_some_and(|folder| path.starts_with(&format!("{folder}/")))
+                || !file(note).starts_with("clusters/")
+        };
+        found.iter().filter(is_error).filter(needed).for_each(|note| notes.push(note.clone()));
+        notes
+            .error("left-out", None, format!("nothing can be generated from the new definition: {why}"))
+            .hint("fix that first, then run the command again");
+    }
+    Ok(())
+}
+
+/// The folder of the stack that a file belongs to.
+fn stack_folder(path: &str) -> Option<&str> {
+    let (at, _) = path.strip_prefix("stacks/")?.match_indices('/').nth(1)?;
+    Some(&path[..at + "stacks/".len()])
+}
+
+/// Errors in files that were not written have no place that the user could look at. They name the option instead.
+fn by_option(notes: &Notes, made: &Made, world: &Workspace) -> Notes {
+    let mut named = Notes::new();
+    let before = made.edited.as_ref().and_then(|(path, _)| disk::text(world, path)).unwrap_or_default();
+    for mut note in notes.iter().cloned() {
+        let is_ours = |place: &Place| {
+            made.files.contains_key(&place.file)
+                || made.edited.as_ref().is_some_and(|(path, _)| *path == place.file)
+                    && before.lines().all(|line| line != place.source)
+        };
+        if let Some(place) = note.place.take_if(|place| note.severity == Severity::Error && is_ours(place)) {
+            note.message = name_option(&made.options, &place, &note.message);
+        }
+        named.push(note);
+    }
+    named
+}
+
+/// A message about text that was not written, with the option that the text came from.
+pub(super) fn name_option(options: &[(&'static str, String)], place: &Place, message: &str) -> String {
+    let marked: String =
+        place.source.chars().skip(place.column.saturating_sub(1)).take(place.length).collect();
+    let is_all = |value: &str| marked.trim_matches(['"', '\'']) == value;
+    let is_in = |text: &str, value: &str| !value.is_empty() && text.contains(value);
+    let given = options
+        .iter()
+        .find(|(_, value)| is_all(value))
+        .or_else(|| options.iter().find(|(_, value)| is_in(&marked, value)))
+        .or_else(|| options.iter().find(|(_, value)| is_in(&place.source, value)));
+    match given {
+        Some((option, value)) => format!("`{option} {}`: {message}", shell_word(value)),
+        None => format!("the new text of {}: {message}", place.file),
+    }
 }
 
 fn failed(notes: &Notes, printer: &Printer) -> Exit {
@@ -190,19 +276,78 @@ fn failed(notes: &Notes, printer: &Printer) -> Exit {
     Exit::Input
 }
 
-/// The definitions of a fleet. What is new is made from folders' defaults and from files that concern the whole fleet, so
-/// these have to be sound; a fault of another cluster or stack does not matter here.
-fn read(world: &Workspace, notes: &mut Notes) -> Result<(Input, Definitions), Failure> {
+/// The definitions of a fleet.
+struct Fleet {
+    input: Input,
+    definitions: Definitions,
+    /// The errors below `clusters/` and `stacks/`.
+    faults: Notes,
+}
+
+/// Reads the definitions. Errors in files that concern the whole fleet end the command; those of one cluster, folder or
+/// stack may not matter.
+fn read(world: &Workspace, notes: &mut Notes) -> Result<Fleet, Failure> {
     let mut found = Notes::new();
     let input = world.read(&mut found)?;
     let definitions = definition::parse(&input, &mut found);
-    let matters = |note: &Diagnostic| {
-        let file = note.place.as_ref().map_or("", |place| place.file.as_str());
-        let is_of_one = file.starts_with("clusters/") || file.starts_with("stacks/");
-        note.severity == Severity::Error && (!is_of_one || file.contains("/_defaults."))
-    };
-    notes.append_if(found, matters);
-    Ok(notes.halt((input, definitions))?)
+    let is_error = |note: &Diagnostic| note.severity == Severity::Error;
+    let is_of_one =
+        |note: &Diagnostic| ["clusters/", "stacks/"].iter().any(|top| file(note).starts_with(top));
+    notes.append_if(found.clone(), |note| is_error(note) && !is_of_one(note));
+    let mut faults = Notes::new();
+    faults.append_if(found, |note| is_error(note) && is_of_one(note));
+    Ok(notes.halt(Fleet { input, definitions, faults })?)
+}
+
+impl Fleet {
+    /// Ends the command if the defaults that a folder inherits have errors.
+    fn sound_defaults(&self, folder: &str, notes: &mut Notes) -> Result<(), Failure> {
+        let inside = format!("{folder}/");
+        let holds = |note: &Diagnostic| {
+            defaults_of(file(note)).is_some_and(|one| inside.starts_with(&format!("{one}/")))
+        };
+        notes.append_if(self.faults.clone(), holds);
+        Ok(notes.halt(())?)
+    }
+
+    /// Ends the command if the defaults of any folder have errors: what they would say may decide which folder is meant.
+    fn all_defaults_sound(&self, notes: &mut Notes) -> Result<(), Failure> {
+        for note in self.faults.iter().filter(|note| defaults_of(file(note)).is_some()) {
+            let mut note = note.clone();
+            note.hint("or choose a folder yourself: `--folder FOLDER`");
+            notes.push(note);
+        }
+        Ok(notes.halt(())?)
+    }
+
+    /// Reports the errors because of which a cluster that may well be defined cannot be found; whether there are any.
+    fn blame(&self, name: &str, world: &Workspace, notes: &mut Notes) -> Result<bool, Failure> {
+        let mut found = Notes::new();
+        check(world, &mut found)?;
+        if LeftOut::new(Vec::new(), &found, &mut Notes::new()).blame(name, notes) {
+            return Ok(true);
+        }
+        let own = |layer: &&definition::Layer| {
+            let said = layer.node.at(&["metadata", "name"]).and_then(Node::as_str);
+            said.is_some_and(|said| is_called(name, said))
+        };
+        for layer in self.definitions.clusters.iter().filter(own) {
+            let folder = layer.source.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            self.sound_defaults(folder, notes).ok();
+        }
+        Ok(notes.errors() > 0)
+    }
+}
+
+/// The file that a message is about.
+fn file(note: &Diagnostic) -> &str {
+    note.place.as_ref().map_or("", |place| place.file.as_str())
+}
+
+/// The folder that a file holds the defaults of.
+fn defaults_of(file: &str) -> Option<&str> {
+    let (folder, name) = file.rsplit_once('/')?;
+    name.starts_with("_defaults.").then_some(folder)
 }
 
 /// A definition as text, with the line for editors; `up` leads from its folder to the fleet's root.

@@ -20,14 +20,13 @@ const USUAL_CLASS: &str = "default-worker";
 
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct OriginArgs {
-    /// A numbered release, or `head` to follow the stack in this repository; by default the newest numbered release of the
-    /// stack and minor
+    /// A numbered release, or `head` to follow the stack in this repository
     #[arg(long, value_name = "RELEASE")]
     pub(super) release: Option<String>,
-    /// The stack, as <provider>/<stack>; by default the only one of the fleet
+    /// The stack, as <provider>/<stack>
     #[arg(long, value_name = "PROVIDER/STACK")]
     pub(super) stack: Option<String>,
-    /// The Kubernetes minor, such as 1.35; by default the newest supported one
+    /// The Kubernetes minor, such as 1.35
     #[arg(long, value_name = "MINOR")]
     pub(super) kubernetes: Option<String>,
 }
@@ -35,6 +34,14 @@ pub(super) struct OriginArgs {
 impl OriginArgs {
     pub(super) fn is_empty(&self) -> bool {
         self.release.is_none() && self.stack.is_none() && self.kubernetes.is_none()
+    }
+
+    /// The options that were given.
+    pub(super) fn options(&self) -> Vec<(&'static str, String)> {
+        [("--release", &self.release), ("--stack", &self.stack), ("--kubernetes", &self.kubernetes)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.clone()?)))
+            .collect()
     }
 }
 
@@ -225,6 +232,9 @@ impl Origins<'_> {
             let note = notes.error("unknown-stack", None, format!("there is no stack `{stack}`"));
             match closest(&stack, known.iter().map(String::as_str)) {
                 Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                None if known.is_empty() => {
+                    note.hint("the fleet has no stack without errors: `stackloom check` shows them")
+                }
                 None => note.hint(format!("the fleet has {}", list())),
             };
             note.hint(format!("`stackloom new stack {stack}` adds it"));
@@ -249,10 +259,13 @@ impl Origins<'_> {
         });
         if let Some(text) = self.args.kubernetes.clone().or(said) {
             let minor = Minor::parse(&text);
-            if minor.is_none() {
-                notes
-                    .error("wrong-version", None, format!("`{text}` is not a Kubernetes minor"))
-                    .hint("write it as 1.35; the stack defines the patch version");
+            match minor {
+                None => {
+                    notes
+                        .error("wrong-version", None, format!("`{text}` is not a Kubernetes minor"))
+                        .hint("write it as 1.35; the stack defines the patch version");
+                }
+                Some(minor) => self.supported(stack, minor, names, released, notes)?,
             }
             return minor;
         }
@@ -269,6 +282,30 @@ impl Origins<'_> {
                 .hint("choose one with `--kubernetes`");
         }
         found
+    }
+
+    /// Refuses a minor that the stack neither supports nor has a release for. Of a stack that is not in this repository, only
+    /// the releases are known.
+    fn supported(
+        &self,
+        stack: &StackId,
+        minor: Minor,
+        names: &[String],
+        released: bool,
+        notes: &mut Notes,
+    ) -> Option<()> {
+        let served = self.served(stack);
+        if served.is_empty()
+            || served.contains(&minor)
+            || released && release::newest(names, stack, minor).is_some()
+        {
+            return Some(());
+        }
+        let option = if self.args.kubernetes.is_some() { "`--kubernetes`: " } else { "" };
+        let message = format!("{option}the stack `{stack}` does not support Kubernetes {minor}");
+        let minors: Vec<_> = served.iter().map(Minor::to_string).collect();
+        notes.error("unknown-minor", None, message).hint(format!("it supports {}", minors.join(", ")));
+        None
     }
 
     /// The minors of a stack: those for production first, the newest first.

@@ -45,22 +45,35 @@ pub(super) struct PoolArgs {
     failure_domain: Option<String>,
 }
 
+impl PoolArgs {
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let own = [
+            ("--class", self.class.clone()),
+            ("--replicas", self.replicas.map(|count| count.to_string())),
+            ("--autoscale", self.autoscale.clone()),
+            ("--failure-domain", self.failure_domain.clone()),
+        ];
+        own.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
+    }
+}
+
 pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
-    let (input, definitions) = super::read(world, notes)?;
-    let found = cluster::called(&args.cluster, &definitions, &input, notes);
-    let (layer, merged) = found.ok_or(Failure::Input)?;
+    let fleet = super::read(world, notes)?;
+    let (layer, merged) = cluster::called(&args.cluster, &fleet, world, notes)?;
+    let (input, definitions) = (&fleet.input, &fleet.definitions);
+    fleet.sound_defaults(layer.source.path.rsplit_once('/').map_or("", |(folder, _)| folder), notes)?;
     if let Err(fault) = Label::new(&args.name) {
         notes
             .error("wrong-name", None, format!("`{}` cannot be the name of a pool: {fault}", args.name))
             .hint("use lower-case letters, digits and dashes");
         return Err(Failure::Input);
     }
-    let origins = Origins { args: &OriginArgs::default(), definitions: &definitions, input: &input };
+    let origins = Origins { args: &OriginArgs::default(), definitions, input };
     let origin = origins.choose(&Inherited::merged(merged.clone()), notes).ok_or(Failure::Input)?;
-    let known = origin.worker_classes(&input);
+    let known = origin.worker_classes(input);
     let class = match &args.class {
         Some(class) => class.clone(),
-        None => origin.usual_class(&input),
+        None => origin.usual_class(input),
     };
     if !known.is_empty() && !known.contains(&class) {
         let message = format!("`{}` has no class of workers `{class}`", args.cluster);
@@ -103,8 +116,16 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
         _ => edit::set(&layer.source, &steps, &vec![pool].into(), notes),
     };
     let text = edit.ok_or(Failure::Input)?.apply(&layer.source.text);
-    let talk = vec![format!("the pool {} of class {class}; {}", args.name, origin.words())];
-    Ok(Made { edited: Some((layer.source.path.to_string(), text)), talk, ..Made::default() })
+    let talk = vec![
+        format!("the pool {} of class {class}; {}", args.name, origin.words()),
+        "next: stackloom generate --commit".to_owned(),
+    ];
+    Ok(Made {
+        edited: Some((layer.source.path.to_string(), text)),
+        talk,
+        options: args.options(),
+        ..Made::default()
+    })
 }
 
 fn pool(args: &PoolArgs, class: &str, notes: &mut Notes) -> Option<Node> {

@@ -1,12 +1,13 @@
 //! `stackloom new stack` and `stackloom new addon`.
 
-use super::{Files, definition, mapping};
+use super::{Files, Made, definition, mapping};
 use crate::{
     cli::scaffold,
-    definition::Kind,
+    definition::{Kind, closest},
     io::disk::{self, Workspace},
     model::{Label, StackId},
     note::{Fault, Notes, Place},
+    world::World as _,
     yaml::{Mapping, Node, emit},
 };
 
@@ -59,7 +60,7 @@ fn is_taken(world: &Workspace, folder: &str, what: &str, notes: &mut Notes) -> R
     Ok(taken)
 }
 
-pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
+pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Made>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     if is_taken(world, &format!("stacks/{id}"), "a stack", notes)? {
         return Ok(None);
@@ -69,16 +70,30 @@ pub(super) fn stack(args: &StackArgs, world: &Workspace, notes: &mut Notes) -> R
         "openstack" => scaffold::renamed(scaffold::OPENSTACK, "scs", &id.name),
         provider => scaffold::bare_stack(provider, &id.name),
     };
-    Ok(Some(pieces.into_iter().map(|(path, text)| (format!("stacks/{id}/{path}"), text)).collect()))
+    let files = pieces.into_iter().map(|(path, text)| (format!("stacks/{id}/{path}"), text)).collect();
+    let talk = vec![
+        format!("next: stackloom variables {id}     the variables of its clusters"),
+        format!("      stackloom new cluster NAME --stack {id} --release head"),
+    ];
+    Ok(Some(Made { files, talk, ..Made::default() }))
 }
 
-pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Files>, Fault> {
+pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> Result<Option<Made>, Fault> {
     let Some(id) = stack_id(&args.stack, notes) else { return Ok(None) };
     let folder = format!("stacks/{id}");
     if !disk::exists(&world.root().join(&folder).join("stack.yaml"))? {
-        notes
-            .error("unknown-stack", Place::file(folder.as_str()), format!("there is no stack `{id}`"))
-            .hint(format!("`stackloom new stack {id}` creates it"));
+        let input = world.read(&mut Notes::new())?;
+        let of_file =
+            |path: &str| Some(path.strip_prefix("stacks/")?.strip_suffix("/stack.yaml")?.to_owned());
+        let known: Vec<String> = input.sources.iter().filter_map(|source| of_file(&source.path)).collect();
+        let note = notes.error("unknown-stack", None, format!("there is no stack `{id}`"));
+        match closest(&id.to_string(), known.iter().map(String::as_str)) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None if known.is_empty() => note.hint("the fleet has no stack"),
+            None => note.hint(format!("the fleet has {}", known.join(", "))),
+        };
+        note.hint(format!("`stackloom new stack {id}` adds it"));
+        return Ok(None);
     }
     if let Err(fault) = Label::new(&args.name) {
         notes
@@ -87,7 +102,7 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
     }
     let base = format!("{folder}/addons/{}", args.name);
     is_taken(world, &base, "an addon", notes)?;
-    let mut files = Files::new();
+    let (mut files, mut talk) = (Files::new(), Vec::new());
     let name = mapping([("name", args.name.as_str().into())]);
     let addon = |spec| definition(Kind::Addon, 5, name.clone(), spec);
     match (&args.chart, &args.chart_version) {
@@ -95,6 +110,8 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
             let Some(spec) = chart_spec(&args.name, chart, version, notes) else { return Ok(None) };
             files.insert(format!("{base}/addon.yaml"), addon(spec));
             files.insert(format!("{base}/values.yaml"), VALUES.to_owned());
+            talk.push(format!("next: write the chart's values to {base}/values.yaml"));
+            talk.push("      stackloom update     lock the chart's digest".to_owned());
         }
         _ => {
             files.insert(format!("{base}/addon.yaml"), addon(mapping([("stage", "default".into())])));
@@ -108,9 +125,13 @@ pub(super) fn addon(args: &AddonArgs, world: &Workspace, notes: &mut Notes) -> R
             let mut manifest = "# Manifests are templates, applied in the workload cluster.\n".to_owned();
             emit(&Node::from(namespace), &mut manifest);
             files.insert(format!("{base}/manifests/namespace.yaml"), manifest);
+            talk.push(format!("next: write the addon's objects to {base}/manifests/"));
         }
     }
-    Ok((notes.errors() == 0).then_some(files))
+    talk.push("      stackloom check".to_owned());
+    let options = [("--chart", &args.chart), ("--chart-version", &args.chart_version)];
+    let options = options.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))).collect();
+    Ok((notes.errors() == 0).then_some(Made { files, talk, options, ..Made::default() }))
 }
 
 const VALUES: &str = "\

@@ -9,7 +9,7 @@ use std::{
 use k8s_schema::value::{get, text};
 use serde_json::Value as Json;
 
-use super::{Answer, Args, created, nothing_runs, tell, told};
+use super::{Answer, Args, created, network, nothing_runs, tell, told};
 use crate::{
     cli::{Global, cluster::ClusterName},
     compare,
@@ -92,6 +92,10 @@ impl Files<'_> {
             let words = if there.applied.is_live() { "the live Cluster" } else { "the files before" };
             format!("compared with {words}")
         });
+        if let Some(before) = there {
+            let place = |_: &str| Some(Place { line: cluster.line, ..Place::file(&*cluster.file) });
+            network::note_changed((&before.object, &side.cluster), before.applied.is_live(), place, notes);
+        }
         let (compared, forecast) = match (&running, there) {
             (Some((_, running)), _) => {
                 let applied = running.applied.clone().or_said(applier, &running.cluster);
@@ -109,7 +113,8 @@ impl Files<'_> {
         match forecast {
             Ok(forecast) => {
                 let faults = forecast.faults.iter();
-                faults.for_each(|fault| tell(fault, Some(place(fault, &side.class, cluster, now)), notes));
+                faults
+                    .for_each(|fault| tell(fault, "", Some(place(fault, &side.class, cluster, now)), notes));
                 let cluster = ClusterName::outside(namespace, name);
                 Some(Answer { cluster, compared, forecast, caveat })
             }
@@ -344,7 +349,7 @@ fn unused(
         let faults = create::apply_classes(&files.objects, &catalog, running);
         let faults = faults.iter().filter(|one| !(partial && one.stage == Stage::ClassReconcile));
         for fault in faults.chain(&unowned) {
-            tell(fault, Some(place(fault, &files, class, now)), notes);
+            tell(fault, "", Some(place(fault, &files, class, now)), notes);
         }
     }
 }
@@ -373,7 +378,7 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
     }
     for one in objects.refused() {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
-        one.refused.iter().for_each(|fault| tell(fault, Some(place.clone()), notes));
+        one.refused.iter().for_each(|fault| tell(fault, "", Some(place.clone()), notes));
     }
     Ok(objects)
 }

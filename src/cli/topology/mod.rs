@@ -1,16 +1,23 @@
 //! `stackloom topology`.
 
+mod choice;
 mod files;
+mod network;
 
 use std::path::PathBuf;
 
+use choice::Choice;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, input_or_world};
+use super::{
+    Done, Exit, Global, Printer,
+    cluster::{self, ClusterName},
+    input_or_world,
+};
 use crate::{
     check,
     compare::{self, Tree, Written},
-    definition::{self, Model},
+    definition::{Model, closest},
     generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
     model::{Cluster, is_called},
@@ -206,6 +213,8 @@ struct Now<'a> {
     input: &'a Input,
     plan: ClusterPlan,
     node: Node,
+    /// What chose its release.
+    choice: Option<Choice>,
 }
 
 impl Now<'_> {
@@ -215,26 +224,36 @@ impl Now<'_> {
 
     /// The place of what is refused: in the definition, or in the stack's templates.
     fn place(&self, fault: &Fault) -> Option<Place> {
+        if let Some(choice) = self.choice.as_ref().filter(|_| choice::is_of_release(fault)) {
+            return choice.place(fault, self.plan.release.is_head(), self.input);
+        }
         let is_named = |object: &&Node| {
             let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();
             fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
         };
         let mut objects = std::iter::once(&self.node).chain(&self.plan.release.objects);
         let object = objects.find(is_named).unwrap_or(&self.node);
+        self.field(object, fault.error.path())
+    }
+
+    /// The place of a field of an object.
+    fn field(&self, object: &Node, path: &str) -> Option<Place> {
         let sources = &self.input.sources;
-        let found = trail(object, fault.error.path());
+        let found = trail(object, path);
         let place = found.iter().rev().find_map(|(_, node)| sources.place(node.origin));
         place.or_else(|| sources.place(self.plan.cluster.origin))
     }
 
     fn tell(&self, faults: &[Fault], notes: &mut Notes) {
         for fault in faults {
-            tell(fault, self.place(fault), notes);
+            let choice = self.choice.as_ref().filter(|_| choice::is_of_release(fault));
+            let option = choice.map(Choice::option).unwrap_or_default();
+            tell(fault, &option, self.place(fault), notes);
         }
     }
 }
 
-fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
+fn tell(fault: &Fault, option: &str, place: Option<Place>, notes: &mut Notes) {
     let who = match fault.by {
         By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
@@ -249,7 +268,7 @@ fn tell(fault: &Fault, place: Option<Place>, notes: &mut Notes) {
         Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),
     };
-    notes.error("topology", place, fault.to_string()).hint(hint);
+    notes.error("topology", place, format!("{option}{fault}")).hint(hint);
 }
 
 /// The state before is at fault.
@@ -270,11 +289,11 @@ fn of_fleet(
 ) -> Result<Vec<Answer>, Failure> {
     let world = crate::cli::fleet(global, printer)?;
     let (understood, left) = generate::understand_sound(&world, notes)?;
+    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &understood.model, &left, notes);
     left.warn(notes);
-    let cluster = chosen(args.cluster.as_deref().unwrap_or_default(), &understood.model, &left, notes)
-        .map_err(|()| Failure::Input)?
-        .clone();
-    let now = drawn(cluster.clone(), &understood, notes)?;
+    let cluster = cluster.map_err(|()| Failure::Input)?.clone();
+    let mut now = drawn(cluster.clone(), &understood, notes)?;
+    now.choice = Choice::of(&cluster, &understood.definitions);
     let (compared, forecast) = if let Some(release) = &args.release {
         let after = rebased(release, &cluster, &understood, notes)?;
         let words = format!("moved from {} to {}", now.plan.release.name, after.plan.release.name);
@@ -301,18 +320,9 @@ fn chosen<'a>(name: &str, model: &'a Model, left: &LeftOut, notes: &mut Notes) -
         [] => {
             let names: Vec<String> =
                 all().flat_map(|one| [one.name.to_string(), one.id().to_string()]).collect();
-            let note = notes.error("unknown-cluster", None, format!("there is no cluster `{name}`"));
-            match definition::closest(name, names.iter().map(String::as_str)) {
-                Some(similar) => note.hint(format!("did you mean `{similar}`?")),
-                None => note.hint("clusters are the definitions below `clusters/`: give `metadata.name`"),
-            };
+            cluster::note_unknown(name, names.iter().map(String::as_str), notes);
         }
-        several => {
-            let names: Vec<_> = several.iter().map(|one| format!("`{}`", one.full_name())).collect();
-            notes
-                .error("unknown-cluster", None, format!("several clusters are called `{name}`"))
-                .hint(format!("use one of {}", names.join(", ")));
-        }
+        several => cluster::note_several(name, several.iter().copied(), notes),
     }
     Err(())
 }
@@ -332,23 +342,27 @@ fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Resu
     notes.halt(())?;
     let is_cluster = |node: &Node| node.get("kind").and_then(Node::as_str) == Some("Cluster");
     let node = objects.into_iter().map(|object| object.node).find(is_cluster);
-    Ok(Now { input, node: node.expect("every cluster is drawn with its Cluster"), plan: own })
+    Ok(Now { input, node: node.expect("every cluster is drawn with its Cluster"), plan: own, choice: None })
 }
 
 fn rebased<'a>(
-    release: &str,
+    name: &str,
     cluster: &Cluster,
     fleet: &'a Understood,
     notes: &mut Notes,
 ) -> Result<Now<'a>, Failure> {
     let releases = &fleet.releases;
-    let Some(release) = releases.find(release) else {
-        let note = notes.error("unknown-release", None, format!("there is no release `{release}`"));
-        note.hint(format!("available: {}", releases.names().join(", ")));
-        note.hint("heads are those of the stacks and minors that a cluster uses");
+    let Some(release) = releases.find(name) else {
+        let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
+        match closest(name, releases.names().into_iter()) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint(format!("available: {}", releases.names().join(", "))),
+        };
+        note.hint("the head of a stack is named by its stack and minor, such as `docker-scs-1-35`");
         return Err(Failure::from(notes.halted()));
     };
-    drawn(Cluster { release, ..cluster.clone() }, fleet, notes)
+    let moved = drawn(Cluster { release, ..cluster.clone() }, fleet, notes)?;
+    Ok(Now { choice: Some(Choice::Option(name.to_owned())), ..moved })
 }
 
 /// A cluster as a revision of git has it; none where that does not have it.
@@ -358,7 +372,16 @@ fn published(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Option<Written>, Failure> {
-    let archive = Repository::discover(world)?.revision(revision)?;
+    let repository = Repository::discover(world)?;
+    if !repository.knows(revision) {
+        let message = format!("`--against {revision}`: git knows no such commit, branch or tag");
+        notes
+            .error("unknown-revision", None, message)
+            .hint("name one, such as `HEAD~1` or `origin/main`")
+            .hint("a shallow clone knows few of them: `git fetch --unshallow`");
+        return Err(Failure::from(notes.halted()));
+    }
+    let archive = repository.revision(revision)?;
     let tree = Tree::new(&archive, std::slice::from_ref(&cluster.management));
     match compare::written(&tree, &cluster.id(), &cluster.management)? {
         Ok(found) => Ok(found),
@@ -391,8 +414,12 @@ fn told(unread: &Unread, path: &str, notes: &mut Notes) {
 }
 
 fn compare(before: Written, after: &Now<'_>, notes: &mut Notes) -> Result<Forecast, Failure> {
-    match compare::forecast(before, after.written()) {
+    let written = after.written();
+    let clusters = (before.cluster.clone(), written.cluster.clone());
+    match compare::forecast(before, written) {
         Ok(forecast) => {
+            let place = |path: &str| after.field(&after.node, path);
+            network::note_changed((&clusters.0, &clusters.1), false, place, notes);
             after.tell(&forecast.faults, notes);
             Ok(forecast)
         }

@@ -6,7 +6,7 @@ use super::Workspace;
 use crate::note::Fault;
 
 /// The file that makes a folder the root of a fleet.
-const FLEET: &str = "stackloom.yaml";
+pub const FLEET: &str = "stackloom.yaml";
 
 /// A path that was given in an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,10 +26,10 @@ use crate::{
 };
 
 pub use check::CheckSink;
-pub use find::Given;
+pub use find::{FLEET, Given};
 pub use scaffold::{
-    exists, folder_in_repository, folder_name, named, put, read_file, remove, replace, write, write_all,
-    write_bytes,
+    exists, fleet_around, folder_in_repository, folder_name, named, put, read_file, remove, replace, write,
+    write_all, write_bytes,
 };
 pub use sink::DiskSink;
 pub use stage::Step;

@@ -124,6 +124,30 @@ pub fn named(path: &Path) -> Result<String, Fault> {
 /// Where a folder, which may not be there yet, lies in the git repository around it: by the nearest `.git` above it, as
 /// git itself looks for one. None outside of a repository.
 pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
+    let whole = without_links(path)?;
+    let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
+    let inside = whole.strip_prefix(top).unwrap_or(Path::new(""));
+    let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
+    Ok(parts.map(|parts| parts.join("/")))
+}
+
+/// The root of the fleet that a folder, which need not be there yet, lies in. The search ends at the top of a repository, as
+/// in [`super::Workspace::find`].
+pub fn fleet_around(path: &Path) -> Result<Option<PathBuf>, Fault> {
+    let whole = without_links(path)?;
+    let mut around = whole.ancestors();
+    while let Some(folder) = around.next().filter(|folder| !folder.join(".git").exists()) {
+        if let Some(above) =
+            folder.parent().filter(|above| above.join(super::FLEET).symlink_metadata().is_ok())
+        {
+            return Ok(Some(above.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// A path as it is once all links on the way to it are resolved, whether or not anything is there.
+fn without_links(path: &Path) -> Result<PathBuf, Fault> {
     let whole = std::path::absolute(path)
         .map_err(|error| Fault::because(format!("cannot find the folder `{}`", path.display()), error))?;
     let there = whole.ancestors().find(|folder| folder.is_dir()).unwrap_or(&whole);
@@ -131,9 +155,5 @@ pub fn folder_in_repository(path: &Path) -> Result<Option<String>, Fault> {
     let there = there
         .canonicalize()
         .map_err(|error| Fault::because(format!("cannot open the folder `{}`", there.display()), error))?;
-    let whole = there.join(rest);
-    let Some(top) = whole.ancestors().find(|folder| folder.join(".git").exists()) else { return Ok(None) };
-    let inside = whole.strip_prefix(top).unwrap_or(Path::new(""));
-    let parts: Option<Vec<_>> = inside.iter().map(|part| part.to_str()).collect();
-    Ok(parts.map(|parts| parts.join("/")))
+    Ok(there.join(rest))
 }

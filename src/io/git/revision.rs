@@ -35,6 +35,11 @@ impl std::fmt::Debug for Revision {
 }
 
 impl Repository {
+    /// Whether a text names a commit.
+    pub fn knows(&self, revision: &str) -> bool {
+        self.inner.revparse_single(revision).and_then(|found| found.peel_to_commit()).is_ok()
+    }
+
     /// The files that a commit, tag or branch has.
     pub fn revision(&self, name: &str) -> Result<Revision, Fault> {
         let unknown = |error: git2::Error| {

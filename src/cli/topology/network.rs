@@ -1,0 +1,38 @@
+//! A changed network of a Cluster: Cluster API accepts it, so that no verdict mentions it.
+
+use serde_json::Value as Json;
+
+use crate::note::{Notes, Place};
+
+/// The fields, with what they say.
+const FIELDS: [(&str, &str); 4] = [
+    ("pods/cidrBlocks", "the pod network"),
+    ("services/cidrBlocks", "the service network"),
+    ("serviceDomain", "the domain of services"),
+    ("apiServerPort", "the port of the API server"),
+];
+
+/// Warns about each part of the network that changes. `merges` says that a field which is no longer written stays as it is.
+pub(super) fn note_changed(
+    (before, after): (&Json, &Json),
+    merges: bool,
+    place: impl Fn(&str) -> Option<Place>,
+    notes: &mut Notes,
+) {
+    for (field, what) in FIELDS {
+        let said = |cluster: &Json| cluster.pointer(&format!("/spec/clusterNetwork/{field}")).cloned();
+        let (old, new) = (said(before), said(after));
+        if old == new || merges && new.is_none() {
+            continue;
+        }
+        let shown = |said: Option<Json>| {
+            said.map_or_else(|| "none".to_owned(), |said| said.to_string().replace('"', ""))
+        };
+        let path = format!("spec.clusterNetwork.{}", field.replace('/', "."));
+        let message = format!("{what} would change from {} to {}", shown(old), shown(new));
+        notes
+            .warning("network-changed", place(&path), message)
+            .hint("Cluster API accepts that and does nothing about it: nodes that join later differ from those that are there")
+            .hint("for another network, create a new cluster and move the workloads");
+    }
+}

@@ -1,0 +1,28 @@
+//! A sink that keeps nothing.
+
+use super::{Changes, Part, Sink, TreePath};
+use crate::note::{Fault, Notes};
+
+/// Takes parts and forgets them: for runs that only look for errors.
+#[derive(Debug)]
+pub struct Nowhere;
+
+impl Sink for Nowhere {
+    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn part(&mut self, _part: Part) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn keep(&mut self, _folder: TreePath) {}
+
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
+        Ok(Changes::default())
+    }
+}

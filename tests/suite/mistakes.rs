@@ -1,0 +1,341 @@
+//! Mistakes that people make, and whether the answer names the cause and leads on.
+
+use std::{fs, path::Path, process::Command};
+
+use super::{
+    cli::{ends, environment, fleet, json},
+    sandbox,
+};
+
+/// Replaces a text in a file.
+fn edit(root: &Path, path: &str, from: &str, to: &str) {
+    let file = root.join(path);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains(from), "{path} does not say `{from}`:\n{text}");
+    fs::write(&file, text.replace(from, to)).unwrap();
+}
+
+pub(super) fn append(root: &Path, path: &str, more: &str) {
+    let file = root.join(path);
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text + more).unwrap();
+}
+
+pub(super) fn git(root: &Path, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    environment(&mut command);
+    assert!(command.args(arguments).current_dir(root).status().unwrap().success(), "{arguments:?}");
+}
+
+/// A fleet whose tree is committed.
+pub(super) fn committed() -> tempfile::TempDir {
+    let root = fleet();
+    ends(root.path(), &["generate", "--commit"], 0);
+    git(root.path(), &["add", "."]);
+    git(root.path(), &["commit", "--quiet", "-m", "begin"]);
+    root
+}
+
+/// Runs a command that is refused, and looks for words in what it says.
+pub(super) fn refused(root: &Path, arguments: &[&str], words: &[&str]) {
+    let told = ends(root, arguments, 1).err;
+    for word in words {
+        assert!(told.contains(word), "{arguments:?} does not say `{word}`:\n{told}");
+    }
+}
+
+pub(super) const DEV: &str = "clusters/dev/dev-1.yaml";
+const DEFAULTS: &str = "clusters/dev/_defaults.yaml";
+const STACK: &str = "stacks/docker/scs/stack.yaml";
+
+#[test]
+fn variables_of_a_cluster_that_cannot_be_planned_name_the_error() {
+    let root = fleet();
+    let root = root.path();
+    // Only the content says the name.
+    fs::rename(root.join(DEV), root.join("clusters/dev/one.yaml")).unwrap();
+    edit(root, "clusters/dev/one.yaml", "default-worker", "none-such");
+    refused(root, &["variables", "dev-1"], &["error[unknown-class]", "clusters/dev/one.yaml:"]);
+    edit(root, "clusters/dev/one.yaml", "none-such", "default-worker");
+    // A twin that has errors must not make the other one the only one of the name.
+    edit(root, "stackloom.yaml", "    - name: mgmt\n", "    - name: mgmt\n    - name: other\n");
+    ends(
+        root,
+        &["new", "folder", "clusters/other", "--namespace", "team-a", "--management-cluster", "other"],
+        0,
+    );
+    ends(root, &["new", "cluster", "dev-1", "--folder", "clusters/other"], 0);
+    edit(root, "clusters/other/dev-1.yaml", "default-worker", "none-such");
+    refused(root, &["variables", "dev-1"], &["error[several-clusters]", "`other/team-a/dev-1`"]);
+    refused(root, &["variables", "other/team-a/dev-1"], &["error[unknown-class]"]);
+    ends(root, &["variables", "mgmt/team-a/dev-1"], 0);
+}
+
+#[test]
+fn a_value_of_a_variable_is_in_its_own_row() {
+    let root = fleet();
+    let root = root.path();
+    let class = "stacks/docker/scs/cluster-class/cluster-class.yaml";
+    // An object with a single field.
+    let variable = "  variables:\n    - name: registry\n      required: false\n      schema:\n        openAPIV3Schema:\n          \
+                    type: object\n          properties:\n            host: { type: string }\n";
+    edit(root, class, "  variables:\n", variable);
+    append(root, DEV, "  variables:\n    registry: { host: r.example.org }\n");
+    let told = ends(root, &["variables", "dev-1"], 0).out;
+    let row = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(row("registry.host ").contains("r.example.org"), "{told}");
+    assert!(!row("registry ").contains("r.example.org"), "{told}");
+}
+
+#[test]
+fn new_refuses_what_cannot_be_checked() {
+    let root = fleet();
+    let root = root.path();
+    edit(
+        root,
+        DEFAULTS,
+        "  stack: docker/scs\n  kubernetes: '1.35'\n  release: head\n",
+        "  release: docker-scs-1-35-v9\n",
+    );
+    let before = sandbox::snapshot(&root.join("clusters"));
+    refused(
+        root,
+        &["new", "cluster", "dev-2"],
+        &["there is no release `docker-scs-1-35-v9`", "nothing was written"],
+    );
+    refused(root, &["new", "pool", "dev-1", "gpu"], &["there is no release `docker-scs-1-35-v9`"]);
+    assert!(before == sandbox::snapshot(&root.join("clusters")));
+    // What does not need it is written, with a warning.
+    let other = ends(root, &["new", "cluster", "x-1", "--folder", "clusters/x"], 0);
+    assert!(other.err.contains("warning[left-out]"), "{}", other.err);
+
+    let root = fleet();
+    let root = root.path();
+    edit(root, STACK, "kind: Stack\n", "kind: Stak\n");
+    let before = sandbox::snapshot(root);
+    refused(root, &["new", "cluster", "dev-2"], &["its stack `docker/scs` has errors", "error[wrong-kind]"]);
+    refused(root, &["new", "addon", "docker/scs", "more"], &["error[wrong-kind]", "nothing was written"]);
+    assert!(before == sandbox::snapshot(root));
+    ends(root, &["new", "folder", "clusters/y"], 0);
+}
+
+#[test]
+fn a_pool_for_a_cluster_with_errors_tells_of_these() {
+    for (file, more) in [(DEV, "a: ["), (DEFAULTS, "a: [")] {
+        let root = fleet();
+        let root = root.path();
+        append(root, file, more);
+        refused(root, &["new", "pool", "dev-1", "gpu"], &["error[yaml-syntax]", file]);
+        let told = ends(root, &["new", "pool", "dev-1", "gpu"], 1).err;
+        assert!(!told.contains("unknown-cluster"), "{told}");
+    }
+    let root = fleet();
+    refused(
+        root.path(),
+        &["new", "pool", "dev-9", "gpu"],
+        &["error[unknown-cluster]", "did you mean `dev-1`?"],
+    );
+}
+
+#[test]
+fn a_list_without_the_faulty_ones_is_not_called_empty() {
+    let root = fleet();
+    let root = root.path();
+    append(root, DEV, "a: [");
+    for command in ["clusters", "releases"] {
+        let told = ends(root, &[command], 0);
+        assert!(!told.out.contains(" yet"), "{}", told.out);
+        assert!(told.out.contains("definitions with errors were skipped"), "{}", told.out);
+    }
+    fs::remove_file(root.join(DEV)).unwrap();
+    assert!(ends(root, &["clusters"], 0).out.contains("no cluster yet"));
+}
+
+#[test]
+fn check_refuses_what_generate_refuses() {
+    let root = committed();
+    let root = root.path();
+    let cluster = "generated/management/mgmt/clusters/team-a/dev-1/cluster/cluster.yaml";
+    let as_it_was = fs::read_to_string(root.join(DEFAULTS)).unwrap();
+    let definition = fs::read_to_string(root.join(DEV)).unwrap();
+    for (code, file, from, to) in [
+        ("network-changed", DEFAULTS, "192.168.0.0/16", "10.0.0.0/16"),
+        ("replaced", DEFAULTS, "kubernetes: '1.35'", "kubernetes: '1.34'"),
+        ("removal", DEV, "- name: md-0", "- name: md-1"),
+    ] {
+        edit(root, file, from, to);
+        let told = json(root, &["check"], 1);
+        let found = &told["diagnostics"][0];
+        assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &cluster.into()), "{told:#}");
+        assert_eq!(ends(root, &["generate"], 1).out, "", "{code}");
+        fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
+        fs::write(root.join(DEV), &definition).unwrap();
+    }
+    // The one that was never applied goes, the other has to be committed.
+    edit(root, DEFAULTS, "kubernetes: '1.35'", "kubernetes: '1.34'");
+    refused(root, &["check"], &["restore and commit the applied one", "&& git commit -- "]);
+    fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
+    sandbox::write(&root.join("generated/mine.txt"), "mine\n");
+    refused(root, &["check"], &["error[foreign-file]", "generated/mine.txt"]);
+    fs::remove_file(root.join("generated/mine.txt")).unwrap();
+    fs::remove_file(root.join(DEV)).unwrap();
+    let abandoned = ends(root, &["check"], 0);
+    assert!(abandoned.err.contains("warning[abandoned]"), "{}", abandoned.err);
+    fs::write(root.join(DEV), definition).unwrap();
+    let before = sandbox::snapshot(root);
+    assert!(ends(root, &["check"], 0).err.is_empty());
+    assert!(before == sandbox::snapshot(root), "`check` wrote something");
+}
+
+#[cfg(unix)]
+#[test]
+fn check_refuses_links_in_the_output() {
+    let root = committed();
+    let root = root.path();
+    fs::rename(root.join("generated"), root.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", root.join("generated")).unwrap();
+    refused(root, &["check"], &["error[linked-output]"]);
+}
+
+#[test]
+fn a_folder_whose_name_is_no_namespace_needs_one() {
+    let root = fleet();
+    let root = root.path();
+    let why = &["`Prod_EU` cannot be the name of a namespace", "`--namespace`"];
+    refused(root, &["new", "folder", "clusters/Prod_EU"], why);
+    refused(root, &["new", "cluster", "prod-1", "--folder", "clusters/Prod_EU"], why);
+    assert!(!root.join("clusters/Prod_EU").exists());
+    for (folder, next) in [
+        ("clusters/Prod_EU", "stackloom new cluster prod-1 --folder clusters/Prod_EU\n"),
+        ("clusters/of a team", "stackloom new cluster prod-1 --folder 'clusters/of a team'\n"),
+    ] {
+        let made = ends(root, &["new", "folder", folder, "--namespace", "prod"], 0);
+        assert!(made.err.contains(next), "{}", made.err);
+        ends(root, &["new", "cluster", "prod-1", "--folder", folder], 0);
+        fs::remove_dir_all(root.join(folder)).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_one_says_why() {
+    let root = fleet();
+    let root = root.path();
+    for (folder, words, not) in [
+        ("clusters/x.d", &["objects beside a cluster"][..], "did you mean"),
+        ("../x", &["`../x` is outside of the fleet"], "did you mean"),
+        ("x", &["did you mean `clusters/x`?"], "outside"),
+        ("clusters/.x", &["is hidden"], "did you mean"),
+        ("clusters/a.yaml", &["has the name of a file"], "did you mean"),
+    ] {
+        refused(root, &["new", "folder", folder], words);
+        let told = ends(root, &["new", "folder", folder], 1).err;
+        assert!(!told.contains(not), "{folder}: {told}");
+    }
+    ends(&root.join("clusters"), &["new", "folder", "clusters/prod"], 0);
+    assert!(root.join("clusters/prod/_defaults.yaml").is_file());
+}
+
+#[test]
+fn broken_defaults_concern_their_own_folder() {
+    let root = fleet();
+    let root = root.path();
+    sandbox::write(&root.join("clusters/prod/_defaults.yaml"), "kind: [");
+    // Which folder is meant depends on what all of them say.
+    refused(root, &["new", "cluster", "dev-2"], &["clusters/prod/_defaults.yaml:1:7", "`--folder FOLDER`"]);
+    refused(root, &["new", "cluster", "p-1", "--folder", "clusters/prod"], &["error[yaml-syntax]"]);
+    refused(root, &["new", "folder", "clusters/prod/eu"], &["error[yaml-syntax]"]);
+    ends(root, &["new", "cluster", "dev-2", "--folder", "clusters/dev"], 0);
+    ends(&root.join("clusters/dev"), &["new", "cluster", "dev-3"], 0);
+    ends(root, &["new", "folder", "clusters/team-b"], 0);
+    ends(root, &["new", "pool", "dev-1", "gpu"], 0);
+}
+
+#[test]
+fn a_fleet_does_not_begin_inside_another() {
+    let root = fleet();
+    let root = root.path();
+    for (folder, arguments) in [("", &["init", "sub"][..]), ("clusters", &["init"]), ("", &["init", "a/b/c"])]
+    {
+        refused(&root.join(folder), arguments, &["error[fleet-in-fleet]", "`stackloom new`"]);
+    }
+    assert!(!root.join("sub").exists() && !root.join("clusters/stackloom.yaml").exists());
+    // A repository of its own is another place, as for every other command.
+    fs::create_dir(root.join("sub")).unwrap();
+    git(&root.join("sub"), &["init", "--quiet"]);
+    ends(root, &["init", "sub"], 0);
+}
+
+#[test]
+fn outside_a_fleet_nothing_is_said_of_git() {
+    let root = sandbox::folder();
+    for arguments in [
+        &["generate", "--commit"][..],
+        &["release"],
+        &["release", "prune"],
+        &["release", "tag"],
+        &["watch"],
+        &["watch", "--commit"],
+    ] {
+        refused(root.path(), arguments, &["error[no-fleet]", "`stackloom init`"]);
+        let told = ends(root.path(), arguments, 1).err;
+        assert!(!told.contains("git"), "{told}");
+        assert_eq!(json(root.path(), arguments, 1)["diagnostics"][0]["code"], "no-fleet");
+    }
+}
+
+#[test]
+fn topology_points_at_the_line_that_chose() {
+    let root = committed();
+    let root = root.path();
+    ends(root, &["new", "stack", "openstack/scs"], 0);
+    let as_it_was = fs::read_to_string(root.join(DEFAULTS)).unwrap();
+    for (from, to, line, text) in [
+        ("kubernetes: '1.35'", "kubernetes: '1.34'", 12, "version cannot be decreased"),
+        ("stack: docker/scs", "stack: openstack/scs", 11, "kind cannot be changed"),
+    ] {
+        edit(root, DEFAULTS, from, to);
+        let told = json(root, &["topology", "dev-1", "--against", "HEAD"], 1);
+        let all = told["diagnostics"].as_array().unwrap();
+        assert!(!all.is_empty());
+        for found in all {
+            assert!(found["message"].as_str().unwrap().contains(text), "{found:#}");
+            assert_eq!(
+                (&found["place"]["file"], &found["place"]["line"]),
+                (&DEFAULTS.into(), &line.into()),
+                "{found:#}"
+            );
+        }
+        fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
+    }
+    let told = json(root, &["topology", "dev-1", "--release", "docker-scs-1-34"], 1);
+    let found = &told["diagnostics"][0];
+    assert!(found["place"].is_null(), "{found:#}");
+    assert!(found["message"].as_str().unwrap().starts_with("`--release docker-scs-1-34`: "), "{found:#}");
+}
+
+#[test]
+fn topology_tells_of_a_network_that_changes() {
+    let root = committed();
+    let root = root.path();
+    edit(root, DEFAULTS, "pods: [192.168.0.0/16]", "pods: [10.0.0.0/16]");
+    let told = json(root, &["topology", "dev-1", "--against", "HEAD"], 0);
+    let found = &told["diagnostics"][0];
+    assert_eq!(
+        (&found["code"], &found["severity"]),
+        (&"network-changed".into(), &"warning".into()),
+        "{told:#}"
+    );
+    assert_eq!((&found["place"]["file"], &found["place"]["line"]), (&DEFAULTS.into(), &15.into()));
+    assert!(
+        found["message"].as_str().unwrap().contains("from [192.168.0.0/16] to [10.0.0.0/16]"),
+        "{found:#}"
+    );
+    edit(root, DEFAULTS, "pods: [10.0.0.0/16]", "pods: [192.168.0.0/16]");
+    assert_eq!(
+        json(root, &["topology", "dev-1", "--against", "HEAD"], 0)["diagnostics"],
+        serde_json::json!([])
+    );
+    refused(root, &["topology", "dev-1", "--against", "nope"], &["`--against nope`", "origin/main"]);
+    let unknown = ends(root, &["topology", "dev-1", "--release", "docker-scs-1-53"], 1).err;
+    assert!(unknown.contains("error[unknown-release]") && !unknown.contains("a cluster uses"), "{unknown}");
+}
