@@ -86,7 +86,9 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
     let chart = format!("the chart `{}` {}", given.chart, given.version);
     let path = finding.path.join(".");
     let (severity, told) = match &finding.wrong {
-        None => (Severity::Warning, format!("{chart} does not know the value `{path}`, so it may have no effect")),
+        None => {
+            (Severity::Warning, format!("{chart} does not know the value `{path}`, so it may have no effect"))
+        }
         Some(wrong) if path.is_empty() => {
             (Severity::Error, format!("Helm refuses the values of `{}` for {chart}: {wrong}", given.addon))
         }
