@@ -27,8 +27,11 @@ pub(super) static RULE: Rule = Rule {
 #[derive(Debug, Default)]
 pub(super) struct Charts {
     judges: Mutex<BTreeMap<Digest, Option<Arc<Judge>>>>,
-    found: Mutex<BTreeMap<(Digest, bool, String), Arc<Vec<Finding>>>>,
+    found: Mutex<BTreeMap<Asked, Arc<Vec<Finding>>>>,
 }
+
+/// The file that says what the chart takes, whether other objects add values, and the digest of the values.
+type Asked = (Digest, bool, String);
 
 impl Charts {
     /// What is wrong with values; none if the file that says what the chart takes is missing, or is another.

@@ -106,7 +106,7 @@ pub struct ChartValues {
     pub described: (model::Digest, Origin),
     /// The values.
     pub values: Node,
-    /// Whether Secrets or ConfigMaps add others.
+    /// Whether other objects (`valuesFrom`) add others.
     pub is_part: bool,
 }
 

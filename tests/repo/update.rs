@@ -97,9 +97,10 @@ fn publish_with_values(folder: &Path, versions: &[&str], schema: &str) {
         let digest = sha256(&bytes);
         fs::write(folder.join(format!("net-{version}.tgz")), bytes).unwrap();
         let digest = digest.trim_start_matches("sha256:");
-        index.push_str(&format!(
+        let entry = format!(
             "  - {{ apiVersion: v2, name: net, version: {version}, digest: {digest}, urls: [net-{version}.tgz] }}\n"
-        ));
+        );
+        index.push_str(&entry);
     }
     fs::write(folder.join("index.yaml"), index).unwrap();
 }

@@ -49,7 +49,7 @@ fn unpack(archive: &[u8]) -> Result<Files, String> {
         if !entry.header().entry_type().is_file() || !matters(&path) {
             continue;
         }
-        if entry.size() > FILE && !path.ends_with(".tgz") {
+        if entry.size() > FILE && !is_archive(&path) {
             return Err(format!("`{path}` in it has more than {FILE} bytes"));
         }
         let mut bytes = Vec::new();
@@ -59,11 +59,15 @@ fn unpack(archive: &[u8]) -> Result<Files, String> {
     Ok(files)
 }
 
+fn is_archive(path: &str) -> bool {
+    std::path::Path::new(path).extension().is_some_and(|extension| extension == "tgz")
+}
+
 fn matters(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
     matches!(name, "Chart.yaml" | "requirements.yaml" | "values.yaml" | "values.schema.json")
         || path.contains("/templates/")
-        || path.contains("/charts/") && name.ends_with(".tgz")
+        || path.contains("/charts/") && is_archive(name)
 }
 
 /// The files in a folder.
@@ -133,7 +137,7 @@ fn packed(files: &Files, depth: usize) -> Result<BTreeMap<String, Described>, St
     }
     for (path, bytes) in files {
         let Some(file) = path.strip_prefix("charts/").filter(|file| !file.contains('/')) else { continue };
-        if !file.ends_with(".tgz") {
+        if !is_archive(file) {
             continue;
         }
         let inner = unpack(bytes).map_err(|why| format!("its subchart `{file}`: {why}"))?;

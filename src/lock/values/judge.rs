@@ -113,7 +113,7 @@ impl Judge {
         if let Some(schema) = &self.schema {
             let values = Json::Object(values.clone());
             let errors =
-                schema.iter_errors(&values).filter(|error| !(is_part && may_be_elsewhere(&error.kind())));
+                schema.iter_errors(&values).filter(|error| !(is_part && may_be_elsewhere(error.kind())));
             for error in errors {
                 self.note(&error, at, found);
             }
@@ -209,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    fn described(values: Json, schema: Option<Json>, subcharts: Vec<Subchart>) -> Described {
+    fn described(values: &Json, schema: Option<Json>, subcharts: Vec<Subchart>) -> Described {
         let values = values.as_object().cloned().unwrap_or_default();
         Described { values, keys: BTreeSet::from(["nameOverride".to_owned()]), schema, subcharts }
     }
@@ -225,17 +225,17 @@ mod tests {
 
     #[test]
     fn without_a_schema_keys_are_those_of_defaults_templates_and_subcharts() {
-        let sub = described(json!({ "size": 1 }), None, Vec::new());
+        let sub = described(&json!({ "size": 1 }), None, Vec::new());
         let sub = Subchart {
             key: "db".to_owned(),
             condition: Some("db.enabled,extras.db".to_owned()),
             tags: Vec::new(),
             chart: sub,
         };
-        let chart = described(json!({ "hubble": { "enabled": false } }), None, vec![sub]);
+        let chart = described(&json!({ "hubble": { "enabled": false } }), None, vec![sub]);
         let given = json!({ "hubbel": 1, "nameOverride": "x", "global": {}, "db": {}, "extras": {}, "tags": {}, "hubble": { "any": 1 } });
         assert_eq!(told(&chart, &given, false), ["hubbel: unknown (hubble)"]);
-        let silent = Described { keys: BTreeSet::new(), ..described(json!({}), None, Vec::new()) };
+        let silent = Described { keys: BTreeSet::new(), ..described(&json!({}), None, Vec::new()) };
         assert!(told(&silent, &given, false).is_empty());
     }
 
@@ -253,7 +253,7 @@ mod tests {
             },
         });
         let chart =
-            described(json!({ "mode": "a", "hubble": { "enabled": true } }), Some(schema), Vec::new());
+            described(&json!({ "mode": "a", "hubble": { "enabled": true } }), Some(schema), Vec::new());
         let fine: Vec<String> = Vec::new();
         assert_eq!(told(&chart, &json!({ "token": "x" }), false), fine);
         assert_eq!(told(&chart, &json!({}), false), [": \"token\" is a required property ()"]);
@@ -272,14 +272,14 @@ mod tests {
     fn a_subchart_is_judged_by_its_own_schema_while_it_is_on() {
         let schema =
             json!({ "properties": { "size": { "type": "integer" }, "global": { "required": ["zone"] } } });
-        let sub = described(json!({ "size": 1 }), Some(schema), Vec::new());
+        let sub = described(&json!({ "size": 1 }), Some(schema), Vec::new());
         let sub = Subchart {
             key: "db".to_owned(),
             condition: Some("db.enabled".to_owned()),
             tags: vec!["data".to_owned()],
             chart: sub,
         };
-        let chart = described(json!({ "global": { "zone": "a" } }), None, vec![sub]);
+        let chart = described(&json!({ "global": { "zone": "a" } }), None, vec![sub]);
         assert!(told(&chart, &json!({ "db": { "size": 2 } }), false).is_empty());
         assert_eq!(told(&chart, &json!({ "db": { "size": "x" } }), false).len(), 1);
         assert!(told(&chart, &json!({ "db": { "size": "x", "enabled": false } }), false).is_empty());
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn a_schema_that_leads_elsewhere_cannot_be_used() {
         let schema = json!({ "$ref": "https://example.org/schema.json" });
-        let why = Judge::new(&described(json!({}), Some(schema), Vec::new())).unwrap_err();
+        let why = Judge::new(&described(&json!({}), Some(schema), Vec::new())).unwrap_err();
         assert!(why.contains("cannot be used offline"), "{why}");
     }
 }
