@@ -5,6 +5,7 @@
 
 mod allowed_kind;
 mod beside;
+mod chart_values;
 mod class_annotation;
 mod class_lint;
 mod cluster;
@@ -56,13 +57,16 @@ pub enum Check {
     Cluster(fn(&ClusterPlan, &Node, &mut Finder<'_>)),
     /// The objects of a part.
     Objects(fn(&Drawn, &mut Finder<'_>)),
+    /// The charts of a cluster.
+    Charts(fn(&Drawn, &mut Finder<'_>)),
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 19] = [
+pub static RULES: [&Rule; 20] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
+    &chart_values::RULE,
     &class_annotation::RULE,
     &class_lint::RULE,
     &cluster::RULE,
@@ -124,6 +128,11 @@ pub fn shared(input: &Input, notes: &mut Notes) {
 
 /// Runs the rules that look at a cluster.
 pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, input: &Input, notes: &mut Notes) {
+    for rule in RULES {
+        if let Check::Charts(check) = rule.check {
+            check(drawn, &mut Finder::new(input, classes, notes));
+        }
+    }
     let Some(object) = drawn.cluster() else { return };
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_schema::unknown_fields;
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule, lints::Findings};
+use super::{Check, Finder, Rule, chart_values::Charts, lints::Findings};
 use crate::{
     definition::closest,
     model::{Allowance, StackId},
@@ -37,6 +37,8 @@ pub struct Classes {
     by_release: BTreeMap<String, Class>,
     /// What lints say of those of head releases.
     pub(super) lints: Findings,
+    /// Charts whose values were judged.
+    pub(super) charts: Charts,
 }
 
 #[derive(Debug)]

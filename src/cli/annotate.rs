@@ -68,6 +68,7 @@ mod tests {
 
     #[test]
     fn what_ends_a_property_or_a_command_is_escaped() {
+        // A carriage return is made visible, as in every message, before it could be escaped.
         let mut notes = Notes::new();
         let place = Place { line: 3, column: 2, length: 4, ..Place::file("clusters/a,b:c%.yaml") };
         let other = Place { line: 9, ..Place::file("stackloom.yaml") };
@@ -83,7 +84,7 @@ mod tests {
             [
                 "::warning title=nowhere::all of it",
                 "::error file=fleets/eu/clusters/a%2Cb%3Ac%25.yaml,line=3,col=2,endColumn=6,title=unknown-key::100%25 wrong: \
-                 a, b%0D%0A::set-output%0Afirst: stackloom.yaml:9%0Ahelp: mend%0Ait",
+                 a, b\\u{d}%0A::set-output%0Afirst: stackloom.yaml:9%0Ahelp: mend%0Ait",
                 "::warning file=fleets/eu/x.yaml,title=odd::look",
             ]
         );

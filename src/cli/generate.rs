@@ -43,7 +43,7 @@ pub(super) struct Args {
     /// Commit generated/, and only it, in one commit; no change, no commit
     #[arg(long)]
     commit: bool,
-    /// With --commit: commit the sources, too (stackloom.yaml, stackloom.lock, stacks/, clusters/), as they were read
+    /// With --commit: commit the sources, too (stackloom.yaml, stackloom.lock, stacks/, clusters/, charts/values/), as they were read
     #[arg(short, long, requires = "commit", conflicts_with_all = ["keep_going", "only"])]
     all: bool,
     /// With --commit: the first line of the commit's message

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     sync::atomic::{AtomicUsize, Ordering},
 };
 
@@ -19,10 +20,10 @@ use crate::{
         disk,
         net::{self, Answer, ChartQuestion},
     },
-    lock::{self, Merged, Wanted},
-    model::{AddonVersion, Chart, ChartVersion, Lock, StackId},
+    lock::{self, Merged, Wanted, values},
+    model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart, StackId},
     note::{Fault, Notes},
-    world::LOCK,
+    world::{CHART_VALUES, Input, LOCK},
 };
 
 /// Look up charts and images where they come from, and lock what they are
@@ -73,7 +74,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
     }
-    let answer = ask(&asked, &model.lock, printer)?;
+    let answer = ask(&asked, &model.lock, &input, printer)?;
     let accept = args.accept.iter().cloned().collect();
     let merged =
         lock::merge(&model.lock, &wanted, &answer.found, &accept, &releases, &input.sources, &mut notes);
@@ -85,8 +86,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Some(bytes) => *bytes != text.as_bytes(),
         None => !merged.lock.is_empty(),
     };
-    if is_new && !args.dry_run {
-        disk::put(&path, &text)?;
+    if !args.dry_run {
+        put_values(&merged.lock, &answer, &input, world.root())?;
+        if is_new {
+            disk::put(&path, &text)?;
+        }
     }
     let exit = match (notes.errors(), answer.faults.len()) {
         (0, 0) => Exit::Done,
@@ -96,6 +100,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     printer.notes(&notes);
     if !printer.is_json() {
         answer.faults.iter().for_each(|fault| printer.fault(fault));
+    }
+    for (key, chart) in &answer.found.charts {
+        if let Some(Err(why)) = &chart.values {
+            printer.talk(&format!("the values of {key} cannot be checked: {why}"));
+        }
     }
     tell(args, &merged, &newer, &asked, is_new, printer);
     printer.document(
@@ -107,12 +116,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 /// Asks all repositories, some at a time, and then for the images that their charts name.
-fn ask(wanted: &Wanted, old: &Lock, printer: &Printer) -> Result<Answer, Fault> {
+fn ask(wanted: &Wanted, old: &Lock, input: &Input, printer: &Printer) -> Result<Answer, Fault> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(AT_A_TIME)
         .build()
         .map_err(|error| Fault::because("cannot prepare for the network", error))?;
-    let questions = questions(&wanted.charts, old);
+    let questions = questions(&wanted.charts, old, input);
     let charts = Progress::new(printer, "repositories");
     let mut answer = all(&pool, &questions, &charts, net::charts);
     let named = wanted.images.keys().cloned().chain(answer.found.images_of_charts(old));
@@ -147,7 +156,11 @@ fn all<T: Sync>(
 }
 
 /// One question for each classic repository, and one for each chart of a registry.
-fn questions(charts: &BTreeMap<ChartVersion, BTreeSet<String>>, old: &Lock) -> Vec<ChartQuestion> {
+fn questions(
+    charts: &BTreeMap<ChartVersion, BTreeSet<String>>,
+    old: &Lock,
+    input: &Input,
+) -> Vec<ChartQuestion> {
     let mut questions: BTreeMap<(String, String), ChartQuestion> = BTreeMap::new();
     for key in charts.keys() {
         let Chart { repository, name } = key.chart.clone();
@@ -155,10 +168,34 @@ fn questions(charts: &BTreeMap<ChartVersion, BTreeSet<String>>, old: &Lock) -> V
         let question = questions
             .entry((repository.clone(), apart))
             .or_insert_with(|| ChartQuestion { repository, charts: BTreeMap::new() });
-        let locked = old.charts.get(key).map(|locked| locked.digest.clone());
+        // An archive is looked at again where the file on its values is missing.
+        let is_known =
+            |locked: &&LockedChart| locked.values.as_ref().is_some_and(|values| is_kept(values, input));
+        let locked = old.charts.get(key).filter(is_known).map(|locked| locked.digest.clone());
         question.charts.entry(name).or_default().insert(key.version.clone(), locked);
     }
     questions.into_values().collect()
+}
+
+/// Whether the file of a digest is there as it was written.
+fn is_kept(digest: &Digest, input: &Input) -> bool {
+    let source = input.sources.at(&values::file(digest));
+    source.is_some_and(|source| values::digest(&source.text).as_ref() == Some(digest))
+}
+
+/// Writes what charts say of their values, and removes what no chart in the lock says any more.
+fn put_values(lock: &Lock, answer: &Answer, input: &Input, root: &Path) -> Result<(), Fault> {
+    let meant: BTreeSet<String> =
+        lock.charts.values().filter_map(|chart| chart.values.as_ref()).map(values::file).collect();
+    for text in answer.found.charts.values().filter_map(|chart| chart.values.as_ref()?.as_ref().ok()) {
+        let Some(digest) = values::digest(text) else { continue };
+        let file = values::file(&digest);
+        if meant.contains(&file) && !is_kept(&digest, input) {
+            disk::write(&root.join(file), text)?;
+        }
+    }
+    let stale = input.sources.below(CHART_VALUES).filter(|source| !meant.contains(&*source.path));
+    stale.into_iter().try_for_each(|source| disk::remove(&root.join(&*source.path)))
 }
 
 fn tell(

@@ -78,6 +78,9 @@ pub struct LockedChart {
     pub replaces: Option<Vec<String>>,
     /// The images that the chart says it uses.
     pub images: Option<Vec<LockedImage>>,
+    /// The digest of the file in `charts/values/` that says which values the chart takes.
+    #[schemars(regex(pattern = "^sha256:[0-9a-f]{64}$"))]
+    pub values: Option<String>,
 }
 
 /// An image.

@@ -32,6 +32,8 @@ pub struct FoundChart {
     pub digest: Digest,
     /// The images that it says it uses; none where the lock knows already.
     pub images: Option<BTreeSet<String>>,
+    /// What its archive says of its values, or why that is not known; none where the lock knows already.
+    pub values: Option<Result<String, String>>,
 }
 
 impl Found {
@@ -135,6 +137,10 @@ impl Merger<'_> {
             digest: found.digest.clone(),
             replaces: old.map(|old| old.replaces.clone()).unwrap_or_default(),
             images: BTreeMap::new(),
+            values: match &found.values {
+                Some(described) => described.as_deref().ok().and_then(super::values::digest),
+                None => old.and_then(|old| old.values.clone()),
+            },
             origin: old.map_or(Origin::NOWHERE, |old| old.origin),
         };
         match old {
@@ -282,7 +288,7 @@ mod tests {
     fn found(all: &[(&str, char)]) -> Found {
         let one = |(version, digit): &(&str, char)| {
             let images = Some(BTreeSet::from(["registry.example.org/notes:1".to_owned()]));
-            (key(version), FoundChart { digest: digest(*digit), images })
+            (key(version), FoundChart { digest: digest(*digit), images, values: None })
         };
         let images = BTreeMap::from([("registry.example.org/notes:1".to_owned(), Some(digest('1')))]);
         Found { charts: all.iter().map(one).collect(), images, ..Found::default() }

@@ -6,6 +6,7 @@
 
 mod index;
 mod merge;
+pub mod values;
 mod wanted;
 mod write;
 

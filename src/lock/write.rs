@@ -1,7 +1,7 @@
 //! The lock as a file: in one form, so that two runs that found the same give the same bytes.
 
 use crate::{
-    model::{ChartVersion, Lock, LockedChart, LockedRelease},
+    model::{ChartVersion, Digest, Lock, LockedChart, LockedRelease},
     release::digests_of,
     yaml::{Mapping, Node, emit},
 };
@@ -39,6 +39,7 @@ fn chart(key: &ChartVersion, locked: &LockedChart) -> Node {
     let replaces = locked.replaces.iter().map(|digest| Node::from(digest.as_str()));
     mapping.set_filled("replaces", replaces.collect::<Vec<_>>());
     mapping.set_filled("images", digests_of(&locked.images));
+    mapping.set_some("values", locked.values.as_ref().map(Digest::as_str));
     mapping.into()
 }
 
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
     use crate::{
         definition::read_lock,
-        model::{AddonVersion, Chart, Digest},
+        model::{AddonVersion, Chart},
         note::Notes,
         yaml::{Origin, Sources},
     };
@@ -84,6 +85,7 @@ mod tests {
             digest: digest('a'),
             replaces: replaces.iter().cloned().collect::<BTreeSet<_>>(),
             images: BTreeMap::from([("quay.io/cilium/cilium:v1.18.9".to_owned(), digest('b'))]),
+            values: replaces.first().cloned(),
             origin: Origin::NOWHERE,
         };
         Lock {

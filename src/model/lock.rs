@@ -76,6 +76,8 @@ pub struct LockedChart {
     pub replaces: BTreeSet<Digest>,
     /// The images that the chart says it uses.
     pub images: BTreeMap<String, Digest>,
+    /// Of the file that says which values it takes.
+    pub values: Option<Digest>,
     /// Where its digest stands.
     pub origin: Origin,
 }
@@ -83,8 +85,8 @@ pub struct LockedChart {
 impl PartialEq for LockedChart {
     /// Where it stands is no content.
     fn eq(&self, other: &Self) -> bool {
-        let Self { digest, replaces, images, origin: _ } = other;
-        (&self.digest, &self.replaces, &self.images) == (digest, replaces, images)
+        let Self { digest, replaces, images, values, origin: _ } = other;
+        (&self.digest, &self.replaces, &self.images, &self.values) == (digest, replaces, images, values)
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use super::{ChartSource, ClusterPart, Unit, locked};
 use crate::{
     definition::closest,
-    model::{AddonChoice, AddonVersion, Cluster, Lock, RemovalStep, Stage},
+    model::{AddonChoice, AddonVersion, Cluster, Digest, Lock, RemovalStep, Stage},
     note::{Notes, Place},
     release::{Release, ReleaseAddon},
     resolve::{Refused, Versions},
     world::Input,
-    yaml::Node,
+    yaml::{Node, Origin},
 };
 
 /// An addon of a cluster.
@@ -41,6 +41,8 @@ pub struct HelmPlan {
     pub protected: bool,
     /// Whether it is left as it is, because its cluster leaves: nothing is uninstalled from a cluster that lives.
     pub suspended: bool,
+    /// The digest of the file that says which values the chart takes, and where the lock says so.
+    pub described: Option<(Digest, Origin)>,
 }
 
 /// Manifests that the engine applies in the workload cluster.
@@ -151,6 +153,7 @@ impl Planner<'_> {
                 wait: !bootstrap,
                 protected,
                 suspended,
+                described: locked::described(frozen, version, self.lock),
             }),
             _ => None,
         };

@@ -8,6 +8,7 @@ use crate::{
     note::{Notes, Place},
     release::ReleaseAddon,
     world::{Input, LOCK},
+    yaml::Origin,
 };
 
 /// What a version of an addon's chart is held to; nothing where nobody has looked.
@@ -16,6 +17,17 @@ pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> 
     let said = addon.locked.get(version).or(locked)?;
     let replaced = locked.is_some_and(|locked| locked.digest != said.digest);
     Some(Pin { digest: said.digest.clone(), replaced, origin: said.origin })
+}
+
+/// The file that says which values a chart takes, and where the lock says so; none where the release was cut with other bytes.
+pub(super) fn described(
+    addon: &ReleaseAddon,
+    version: &AddonVersion,
+    lock: &Lock,
+) -> Option<(Digest, Origin)> {
+    let locked = lock.charts.get(&key(addon, version)?)?;
+    let is_same = addon.locked.get(version).is_none_or(|recorded| recorded.digest == locked.digest);
+    Some((locked.values.clone().filter(|_| is_same)?, locked.origin))
 }
 
 fn key(addon: &ReleaseAddon, version: &AddonVersion) -> Option<ChartVersion> {

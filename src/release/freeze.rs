@@ -104,7 +104,7 @@ fn locked(addon: &Addon, lock: &Lock) -> BTreeMap<AddonVersion, LockedChart> {
         let key = ChartVersion { chart: chart.clone(), version: version.clone() };
         // What it was before is no business of this release.
         let locked = lock.charts.get(&key)?.clone();
-        Some((version.clone(), LockedChart { replaces: BTreeSet::new(), ..locked }))
+        Some((version.clone(), LockedChart { replaces: BTreeSet::new(), values: None, ..locked }))
     };
     addon.matrix.iter().filter_map(|row| of(&row.version)).collect()
 }

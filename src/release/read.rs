@@ -217,7 +217,7 @@ fn locked_version(
     };
     let images = digests(written.images.as_deref());
     let origin = node.get("digest").map_or(node.origin, |digest| digest.origin);
-    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, origin }))
+    Some((version, LockedChart { digest, replaces: BTreeSet::new(), images, values: None, origin }))
 }
 
 /// Images and their digests; the schema holds them to be such.

@@ -16,14 +16,14 @@ use sha2::{Digest, Sha256};
 pub use cluster::{REMOVAL, SUSPENDED};
 
 use crate::{
-    model::{ClusterId, Engine, ManagementCluster, hex},
+    model::{self, ClusterId, Engine, ManagementCluster, hex},
     note::Notes,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
     world::Input,
-    yaml::{Mapping, Node, emit},
+    yaml::{Mapping, Node, Origin, emit},
 };
 
 /// What a part is drawn from.
@@ -87,8 +87,27 @@ pub struct Drawn {
     pub texts: Vec<(TreePath, String)>,
     /// Objects that are among its texts already: those of a release's class, for the checks.
     pub frozen: Vec<Node>,
+    /// The values of its charts, of those whose values are known, for the checks.
+    pub values: Vec<ChartValues>,
     /// Who is told of what its templates read, if someone wants to know.
     recorder: Option<Recorder>,
+}
+
+/// The values that a chart is installed with.
+#[derive(Clone, Debug)]
+pub struct ChartValues {
+    /// The addon.
+    pub addon: String,
+    /// The chart.
+    pub chart: String,
+    /// Its version.
+    pub version: String,
+    /// The digest of the file that says which values it takes, and where the lock says so.
+    pub described: (model::Digest, Origin),
+    /// The values.
+    pub values: Node,
+    /// Whether other objects (`valuesFrom`) add others.
+    pub is_part: bool,
 }
 
 /// Every part of a plan, in the order in which they are made.
@@ -144,7 +163,7 @@ pub fn draw_recorded(
     notes: &mut Notes,
 ) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
-    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, recorder };
+    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, values: Vec::new(), recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));

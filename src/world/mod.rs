@@ -17,7 +17,7 @@ pub const LOCK: &str = "stackloom.lock";
 /// Everything that `generate` reads.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// `stackloom.yaml`, `stackloom.lock`, every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
+    /// `stackloom.yaml`, `stackloom.lock`, what charts say of their values (`charts/values/`), every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
     /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
@@ -230,8 +230,20 @@ pub fn is_input(path: &str) -> bool {
     }
     path == "stackloom.yaml"
         || path == LOCK
+        || is_chart_values(path)
         || path.starts_with("stacks/")
         || (path.starts_with("clusters/") && yaml)
+}
+
+/// Where `update` puts what charts say of their values.
+pub const CHART_VALUES: &str = "charts/values";
+
+/// Whether a file says which values a chart takes: by its name, the digest of its content. A fleet may have charts of its own
+/// beside it.
+fn is_chart_values(path: &str) -> bool {
+    let file = path.strip_prefix(CHART_VALUES).and_then(|file| file.strip_prefix('/'));
+    let digest = file.and_then(|file| file.strip_suffix(".json"));
+    digest.is_some_and(|digest| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The names of the numbered releases among the sources, in order.

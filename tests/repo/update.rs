@@ -61,6 +61,114 @@ fn archive(description: &str) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
+/// An archive of these files.
+fn archive_of(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::default()));
+    for (path, text) in files {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, path, text.as_bytes()).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+/// A chart with a schema, a template, and a subchart that has a schema of its own.
+fn chart_with_values(version: &str, schema: &str) -> Vec<u8> {
+    let description = format!(
+        "apiVersion: v2\nname: net\nversion: {version}\ndependencies:\n- {{ name: sub, alias: db, version: 1.0.0, condition: db.enabled }}\n"
+    );
+    archive_of(&[
+        ("net/Chart.yaml", &description),
+        ("net/values.yaml", "relay: { enabled: false, replicas: 1 }\ndb: { enabled: true }\n"),
+        ("net/values.schema.json", schema),
+        ("net/templates/net.yaml", "cluster: {{ .Values.cluster }}\npods: {{ .Values.pods }}\n"),
+        ("net/charts/sub/Chart.yaml", "apiVersion: v2\nname: sub\nversion: 1.0.0\n"),
+        ("net/charts/sub/values.yaml", "size: 1\n"),
+        ("net/charts/sub/values.schema.json", r#"{"properties": {"size": {"type": "integer"}}}"#),
+    ])
+}
+
+/// Publishes such charts, with an index that names their digests.
+fn publish_with_values(folder: &Path, versions: &[&str], schema: &str) {
+    let mut index = "apiVersion: v1\nentries:\n  net:\n".to_owned();
+    for version in versions {
+        let bytes = chart_with_values(version, schema);
+        let digest = sha256(&bytes);
+        fs::write(folder.join(format!("net-{version}.tgz")), bytes).unwrap();
+        let digest = digest.trim_start_matches("sha256:");
+        let entry = format!(
+            "  - {{ apiVersion: v2, name: net, version: {version}, digest: {digest}, urls: [net-{version}.tgz] }}\n"
+        );
+        index.push_str(&entry);
+    }
+    fs::write(folder.join("index.yaml"), index).unwrap();
+}
+
+#[test]
+fn values_are_checked_against_what_update_has_found() {
+    let files = tempfile::tempdir().unwrap();
+    let Some(server) = Server::start(&["-files", files.path().to_str().unwrap()]) else { return };
+    let schema = r#"{"$schema": "http://json-schema.org/draft-07/schema#", "required": ["token"],
+        "properties": {"relay": {"properties": {"replicas": {"maximum": 2}}}}}"#;
+    publish_with_values(files.path(), &["1.0.0", "1.1.0"], schema);
+    let sandbox = fleet_of(&format!("http://{}/files", server.address));
+    let check = |code| crate::release::ends(&sandbox, &["check"], code);
+    let kept = || {
+        let folder = fs::read_dir(sandbox.root.join("charts/values")).unwrap();
+        folder.map(|file| file.unwrap().path()).collect::<Vec<_>>()
+    };
+    check(0);
+    ends(&sandbox, &["--dry-run"], 0);
+    assert!(!sandbox.has("charts"), "a dry run writes nothing");
+    ends(&sandbox, &[], 0);
+    assert_eq!(
+        (kept().len(), sandbox.read("stackloom.lock").unwrap().matches("values: sha256:").count()),
+        (1, 2)
+    );
+    let told = check(1);
+    assert!(
+        told.contains(r#"Helm refuses the values of `net` for the chart `net` 1.1.0: "token" is a required"#),
+        "{told}"
+    );
+    // It may come from a Secret; what is there has to be right all the same.
+    edit(
+        &sandbox,
+        "addons/net/addon.yaml",
+        "spec:\n",
+        "spec:\n  valuesFrom: [{ secret: net, key: values.yaml }]\n",
+    );
+    check(0);
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 2", "replicas: 3\ndb:\n  size: much");
+    let told = check(1);
+    assert!(told.contains("Helm refuses the value `relay.replicas`"), "{told}");
+    assert!(
+        told.contains("Helm refuses the value `db.size`") && told.contains("addons/net/values.yaml:7"),
+        "{told}"
+    );
+    edit(&sandbox, "addons/net/values.yaml", "replicas: 3\ndb:\n  size: much", "replicas: 2");
+    // What is missing or damaged is told, and made good.
+    let lock = sandbox.read("stackloom.lock");
+    fs::write(&kept()[0], "{}\n").unwrap();
+    assert!(check(1).contains("was changed"));
+    fs::remove_file(&kept()[0]).unwrap();
+    assert!(check(1).contains("is missing"));
+    assert!(ends(&sandbox, &[], 0).contains("stays as it is"));
+    assert_eq!((kept().len(), sandbox.read("stackloom.lock")), (1, lock));
+    check(0);
+    // Another content is another file.
+    publish_with_values(files.path(), &["1.0.0", "1.1.0"], "true");
+    ends(&sandbox, &["--accept", "net"], 0);
+    assert_eq!(kept().len(), 1, "the other one goes");
+    check(0);
+    // A schema that leads elsewhere is not fetched.
+    publish_with_values(files.path(), &["1.0.0", "1.1.0"], r#"{"$ref": "https://example.org/x.json"}"#);
+    let told = ends(&sandbox, &["--accept", "net"], 0);
+    assert!(told.contains("cannot be checked") && told.contains("cannot be used offline"), "{told}");
+    assert!(kept().is_empty() && !sandbox.read("stackloom.lock").unwrap().contains("values:"));
+    check(0);
+}
+
 /// Publishes versions of the chart `net` in a folder, and gives the digest of each.
 fn publish(folder: &Path, versions: &[&str], salt: &str, image: Option<&str>) -> Vec<String> {
     let mut index = "apiVersion: v1\ngenerated: 2026-11-21T10:00:00Z\nentries:\n  net:\n".to_owned();

@@ -56,7 +56,8 @@ impl LockLowering<'_> {
             let chart =
                 Chart { repository: one.repository.trim_end_matches('/').to_owned(), name: one.name.clone() };
             let origin = self.origin(&[&path[..], &["digest"]].concat());
-            let locked = LockedChart { digest, replaces, images, origin };
+            let values = one.values.as_deref().and_then(Digest::new);
+            let locked = LockedChart { digest, replaces, images, values, origin };
             let key = ChartVersion { chart, version };
             self.put(&mut charts, &key.to_string(), key, locked, &path, notes);
         }

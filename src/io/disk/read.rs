@@ -13,7 +13,10 @@ use walkdir::{DirEntry, WalkDir};
 use super::{open::open, reason, shape};
 use crate::{
     note::{Fault, Notes, Place},
-    world::{Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml, release_of},
+    world::{
+        CHART_VALUES, Input, LOCK, companion_folder, holds_object, is_head_release, is_input, is_yaml,
+        release_of,
+    },
     yaml::Sources,
 };
 
@@ -37,6 +40,7 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
     found.at_root(LOCK);
     found.folder("stacks");
     found.folder("clusters");
+    found.folder(CHART_VALUES);
     found.releases(&mut damaged);
     let Found { files, companions, beside, .. } = found;
 

@@ -122,15 +122,18 @@ impl<'a> Repository<'a> {
         entry: &IndexEntry,
         locked: Option<&Digest>,
     ) -> Result<FoundChart, Fault> {
-        let digest = match said(entry, key)? {
-            Some(said) if Some(&said) == locked => said,
-            said => self.download(key, entry, said.as_ref())?.0,
+        let (digest, values) = match said(entry, key)? {
+            Some(said) if Some(&said) == locked => (said, None),
+            said => {
+                let (digest, archive) = self.download(key, entry, said.as_ref())?;
+                (digest, Some(lock::values::describe(&archive)))
+            }
         };
         let images = match &entry.images {
             Some(text) => named_images(text, key)?,
             None => BTreeSet::new(),
         };
-        Ok(FoundChart { digest, images: Some(images) })
+        Ok(FoundChart { digest, images: Some(images), values })
     }
 
     /// The archive, which must be what the index says, if it says anything.
@@ -208,7 +211,7 @@ fn in_manifest(
     let Some(text) = registry.digest_of(tag)? else { return Ok(None) };
     let digest = known(&text, &key.to_string())?;
     if locked == Some(&digest) {
-        return Ok(Some(FoundChart { digest, images: None }));
+        return Ok(Some(FoundChart { digest, images: None, values: None }));
     }
     let wrong = || {
         Fault::new(format!("`{digest}` is not the manifest of a chart"))
@@ -223,7 +226,9 @@ fn in_manifest(
         Some(text) => named_images(text, key)?,
         None => BTreeSet::new(),
     };
-    Ok(Some(FoundChart { digest, images: Some(images) }))
+    let (_, archive) = archive_in_registry(key, Some(&digest))?;
+    let values = Some(lock::values::describe(&archive));
+    Ok(Some(FoundChart { digest, images: Some(images), values }))
 }
 
 /// The layer of a chart that holds its archive.

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     note::Fault,
-    world::{LOCK, is_head_release},
+    world::{CHART_VALUES, LOCK, is_head_release},
 };
 
 /// How many links may follow one another; Linux takes as many.
@@ -33,7 +33,7 @@ impl<'a> Folders<'a> {
         for file in ["stackloom.yaml", LOCK] {
             folders.entry(&root.join(file))?;
         }
-        for top in ["stacks", "clusters"] {
+        for top in ["stacks", "clusters", CHART_VALUES] {
             folders.entry(&root.join(top))?;
         }
         folders.releases()?;

@@ -3,7 +3,7 @@
 
 use super::{
     super::{
-        Drawn, Target, context,
+        ChartValues, Drawn, Target, context,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
@@ -36,6 +36,7 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
         let name = addon.frozen.addon.name.as_str();
         if let Some(object) = addon.helm.as_ref().and_then(|helm| renderer.helm_release(helm, notes)) {
             let file = part.join("addons").join(&format!("{name}.yaml"));
+            drawn.values.extend(renderer.chart_values(&object));
             let kept = addon.helm.as_ref().is_some_and(|helm| helm.protected);
             drawn.add(file, &plan.cluster.file, Target::Management, object).kept = kept;
         }
@@ -110,6 +111,20 @@ impl Renderer<'_> {
         root.set("metadata", metadata);
         root.set("spec", spec);
         Some(root.into())
+    }
+
+    /// The values of an object, if it is known which ones its chart takes.
+    fn chart_values(&self, object: &Node) -> Option<ChartValues> {
+        let helm = self.addon.helm.as_ref()?;
+        let addon = &self.addon.frozen.addon;
+        Some(ChartValues {
+            addon: addon.name.to_string(),
+            chart: helm.chart.chart.clone(),
+            version: helm.chart.version.to_string(),
+            described: helm.described.clone()?,
+            values: object.at(&["spec", "values"]).cloned().unwrap_or_else(|| Mapping::new().into()),
+            is_part: !addon.values_from.is_empty(),
+        })
     }
 
     /// The release's values with the cluster's own over them.

@@ -22,11 +22,11 @@ use crate::{
     io::disk::{Workspace, read_plain},
     note::{Fault, Notes},
     tree::FileChange,
-    world::{Input, LOCK, companion_folder, is_input, release_of},
+    world::{CHART_VALUES, Input, LOCK, companion_folder, is_input, release_of},
 };
 
 /// Where sources lie in a fleet.
-const PLACES: [&str; 4] = ["stackloom.yaml", LOCK, "stacks", "clusters"];
+const PLACES: [&str; 5] = ["stackloom.yaml", LOCK, "stacks", "clusters", CHART_VALUES];
 
 /// The sources of a run, held against a commit.
 #[derive(Default)]
