@@ -52,7 +52,7 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
         group.clusters.push(cluster);
         group.why.extend(why);
     }
-    let told = groups.into_iter().map(|((effects, means), group)| Rebase { effects, means, ..group });
+    let told = groups.into_iter().map(|((effects, means), group)| Rebase { means, effects, ..group });
     let mut groups: Vec<_> = told.collect();
     for group in &mut groups {
         group.clusters.sort();

@@ -181,7 +181,9 @@ pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planne
         };
         let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
         found = Notes::new();
-        told.into_iter().for_each(|note| found.push(note));
+        for note in told {
+            found.push(note);
+        }
     }
     notes.append(found);
     Ok(planned?)

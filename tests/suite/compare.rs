@@ -36,8 +36,9 @@ fn generated(files: &Files, change: impl Fn(&str, &str) -> Option<String>) -> Me
     memory
 }
 
-fn as_it_is(_: &str, text: &str) -> Option<String> {
-    Some(text.to_owned())
+/// The tree of a fleet as it is.
+fn tree(files: &Files) -> Memory {
+    generated(files, |_, text| Some(text.to_owned()))
 }
 
 /// What differs between a tree and the definitions.
@@ -69,7 +70,7 @@ fn meanings(change: &ClusterChange) -> Vec<(String, Meaning)> {
 #[test]
 fn what_was_generated_is_the_same_whatever_its_layout() {
     let files = support::many(4);
-    let found = since(&generated(&files, as_it_is), &files);
+    let found = since(&tree(&files), &files);
     assert_eq!((found.clusters.len(), found.unchanged), (0, 4), "{found:#?}");
     // Other bytes, the same objects.
     let laid_out = |_: &str, text: &str| {
@@ -87,7 +88,7 @@ fn what_was_generated_is_the_same_whatever_its_layout() {
 #[test]
 fn a_field_is_named_with_its_values_and_what_it_means() {
     let files = support::many(4);
-    let tree = generated(&files, as_it_is);
+    let tree = tree(&files);
     let after = edited(&files, "clusters/team-000/cluster-00003.yaml", "replicas: 3", "replicas: 5");
     let found = since(&tree, &after);
     let one = only(&found);
@@ -106,7 +107,7 @@ fn a_field_is_named_with_its_values_and_what_it_means() {
 #[test]
 fn values_of_an_addon_touch_no_machine() {
     let files = support::many(2);
-    let tree = generated(&files, as_it_is);
+    let tree = tree(&files);
     let path = "clusters/team-000/cluster-00001.yaml";
     let found = since(&tree, &edited(&files, path, "color: \"000001\"", "color: \"blue\""));
     let one = only(&found);
@@ -124,7 +125,7 @@ fn values_of_an_addon_touch_no_machine() {
 #[test]
 fn clusters_come_go_and_move() {
     let files = support::many(3);
-    let tree = generated(&files, as_it_is);
+    let tree = tree(&files);
     let mut after = files.clone();
     let path = "clusters/team-000/cluster-00002.yaml";
     let text = after.0.remove(path).unwrap();

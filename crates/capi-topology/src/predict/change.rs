@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Settings;
 use super::apply::{read_metadata, server_side_apply};
 use super::client_side::client_side_apply;
-use super::create::{apply_classes, blueprint, stored_classes};
+use super::create::{Written, blueprint, write_classes};
 use super::reconcile::{Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
@@ -160,26 +160,6 @@ fn finish_rollouts(running: &mut Desired) {
     set(&mut running.control_plane, &["status"], json!({ "version": version }));
 }
 
-/// What comes of writing classes and templates, whatever Cluster is written with them.
-#[derive(Debug)]
-pub struct Written {
-    /// What was refused; then nothing is written.
-    pub faults: Vec<Fault>,
-    /// What there is then.
-    pub catalog: Catalog,
-}
-
-/// Writes classes and templates; `clusters` are all that run.
-pub fn write(before: &Catalog, after: After<'_>, clusters: &[Value]) -> Written {
-    let classes = stored_classes(after.classes, before, after.writing);
-    let faults = apply_classes(&classes, before, clusters);
-    let mut catalog = before.clone();
-    if faults.is_empty() {
-        catalog.apply(classes);
-    }
-    Written { faults, catalog }
-}
-
 impl Before {
     /// All Clusters that are known to run.
     pub fn clusters(&self) -> &[Value] {
@@ -189,7 +169,7 @@ impl Before {
 
 /// Predicts a change.
 pub fn change(before: &Before, after: After<'_>, settings: &Settings, instants: Instants<'_>) -> Change {
-    let written = write(&before.catalog, after, before.clusters());
+    let written = write_classes(after.classes, &before.catalog, after.writing, before.clusters());
     of_written(before, after, &written, settings, instants)
 }
 

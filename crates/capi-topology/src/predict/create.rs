@@ -73,7 +73,7 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
 
 /// Classes and templates as they are stored when they are written over what is there: what comes from an API server is what is
 /// stored. One field manager set all that is there, so only what is empty is merged.
-pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
+fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<Value> {
     let stored = |object: &Value| {
         let is_live =
             ["resourceVersion", "uid"].iter().any(|mark| present(object, &["metadata", mark]).is_some());
@@ -90,6 +90,26 @@ pub(super) fn stored_classes(objects: &[Value], before: &Catalog, writing: Writi
         }
     };
     objects.iter().map(stored).collect()
+}
+
+/// What comes of writing classes and templates, whatever Cluster is written with them.
+#[derive(Debug)]
+pub struct Written {
+    /// What was refused; then nothing is written.
+    pub faults: Vec<Fault>,
+    /// What there is then.
+    pub catalog: Catalog,
+}
+
+/// Writes classes and templates over what is there; `clusters` are all that run.
+pub fn write_classes(objects: &[Value], before: &Catalog, writing: Writing, clusters: &[Value]) -> Written {
+    let stored = stored_classes(objects, before, writing);
+    let faults = apply_classes(&stored, before, clusters);
+    let mut catalog = before.clone();
+    if faults.is_empty() {
+        catalog.apply(stored);
+    }
+    Written { faults, catalog }
 }
 
 /// Values nest no deeper in any real object; walking over them recurses.

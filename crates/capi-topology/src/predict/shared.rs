@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use serde_json::Value;
 
-use super::change::{After, Writing, Written, write};
+use super::change::Writing;
+use super::create::{Written, write_classes};
 use crate::admission::class_update;
 use crate::admission::gates::Gates;
 use crate::class::Catalog;
@@ -53,11 +54,6 @@ impl SharedClass {
         Arc::as_ptr(&self.0).addr()
     }
 
-    /// Whether both are copies of one class.
-    pub fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
     /// A catalog of the class and its templates alone.
     pub(super) fn catalog(&self, gates: Gates) -> Catalog {
         let read = || Catalog::new(self.objects.iter().cloned());
@@ -73,10 +69,7 @@ impl SharedClass {
         clusters: &[Value],
     ) -> Arc<Written> {
         let catalog = self.catalog(gates);
-        let write = |clusters: &[Value]| {
-            let after = After { classes: &after.objects, cluster: None, writing };
-            Arc::new(write(&catalog, after, clusters))
-        };
+        let write = |clusters: &[Value]| Arc::new(write_classes(&after.objects, &catalog, writing, clusters));
         // The webhook asks the Clusters of a class: what depends on them is judged for each.
         let objects = after.objects.iter();
         let mut replaced = objects.filter_map(|one| {

@@ -93,5 +93,7 @@ fn check_spare(planned: &Planned, notes: &mut Notes) {
     let input = &planned.fleet.input;
     let one = |head: &std::sync::Arc<_>| draw(render::Subject::Release(head), &classes, input).1;
     let found: Vec<Notes> = plan.spare.par_iter().map(one).collect();
-    found.into_iter().for_each(|found| notes.append(found));
+    for found in found {
+        notes.append(found);
+    }
 }
