@@ -16,7 +16,7 @@ use crate::{
 pub(super) struct Layers<'a> {
     definitions: &'a Definitions,
     own: &'a Layer,
-    layers: Vec<&'a Layer>,
+    all: Vec<&'a Layer>,
     merged: OnceCell<Node>,
     /// What was asked for already: many lines of many files are made from the same few values.
     known: RefCell<BTreeMap<Path, Vec<Source>>>,
@@ -27,8 +27,8 @@ impl<'a> Layers<'a> {
     pub(super) fn of(definitions: &'a Definitions, file: &str) -> Option<Self> {
         let by_file = |layer: &Layer| (*layer.source.path).cmp(file);
         let own = &definitions.clusters[definitions.clusters.binary_search_by(by_file).ok()?];
-        let (layers, merged, known) = (layers(definitions, own), OnceCell::new(), RefCell::default());
-        Some(Self { definitions, own, layers, merged, known })
+        let (all, merged, known) = (layers(definitions, own), OnceCell::new(), RefCell::default());
+        Some(Self { definitions, own, all, merged, known })
     }
 
     /// The definition over its folders' defaults.
@@ -38,7 +38,7 @@ impl<'a> Layers<'a> {
 
     /// The layer that is a file.
     pub(super) fn file(&self, path: &str) -> Option<&'a Layer> {
-        self.layers.iter().find(|layer| *layer.source.path == *path).copied()
+        self.all.iter().find(|layer| *layer.source.path == *path).copied()
     }
 
     /// The path with the names of items, where they have names, in place of their numbers: what holds in every layer.
@@ -78,7 +78,7 @@ impl<'a> Layers<'a> {
         let mut said: Vec<Source> = Vec::new();
         let mut merges = false;
         let of_head = OF_HEAD.iter().any(|key| path == Path::default().key("spec").key(key));
-        for layer in &self.layers {
+        for layer in &self.all {
             if of_head && names_release(&layer.node) {
                 overrule(&mut said, Role::Overridden);
             }
