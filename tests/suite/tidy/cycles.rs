@@ -11,7 +11,7 @@ use super::{super::support, rust_files};
 const EXCEPTIONS: [(&str, &[&str], &str); 2] = [
     (
         "src",
-        &["io/disk", "io/git", "io/git/release"],
+        &["io/disk", "io/git", "io/git/release", "io/git/sources"],
         "the disk asks git which files it ignores, and git opens its files with the disk's functions",
     ),
     (

@@ -25,7 +25,7 @@ const ALLOWED: [(&str, &str); 14] = [
     ("src/model/fleet.rs", "the names of the deliveries"),
     ("src/plan/charts.rs", "the two ways in which a chart is published; their names are Flux'"),
     ("src/explain/rules.rs", "explains the fields of Flux' objects one by one"),
-    ("src/explain/part.rs", "names the engine of an object that it explains"),
+    ("src/explain/page.rs", "names the engine of an object that it explains"),
     ("src/cli/affects.rs", "says what applies the objects beside a cluster"),
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
 ];
