@@ -12,6 +12,7 @@ mod clusters;
 mod explain;
 mod complete;
 mod completions;
+mod diff;
 mod generate;
 mod init;
 mod man;
@@ -85,6 +86,7 @@ Examples:
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
+  stackloom diff                          what merging this does to all clusters
 
 Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 3 changes found, 4 an operation failed (disk, git, network), 70 a bug in stackloom";
 
@@ -137,6 +139,7 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Diff(diff::Args),
     Release(release::Args),
     Releases(releases::Args),
     Clusters(clusters::Args),
@@ -241,6 +244,7 @@ fn run(args: &Args) -> Exit {
         Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Diff(command) => diff::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Clusters(command) => clusters::run(command, &args.global, &printer),
         Command::Variables(command) => variables::run(command, &args.global, &printer),

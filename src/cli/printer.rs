@@ -31,6 +31,8 @@ pub struct Printer {
     quiet: bool,
     verbose: bool,
     colours: bool,
+    /// Whether standard output takes colours.
+    paints: bool,
     /// Where in its repository the fleet lies: annotations have the paths of the repository.
     folder: OnceLock<String>,
     /// Why standard output did not take everything.
@@ -40,16 +42,19 @@ pub struct Printer {
 impl Printer {
     /// A printer as the command line asks for.
     pub fn new(global: &Global) -> Self {
-        let colours = match global.color {
-            clap::ColorChoice::Auto => AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
+        let takes = |choice: ColorChoice| match global.color {
+            clap::ColorChoice::Auto => choice != ColorChoice::Never,
             clap::ColorChoice::Always => true,
             clap::ColorChoice::Never => false,
         };
+        let colours = takes(AutoStream::choice(&io::stderr()));
+        let paints = takes(AutoStream::choice(&io::stdout()));
         Self {
             format: global.format,
             quiet: global.quiet,
             verbose: global.verbose,
             colours,
+            paints,
             folder: OnceLock::new(),
             lost: OnceLock::new(),
         }
@@ -103,6 +108,16 @@ impl Printer {
     pub fn result(&self, text: &str) {
         if !self.quiet && !self.is_json() {
             self.put(&visible(text));
+        }
+    }
+
+    /// A line of a result, in a colour of the terminal if standard output is one.
+    pub fn coloured(&self, text: &str, colour: Option<u8>) {
+        match colour {
+            Some(colour) if self.paints && !self.quiet && !self.is_json() => {
+                self.put(&format!("\x1b[1;{colour}m{}\x1b[0m", visible(text)));
+            }
+            _ => self.result(text),
         }
     }
 

@@ -142,6 +142,7 @@ impl One<'_> {
             management: management?,
             release,
             release_origin,
+            owners: crate::definition::owners(&self.node),
             labels: said.labels,
             annotations: said.annotations,
             control_plane: said.control_plane,

@@ -134,6 +134,7 @@ fn no_case_is_forgotten() {
         "cases",
         "cases-good",
         "conformance",
+        "diff",
         "fleets",
         "language",
         "proptest-regressions",
