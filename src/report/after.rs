@@ -99,7 +99,9 @@ impl<'a> After<'a> {
     fn finish(&mut self) {
         let gone = self.old.keys().filter(|path| !self.new.contains_key(*path));
         let gone: Vec<TreePath> = gone.filter_map(|path| TreePath::parse(path)).collect();
-        gone.into_iter().for_each(|path| self.changes.record_removed(path));
+        for path in gone {
+            self.changes.record_removed(path);
+        }
     }
 
     /// Every file that differs.

@@ -8,7 +8,12 @@ use super::{
     cluster::Sides,
     group::{Group, GroupChange},
 };
-use crate::{compare::FieldChange, model::ClusterId, topology::predict::verdict::Meaning, tree::FileChange};
+use crate::{
+    compare::FieldChange,
+    model::ClusterId,
+    topology::{predict::verdict::Meaning, role::Part},
+    tree::FileChange,
+};
 
 /// Values are shown to this length.
 const VALUE: usize = 100;
@@ -91,7 +96,7 @@ fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> S
                 words = format!("{words}, {surge} more at a time");
             }
             if !together_with.is_empty() {
-                let names: Vec<_> = together_with.iter().take(3).map(|part| part.in_words()).collect();
+                let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
                 let more = together_with.len().saturating_sub(3);
                 let more = if more > 0 { format!(" and {more} more") } else { String::new() };
                 words = format!("{words}, at the same time as {}{more}", names.join(", "));
