@@ -137,7 +137,12 @@ fn show(report: &Report, base: &Base, printer: &Printer) {
     if printer.is_json() {
         return;
     }
-    printer.talk(&format!("compared with {} ({})", short_id(&base.commit), base.why));
+    let compared = format!("{} ({})", short_id(&base.commit), base.why);
+    if printer.is_markdown() {
+        printer.page(&report::markdown(report, &compared));
+        return;
+    }
+    printer.talk(&format!("compared with {compared}"));
     for line in report::lines(report, printer.is_verbose()) {
         printer.coloured(&line.text, line.risk.map(colour));
     }

@@ -96,7 +96,8 @@ pub struct Global {
     /// Run as if started in this folder, the fleet's root or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, or messages as SARIF
+    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, messages as SARIF, or the report
+    /// of `diff` as Markdown
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -131,6 +132,8 @@ pub enum Format {
     Github,
     /// The messages of `check`, `generate`, `release` and `update` as one SARIF 2.1.0 document on standard output.
     Sarif,
+    /// The report of `diff` as a comment for a pull request.
+    Markdown,
 }
 
 #[derive(Debug, Subcommand)]
@@ -230,6 +233,10 @@ fn run(args: &Args) -> Exit {
     if args.global.format == Format::Sarif && !args.command.is_about_messages() {
         let told = "`--format sarif` has messages only: `check`, `generate`, `release` and `update` take it";
         printer.complain(&Fault::new(told).hint("`--format json` has what this command finds"));
+        return Exit::Usage;
+    }
+    if args.global.format == Format::Markdown && !matches!(args.command, Command::Diff(_)) {
+        printer.complain(&Fault::new("`--format markdown` is for the report of `stackloom diff`"));
         return Exit::Usage;
     }
     let done = match &args.command {

@@ -126,6 +126,17 @@ impl Printer {
         self.put(text.trim_end_matches('\n'));
     }
 
+    /// A document of several lines that was asked for, in which nothing is hidden.
+    pub fn page(&self, text: &str) {
+        let lines: Vec<_> = text.lines().map(visible).collect();
+        self.put(&lines.join("\n"));
+    }
+
+    /// Whether a report is to be Markdown.
+    pub fn is_markdown(&self) -> bool {
+        self.format == Format::Markdown
+    }
+
     /// The messages of a run, on standard error; for a machine they are part of the document.
     pub fn notes(&self, notes: &Notes) {
         if !self.is_json() {
@@ -233,7 +244,7 @@ impl Printer {
                 return self.structured(&document);
             }
             Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
-            Format::Text | Format::Json | Format::Yaml => {}
+            Format::Text | Format::Json | Format::Yaml | Format::Markdown => {}
         }
         if self.is_json() {
             let document = json!({

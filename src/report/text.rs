@@ -38,7 +38,7 @@ pub fn lines(report: &Report, all: bool) -> Vec<Line> {
             continue;
         }
         let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
-        let count = words::counted(i128::try_from(clusters).unwrap_or(i128::MAX), "cluster");
+        let count = words::count(clusters, "cluster");
         out.line(None, String::new());
         out.line(
             Some(risk),

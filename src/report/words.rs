@@ -19,9 +19,13 @@ use crate::{
 const VALUE: usize = 100;
 
 /// `1 machine`, `2 machines`.
-pub(super) fn counted(count: impl Into<i128>, what: &str) -> String {
-    let count = count.into();
+fn counted(count: i64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The same of things that are listed.
+pub(super) fn count(count: usize, what: &str) -> String {
+    counted(i64::try_from(count).unwrap_or(i64::MAX), what)
 }
 
 /// `3 machines`, `up to 3 machines`, `at least 3 machines`; none where there is nothing to count.
@@ -169,8 +173,14 @@ pub(super) fn causes(change: &Change) -> Vec<&str> {
 
 /// A field with its values.
 pub(super) fn field(field: &FieldChange) -> String {
+    let (path, [before, after]) = field_parts(field);
+    format!("{path}: {before} → {after}")
+}
+
+/// A field, and its values before and after.
+pub(super) fn field_parts(field: &FieldChange) -> (String, [String; 2]) {
     let side = |side: &Option<Json>| side.as_ref().map_or_else(|| "unset".to_owned(), value);
-    format!("{}: {} → {}", field.path, side(&field.before), side(&field.after))
+    (field.path.to_string(), [side(&field.before), side(&field.after)])
 }
 
 fn value(value: &Json) -> String {
@@ -237,7 +247,7 @@ pub(super) fn beside(change: &BesideChange) -> String {
 /// A peak in one line.
 pub(super) fn peak(peak: &Peak) -> String {
     let place = format!("{}/{}", peak.management, peak.namespace);
-    let parts = counted(i128::try_from(peak.unknown).unwrap_or(i128::MAX), "part");
+    let parts = count(peak.unknown, "part");
     match (peak.machines, peak.unknown) {
         (machines, 0) => format!("{place}: {} more", counted(machines, "machine")),
         (0, _) => format!("{place}: not known for {parts}"),

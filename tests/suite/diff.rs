@@ -1,7 +1,7 @@
 //! `stackloom diff`: one folder per change, with the fleet before and after it, and what the report says.
 //!
 //! `before/` is laid over the small fleet, `after/` over the result (see [`overlay`]); each may be missing. `report.txt` has
-//! the messages and the text. `UPDATE=1` writes what is expected.
+//! the messages and the text, `report.md` the comment. `UPDATE=1` writes what is expected.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -68,6 +68,8 @@ fn every_change_is_told_as_expected() {
         }
         found.push_str(&text(&report));
         sandbox::expect_file(&case.join("report.txt"), &found, &mut wrong);
+        let comment = report::markdown(&report, "the fleet before");
+        sandbox::expect_file(&case.join("report.md"), &comment, &mut wrong);
         if case.join("report.json").exists() || case.ends_with("everything") {
             let mut json = serde_json::to_string_pretty(&report::document(&report)).unwrap();
             json.push('\n');
@@ -117,4 +119,37 @@ fn a_change_split_by_cluster_gives_the_same() {
     assert_eq!(all.clusters, changes);
     let grouped: usize = all.groups.iter().map(|group| group.clusters.len()).sum();
     assert_eq!(grouped, changes.len());
+}
+
+/// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.
+#[test]
+fn a_comment_fits_whatever_changes() {
+    let before = support::many(2_000);
+    let tree = archive(&before, None);
+    let mut after = before.clone();
+    for (at, path) in before.0.keys().filter(|path| path.contains("/cluster-")).enumerate() {
+        let text = &before.0[path];
+        // A change of its own for each of many clusters, so that nothing can be put together.
+        let color = format!("color: \"changed{at}\"");
+        let text = match at % 4 {
+            0 => text.replace("motd: cluster", "motd: klaster"),
+            1 => text.replace("color: \"0", &format!("{color}\n        other: \"0")),
+            2 => text.replace("number:", "nummer:"),
+            _ => continue,
+        };
+        after.0.insert(path.clone(), text);
+    }
+    let gone = "clusters/team-000/cluster-00003.yaml";
+    after.0.remove(gone);
+    let report = drawn(&tree, &after, &mut Notes::new()).unwrap();
+    let comment = report::markdown(&report, "the fleet before");
+    assert!(comment.len() <= report::LIMIT, "{}", comment.len());
+    assert!(comment.starts_with(&format!("### {}", report::summary(&report))), "{comment}");
+    for risk in report.clusters.iter().map(|one| one.risk).collect::<BTreeSet<_>>() {
+        let count = report.clusters.iter().filter(|one| one.risk == risk).count();
+        assert!(comment.contains(&format!("| {} | {count} |", risk.title())), "{risk:?} {comment}");
+    }
+    assert!(comment.contains("cluster-00003"), "the worst is named");
+    let last = comment.lines().last().unwrap();
+    assert_eq!(last, format!("<!-- stackloom-diff sha256:{} -->", report::digest(&report)));
 }
