@@ -64,7 +64,7 @@ fn with_values(command: Command) -> Command {
             "FILE" => return arg.value_hint(ValueHint::FilePath),
             "FILE[:LINE]" => return arg.add(ArgValueCompleter::new(sources())),
             "PATH" => return arg.add(ArgValueCandidates::new(values)),
-            "REV" => return arg.add(ArgValueCandidates::new(revisions)),
+            "REV" | "BASE" | "HEAD" => return arg.add(ArgValueCandidates::new(revisions)),
             _ => {}
         }
         match name.split('|').find_map(|part| VALUES.iter().find(|(value, _)| *value == part)) {

@@ -5,8 +5,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// Words that people type, and the advice for them.
 const MEANT: [(&[&str], &str); 10] = [
     (
-        &["plan", "diff", "preview"],
-        "`stackloom generate --check` lists the files that would change; `stackloom topology CLUSTER --against REV` shows which machines are replaced",
+        &["plan", "preview", "what-if"],
+        "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
     ),
     (
         &["upgrade", "rebase", "rollback", "rollout"],

@@ -12,6 +12,7 @@ mod clusters;
 mod explain;
 mod complete;
 mod completions;
+mod diff;
 mod generate;
 mod init;
 mod man;
@@ -86,6 +87,7 @@ Examples:
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
+  stackloom diff                          what merging this does to all clusters
 
 Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 3 changes found, 4 an operation failed (disk, git, network), 70 a bug in stackloom";
 
@@ -95,7 +97,8 @@ pub struct Global {
     /// Run as if started in this folder, the fleet's root or any folder below it
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
-    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, or messages as SARIF
+    /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, messages as SARIF, or the report
+    /// of `diff` as Markdown
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -130,6 +133,8 @@ pub enum Format {
     Github,
     /// The messages of `check`, `generate`, `release` and `update` as one SARIF 2.1.0 document on standard output.
     Sarif,
+    /// The report of `diff` as a comment for a pull request.
+    Markdown,
 }
 
 #[derive(Debug, Subcommand)]
@@ -138,6 +143,7 @@ enum Command {
     New(new::Args),
     Check(check::Args),
     Generate(generate::Args),
+    Diff(diff::Args),
     Release(release::Args),
     Releases(releases::Args),
     Clusters(clusters::Args),
@@ -231,6 +237,10 @@ fn run(args: &Args) -> Exit {
         printer.complain(&Fault::new(told).hint("`--format json` has what this command finds"));
         return Exit::Usage;
     }
+    if args.global.format == Format::Markdown && !matches!(args.command, Command::Diff(_)) {
+        printer.complain(&Fault::new("`--format markdown` is for the report of `stackloom diff`"));
+        return Exit::Usage;
+    }
     let done = match &args.command {
         Command::Init(command) => init::run(command, &args.global, &printer),
         Command::New(command) => new::run(command, &args.global, &printer),
@@ -243,6 +253,7 @@ fn run(args: &Args) -> Exit {
         Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
+        Command::Diff(command) => diff::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Clusters(command) => clusters::run(command, &args.global, &printer),
         Command::Variables(command) => variables::run(command, &args.global, &printer),

@@ -31,6 +31,8 @@ pub struct Printer {
     quiet: bool,
     verbose: bool,
     colours: bool,
+    /// Whether standard output takes colours.
+    paints: bool,
     /// Where in its repository the fleet lies: annotations have the paths of the repository.
     folder: OnceLock<String>,
     /// Why standard output did not take everything.
@@ -40,16 +42,19 @@ pub struct Printer {
 impl Printer {
     /// A printer as the command line asks for.
     pub fn new(global: &Global) -> Self {
-        let colours = match global.color {
-            clap::ColorChoice::Auto => AutoStream::choice(&std::io::stderr()) != ColorChoice::Never,
+        let takes = |choice: ColorChoice| match global.color {
+            clap::ColorChoice::Auto => choice != ColorChoice::Never,
             clap::ColorChoice::Always => true,
             clap::ColorChoice::Never => false,
         };
+        let colours = takes(AutoStream::choice(&io::stderr()));
+        let paints = takes(AutoStream::choice(&io::stdout()));
         Self {
             format: global.format,
             quiet: global.quiet,
             verbose: global.verbose,
             colours,
+            paints,
             folder: OnceLock::new(),
             lost: OnceLock::new(),
         }
@@ -106,9 +111,30 @@ impl Printer {
         }
     }
 
+    /// A line of a result, in a colour of the terminal if standard output is one.
+    pub fn coloured(&self, text: &str, colour: Option<u8>) {
+        match colour {
+            Some(colour) if self.paints && !self.quiet && !self.is_json() => {
+                self.put(&format!("\x1b[1;{colour}m{}\x1b[0m", visible(text)));
+            }
+            _ => self.result(text),
+        }
+    }
+
     /// Data that was asked for, on standard output, whatever the format.
     pub fn data(&self, text: &str) {
         self.put(text.trim_end_matches('\n'));
+    }
+
+    /// A document of several lines that was asked for, in which nothing is hidden.
+    pub fn page(&self, text: &str) {
+        let lines: Vec<_> = text.lines().map(visible).collect();
+        self.put(&lines.join("\n"));
+    }
+
+    /// Whether a report is to be Markdown.
+    pub fn is_markdown(&self) -> bool {
+        self.format == Format::Markdown
     }
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
@@ -218,7 +244,7 @@ impl Printer {
                 return self.structured(&document);
             }
             Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
-            Format::Text | Format::Json | Format::Yaml => {}
+            Format::Text | Format::Json | Format::Yaml | Format::Markdown => {}
         }
         if self.is_json() {
             let document = json!({

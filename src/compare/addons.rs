@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FieldChange, ObjectChange, Objects, Pair, Section, address::Address, fields::changed as fields};
 use crate::{
+    model::ClusterId,
     render,
     yaml::{Mapping, Node},
 };
@@ -52,6 +53,18 @@ pub(super) fn changed(objects: &[ObjectChange], pair: &Pair<'_>) -> Vec<AddonCha
         }
     };
     names.into_iter().map(change).collect()
+}
+
+impl ObjectChange {
+    /// The addon that the object installs, or is a manifest of.
+    pub fn addon(&self, cluster: &ClusterId) -> Option<String> {
+        if self.is_list_of_addons(cluster) { None } else { addon(&self.section, &self.file) }
+    }
+
+    /// Whether it is the object that lists the addons of a cluster with their versions.
+    pub fn is_list_of_addons(&self, cluster: &ClusterId) -> bool {
+        self.file == list(cluster.name.as_str())
+    }
 }
 
 /// The addon that a file is of.

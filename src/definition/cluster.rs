@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    kinds::{AnyMap, ApiVersion, Count, Labels, port},
+    kinds::{AnyMap, Anything, ApiVersion, Count, Labels, one_or_many, port},
     removal::Removal,
     topology::{ControlPlane, NodePool},
 };
@@ -128,6 +128,11 @@ pub struct ClusterSpec {
     /// What is different about the stack's addons.
     #[schemars(extend("maxProperties" = 200))]
     pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
+    /// Who the cluster belongs to: a team or a person, or several, by the names that they have where changes are reviewed.
+    /// Reports of changes are grouped by it; nothing is generated from it.
+    #[schemars(schema_with = "one_or_many", example = "@example/team-a")]
+    #[serde(default)]
+    pub owner: Option<Anything>,
     /// Conditions that must hold for the Cluster to be Available.
     #[schemars(length(max = 32))]
     pub availability_gates: Option<Vec<super::topology::Gate>>,

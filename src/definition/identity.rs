@@ -4,7 +4,10 @@ use super::{
     layers::merged,
     parse::{Definitions, Layer},
 };
-use crate::yaml::{Mapping, Node};
+use crate::{
+    model::{ClusterId, Label},
+    yaml::{Mapping, Node},
+};
 
 /// A cluster as its definition and its folders' defaults name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +50,22 @@ impl Identity {
             borrowed: borrowed.collect(),
         }
     }
+}
+
+impl Identity {
+    /// What tells the cluster from all others; none where its definition does not say.
+    pub fn id(&self) -> Option<ClusterId> {
+        let mut parts = self.name.split('/').map(|part| Label::new(part).ok());
+        let (management, namespace, name) = (parts.next()??, parts.next()??, parts.next()??);
+        parts.next().is_none().then_some(ClusterId { management, namespace, name })
+    }
+}
+
+/// Who a cluster belongs to, by its definition with the defaults of its folders.
+pub fn owners(merged: &Node) -> Vec<String> {
+    let Some(owner) = merged.at(&["spec", "owner"]) else { return Vec::new() };
+    let names = owner.as_sequence().unwrap_or(std::slice::from_ref(owner)).iter();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
 /// The fleet's management cluster, where it has one only: clusters need not name it.

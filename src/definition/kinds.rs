@@ -53,3 +53,15 @@ pub(super) fn count_or_percent(_: &mut schemars::SchemaGenerator) -> schemars::S
         ]
     })
 }
+
+/// The schema of one name or a list of names.
+pub(super) fn one_or_many(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let name = serde_json::json!({ "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^\\S+$" });
+    schemars::json_schema!({
+        "oneOf": [
+            name,
+            { "type": "array", "items": name, "minItems": 1, "maxItems": 20 },
+            { "type": "null" },
+        ]
+    })
+}

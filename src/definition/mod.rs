@@ -28,7 +28,7 @@ pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
     SourceObject, SourceObjectKind, SourceRef,
 };
-pub use identity::Identity;
+pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};
 pub use layers::{OF_HEAD, inherited, layers, merge_raw, merge_values, merged, names_release};
 pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};

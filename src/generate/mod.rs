@@ -31,7 +31,8 @@ use crate::{
 pub use releases::{catalogue, cut, take};
 pub use some::generate_some;
 pub use stages::{
-    Failure, Planned, Understood, prepare, prepare_sound, program_version, understand, understand_sound,
+    Failure, Planned, Understood, fleet, prepare, prepare_sound, program_version, understand,
+    understand_sound,
 };
 pub use weave::Progress;
 

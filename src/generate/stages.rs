@@ -2,7 +2,7 @@
 
 use crate::{
     definition::{self, Definitions, Model},
-    model::Cluster,
+    model::{Cluster, Fleet},
     note::{Fault, Halted, Notes, Severity},
     partial::{self, LeftOut, Scope},
     plan::{self, Plan},
@@ -10,6 +10,7 @@ use crate::{
     resolve::{self, Resolution},
     template::Recorder,
     world::{Input, World},
+    yaml::Sources,
 };
 
 use super::some::settle;
@@ -113,6 +114,16 @@ impl Planned {
         let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
         Understood { input, definitions, model, releases }.planned(&mut quiet)
     }
+}
+
+/// The fleet and its management clusters alone, without stacks and clusters.
+pub fn fleet(input: &Input, notes: &mut Notes) -> Result<Fleet, Halted> {
+    let own = |path: &str| path == "stackloom.yaml";
+    let sources = input.sources.iter().filter(|source| own(&source.path));
+    let sources = sources.map(|source| (source.path.to_string(), source.text.to_string())).collect();
+    let alone = Input { sources: Sources::new(sources), folder: input.folder.clone(), ..Input::default() };
+    let definitions = definition::parse(&alone, notes);
+    Ok(definition::lower(&definitions, &alone, &program_version(), notes)?.fleet)
 }
 
 /// Everything up to the releases.

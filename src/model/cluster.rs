@@ -52,6 +52,8 @@ pub struct Cluster {
     pub release: ReleaseRef,
     /// Where the release is named.
     pub release_origin: Origin,
+    /// Who it belongs to.
+    pub owners: Vec<String>,
     /// Labels of the Cluster.
     pub labels: Mapping,
     /// Annotations of the Cluster.

@@ -139,6 +139,31 @@ pub trait World {
     fn read(&self, notes: &mut Notes) -> Result<Input, Fault>;
 }
 
+/// A world that was read already.
+#[derive(Clone, Debug)]
+pub struct Held {
+    /// What was read.
+    pub input: Input,
+    /// What was wrong with single files.
+    pub notes: Notes,
+}
+
+impl Held {
+    /// Reads a world once, for several uses.
+    pub fn read(world: &dyn World) -> Result<Self, Fault> {
+        let mut notes = Notes::new();
+        let input = world.read(&mut notes)?;
+        Ok(Self { input, notes })
+    }
+}
+
+impl World for Held {
+    fn read(&self, notes: &mut Notes) -> Result<Input, Fault> {
+        notes.append(self.notes.clone());
+        Ok(self.input.clone())
+    }
+}
+
 /// A world of files in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Files(pub BTreeMap<String, String>);

@@ -34,6 +34,7 @@ const COMMANDS: &[&[&str]] = &[
     &["watch"],
     &["schema"],
     &["topology"],
+    &["diff"],
     &["completions"],
     &["man"],
 ];
@@ -416,7 +417,7 @@ fn commands_of_other_programs_lead_to_ours() {
     let root = sandbox::folder();
     for (typed, ours) in [
         ("plan", "generate --check"),
-        ("diff", "topology"),
+        ("preview", "stackloom diff"),
         ("rename", "stackloom remove"),
         ("upgrade", "--release"),
         ("list", "stackloom releases"),

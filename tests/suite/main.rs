@@ -14,6 +14,7 @@ mod language;
 
 mod cli;
 mod compare;
+mod diff;
 mod docs;
 mod findings;
 mod first_contact;

@@ -142,6 +142,7 @@ impl One<'_> {
             management: management?,
             release,
             release_origin,
+            owners: crate::definition::owners(&self.node),
             labels: settings.labels,
             annotations: settings.annotations,
             control_plane: settings.control_plane,

@@ -4,6 +4,7 @@
 //! Hooks are not run: what they would check is the business of whoever commits sources.
 
 mod added;
+mod base;
 mod commit;
 mod fetch;
 mod folders;
@@ -33,6 +34,7 @@ use git2::{Config, ConfigLevel, ErrorCode, Oid, RepositoryOpenFlags, RepositoryS
 use super::disk::Workspace;
 use crate::{note::Fault, tree::is_ours};
 
+pub use base::Base;
 pub use commit::CommitSink;
 pub use fetch::{Fetched, fetch_release, list_tags};
 pub use release::{NewRelease, ReleaseRun, Released};

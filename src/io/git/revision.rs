@@ -20,6 +20,7 @@ use crate::{
 /// The files of a fleet as a commit, tag or branch has them.
 pub struct Revision {
     name: String,
+    commit: Oid,
     tree: Oid,
     prefix: String,
     /// The repository's own folder.
@@ -51,6 +52,7 @@ impl Repository {
             self.inner.revparse_single(name).and_then(|found| found.peel_to_commit()).map_err(unknown)?;
         Ok(Revision {
             name: name.to_owned(),
+            commit: commit.id(),
             tree: commit.tree_id(),
             prefix: self.prefix.clone(),
             folder: self.inner.path().to_path_buf(),
@@ -60,6 +62,25 @@ impl Repository {
 }
 
 impl Revision {
+    /// The commit.
+    pub fn commit(&self) -> String {
+        self.commit.to_string()
+    }
+
+    /// The text of a file; none where there is no such file.
+    pub fn file(&self, path: &str) -> Result<Option<String>, Fault> {
+        let whole = format!("{}{path}", self.prefix);
+        self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
+            Ok(entry) if entry.kind() == Some(ObjectType::Blob) => {
+                let blob = repository.find_blob(entry.id())?;
+                Ok(Some(String::from_utf8_lossy(blob.content()).into_owned()))
+            }
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
     fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
         let failed = |error: git2::Error| {
             Fault::because(format!("cannot read the files of `{}`", self.name), error)

@@ -135,6 +135,7 @@ fn no_case_is_forgotten() {
         "cases",
         "cases-good",
         "conformance",
+        "diff",
         "fleets",
         "language",
         "proptest-regressions",

@@ -141,7 +141,7 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -
 }
 
 /// A step of an upgrade in one line.
-fn step_in_words(step: &Step) -> String {
+pub fn step_in_words(step: &Step) -> String {
     let mut words = format!("control plane {}", step.control_plane);
     for (pool, version) in &step.pools {
         // The kind is named where there is a pool of the other kind with this name.

@@ -1,0 +1,224 @@
+//! `stackloom diff`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    str::FromStr,
+    sync::Arc,
+};
+
+use serde_json::{Value as Json, json};
+
+use super::{Done, Exit, Global, Printer, input_or_world, printer::short_id, progress::Progress};
+use crate::{
+    compare::Archive as _,
+    generate::{self, Failure},
+    io::{
+        disk::Workspace,
+        git::{Base, Repository, Revision},
+    },
+    model::{EngineSource, Fleet, GitReference, ManagementCluster},
+    note::{Fault, Notes},
+    report::{self, Report, Risk},
+    world::{Held, Input, companion_folder, is_input},
+    yaml::Sources,
+};
+
+/// Say what a change does to all clusters
+///
+/// Compares what the definitions make now with `generated/` of BASE, object by object and field by field: comments,
+/// layout and the order of keys do not count. Clusters to which the same happens are shown once, ordered by risk. Nothing
+/// is written.
+///
+/// Without BASE it compares with the merge base of HEAD and the branch that the engine reads (`source.branch` in
+/// stackloom.yaml), as it was last fetched. Where CI checked out a merge commit, it compares with its first parent. With
+/// HEAD it compares the `generated/` of two commits, and does not look at the work tree.
+///
+/// Risks, the worst first: `refused` (or stuck half-way), `deletes`, `unknown`, `control-plane` and `pools` (machines are
+/// replaced), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is `unknown`, and never counts
+/// as safe.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Args {
+    /// The commit before the change: a branch, tag or commit
+    #[arg(value_name = "BASE")]
+    base: Option<String>,
+    /// The commit after the change; without it, the definitions here
+    #[arg(value_name = "HEAD", requires = "base")]
+    head: Option<String>,
+    /// Exit with 3 if anything changes
+    #[arg(long)]
+    exit_code: bool,
+    /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what goes without
+    /// the steps of `stackloom remove`
+    #[arg(long, value_name = "CLASS", value_delimiter = ',')]
+    fail_on: Vec<FailOn>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  stackloom diff                       # what merging this branch does
+  stackloom diff origin/main           # the same, compared with a branch that you name
+  stackloom diff v1.4 v1.5             # what happened between two tags
+  stackloom diff -v                    # name every cluster, field and file
+  stackloom diff --format markdown     # a comment for a pull request
+  stackloom diff --format json | jq '.clusters[] | select(.risk == \"refused\") | .cluster.name'
+  stackloom diff --fail-on refused,unannounced-deletes,unknown   # in CI
+
+Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would refuse, or a class of --fail-on,
+3 something changes (--exit-code), 4 no commit to compare with, or history that is not in this clone";
+
+/// What makes a run fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FailOn {
+    /// A class.
+    Risk(Risk),
+    /// What goes without the steps of a removal.
+    UnannouncedDeletes,
+}
+
+impl FromStr for FailOn {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        if word == "unannounced-deletes" {
+            return Ok(Self::UnannouncedDeletes);
+        }
+        let known: Vec<_> = Risk::ALL.into_iter().map(Risk::as_str).collect();
+        Risk::parse(word)
+            .map(Self::Risk)
+            .ok_or_else(|| format!("there is no such class; use {}, unannounced-deletes", known.join(", ")))
+    }
+}
+
+impl FailOn {
+    fn is_met(self, report: &Report) -> bool {
+        match self {
+            Self::Risk(risk) => report.risks().contains(&risk),
+            Self::UnannouncedDeletes => report.has_unannounced(),
+        }
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = super::fleet(global, printer)?;
+    let repository = Repository::discover(&world)?;
+    let mut notes = Notes::new();
+    let made = match &args.head {
+        Some(head) => committed(args, head, &repository, &mut notes),
+        None => drawn(args, &world, &repository, printer, &mut notes),
+    };
+    let (report, base) = match made {
+        Ok(made) => made,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.notes(&notes);
+            printer.talk("nothing was compared");
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    printer.notes(&notes);
+    let is_failed = args.fail_on.iter().any(|class| class.is_met(&report));
+    let exit = if notes.errors() > 0 || is_failed {
+        Exit::Input
+    } else if args.exit_code && !report.is_empty() {
+        Exit::Changes
+    } else {
+        Exit::Done
+    };
+    show(&report, &base, printer);
+    let mut document = report::document(&report);
+    document.insert("base".to_owned(), json!({ "commit": base.commit, "found": base.why }));
+    printer.document(exit, &notes, Json::Object(document));
+    Ok(exit)
+}
+
+fn show(report: &Report, base: &Base, printer: &Printer) {
+    if printer.is_json() {
+        return;
+    }
+    let compared = format!("{} ({})", short_id(&base.commit), base.why);
+    if printer.is_markdown() {
+        printer.page(&report::markdown(report, &compared));
+        return;
+    }
+    printer.talk(&format!("compared with {compared}"));
+    for line in report::lines(report, printer.is_verbose()) {
+        printer.coloured(&line.text, line.risk.map(colour));
+    }
+}
+
+/// The colour of a class's heading, by its number in terminals.
+fn colour(risk: Risk) -> u8 {
+    match risk {
+        Risk::Refused | Risk::Deletes => 31,
+        Risk::Unknown => 35,
+        Risk::ControlPlane | Risk::Pools | Risk::Restarts => 33,
+        Risk::InPlace | Risk::Metadata | Risk::Nothing => 32,
+    }
+}
+
+/// What the definitions make now, compared with a commit.
+fn drawn(
+    args: &Args,
+    world: &Workspace,
+    repository: &Repository,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<(Report, Base), Failure> {
+    let held = Held::read(world)?;
+    let (base, before) = before(args, &fleet(&held, notes)?, repository)?;
+    let progress = Progress::new(printer, "Comparing");
+    let made = report::drawn(&before, &held, &|done, all| progress.at(done, all), notes);
+    progress.end();
+    Ok((made?, base))
+}
+
+fn fleet(held: &Held, notes: &mut Notes) -> Result<Fleet, Failure> {
+    let mut own = held.notes.clone();
+    let found = generate::fleet(&held.input, &mut own);
+    if found.is_err() {
+        notes.append(own);
+    }
+    Ok(found?)
+}
+
+fn before(args: &Args, fleet: &Fleet, repository: &Repository) -> Result<(Base, Revision), Fault> {
+    if let Some(name) = &args.base {
+        let before = repository.revision(name)?;
+        return Ok((Base { commit: before.commit(), why: name.clone() }, before));
+    }
+    let branch = |one: &Arc<ManagementCluster>| match &one.source {
+        EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch.clone()),
+        _ => None,
+    };
+    let branches: BTreeSet<String> = fleet.management_clusters.iter().filter_map(branch).collect();
+    let base = repository.base(&branches)?;
+    let before = repository.revision(&base.commit)?;
+    Ok((base, before))
+}
+
+/// What one commit has, compared with another.
+fn committed(
+    args: &Args,
+    head: &str,
+    repository: &Repository,
+    notes: &mut Notes,
+) -> Result<(Report, Base), Failure> {
+    let name = args.base.as_deref().unwrap_or_default();
+    let (before, archive) = (repository.revision(name)?, repository.revision(head)?);
+    let report = report::committed(&before, &archive, &sources(&archive)?, notes)?;
+    Ok((report, Base { commit: before.commit(), why: name.to_owned() }))
+}
+
+/// The definitions of a commit.
+fn sources(archive: &Revision) -> Result<Input, Fault> {
+    let mut files = BTreeMap::new();
+    files.extend(archive.file("stackloom.yaml")?.map(|text| ("stackloom.yaml".to_owned(), text)));
+    for (path, id) in archive.list("clusters")? {
+        if is_input(&path) && companion_folder(&path).is_none() {
+            files.insert(path, archive.read(&id)?);
+        }
+    }
+    Ok(Input { sources: Sources::new(files), ..Input::default() })
+}

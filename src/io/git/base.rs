@@ -1,0 +1,132 @@
+//! Which commit a change is compared with, if nobody names one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{ErrorCode, Oid};
+
+use super::{Repository, Tip};
+use crate::note::Fault;
+
+/// The commit that a change is compared with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The commit.
+    pub commit: String,
+    /// How it was found, for people.
+    pub why: String,
+}
+
+/// What to do where no commit can be found.
+const NAME_IT: &str =
+    "name the commit to compare with: `stackloom diff <BASE>`, such as `stackloom diff origin/main`";
+
+impl Repository {
+    /// The commit before the change that is checked out: the first parent where CI checked out a merge commit, else
+    /// the merge base with the branch that engines read, as it was last fetched.
+    pub fn base(&self, branches: &BTreeSet<String>) -> Result<Base, Fault> {
+        let head = match self.tip()? {
+            Tip::Detached(commit) => match self.first_parent(commit)? {
+                Some(base) => return Ok(base),
+                None => commit,
+            },
+            Tip::Branch(_, Some(commit)) => commit,
+            Tip::Branch(_, None) => {
+                return Err(Fault::new("there is no commit yet, so there is nothing to compare with")
+                    .hint("commit the fleet first: `git add . && git commit`"));
+            }
+        };
+        let (name, tip) = self.read_by_engines(branches)?;
+        match self.inner.merge_base(head, tip) {
+            Ok(base) => Ok(Base { commit: base.to_string(), why: format!("merge base with {name}") }),
+            Err(error) if error.code() == ErrorCode::NotFound && self.is_shallow() => Err(Fault::new(
+                format!("this clone is shallow: the commit at which HEAD and `{name}` part is not in it"),
+            )
+            .hint("fetch the history: `git fetch --unshallow`; with actions/checkout: `fetch-depth: 0`")
+            .hint(NAME_IT)),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                Err(Fault::new(format!("HEAD and `{name}` have no commit in common")).hint(NAME_IT))
+            }
+            Err(error) => {
+                Err(Fault::because(format!("cannot find the merge base of HEAD and `{name}`"), error)
+                    .hint(NAME_IT))
+            }
+        }
+    }
+
+    /// The first parent of a merge commit, which CI makes and checks out without a branch.
+    fn first_parent(&self, commit: Oid) -> Result<Option<Base>, Fault> {
+        let failed = |error| Fault::because(format!("cannot read the commit {commit}"), error);
+        let found = self.inner.find_commit(commit).map_err(failed)?;
+        if found.parent_count() < 2 {
+            return Ok(None);
+        }
+        let parent = found.parent_id(0).map_err(failed)?;
+        if !self.has_commit(&parent.to_string()) {
+            return Err(Fault::new(format!(
+                "HEAD is a merge commit, and its first parent {parent} is not in this shallow clone"
+            ))
+            .hint("fetch one commit more: `git fetch --deepen=1`; with actions/checkout: `fetch-depth: 2`"));
+        }
+        Ok(Some(Base { commit: parent.to_string(), why: "first parent of the merge commit".to_owned() }))
+    }
+
+    /// The branch that engines read, by its remote-tracking reference.
+    fn read_by_engines(&self, branches: &BTreeSet<String>) -> Result<(String, Oid), Fault> {
+        let branch = match branches.iter().collect::<Vec<_>>().as_slice() {
+            [branch] => (*branch).clone(),
+            [] => {
+                return Err(Fault::new(
+                    "nothing says which branch the engine reads, so there is no commit to compare with",
+                )
+                .hint(NAME_IT)
+                .hint("`source.branch` in stackloom.yaml names the branch"));
+            }
+            several => {
+                let names: Vec<_> = several.iter().map(|name| format!("`{name}`")).collect();
+                return Err(
+                    Fault::new(format!("engines read several branches: {}", names.join(", "))).hint(NAME_IT)
+                );
+            }
+        };
+        let mut remotes = self.tracked(&branch)?;
+        if remotes.len() > 1 {
+            let preferred = self.upstream_remote().unwrap_or_else(|| "origin".to_owned());
+            if let Some(found) = remotes.remove(&preferred) {
+                return Ok((format!("{preferred}/{branch}"), found));
+            }
+            let names: Vec<_> = remotes.keys().map(|remote| format!("`{remote}/{branch}`")).collect();
+            return Err(
+                Fault::new(format!("several remotes have the branch: {}", names.join(", "))).hint(NAME_IT)
+            );
+        }
+        remotes.into_iter().next().map(|(remote, commit)| (format!("{remote}/{branch}"), commit)).ok_or_else(|| {
+            Fault::new(format!(
+                "the engine reads the branch `{branch}`, and this clone has no remote-tracking branch of this name"
+            ))
+            .hint(format!("fetch it: `git fetch origin {branch}:refs/remotes/origin/{branch}`"))
+            .hint(NAME_IT)
+        })
+    }
+
+    /// The commits of a branch, by remote.
+    fn tracked(&self, branch: &str) -> Result<BTreeMap<String, Oid>, Fault> {
+        let failed = |error| Fault::because("cannot list the remote-tracking branches", error);
+        let mut found = BTreeMap::new();
+        let remotes = self.inner.remotes().map_err(failed)?;
+        for remote in remotes.iter().filter_map(|name| name.ok().flatten()) {
+            let name = format!("refs/remotes/{remote}/{branch}");
+            match self.inner.find_reference(&name).and_then(|found| found.peel_to_commit()) {
+                Ok(commit) => drop(found.insert(remote.to_owned(), commit.id())),
+                Err(error) if error.code() == ErrorCode::NotFound => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        Ok(found)
+    }
+
+    fn upstream_remote(&self) -> Option<String> {
+        let head = self.inner.head().ok()?;
+        let remote = self.inner.branch_upstream_remote(head.name().ok()?).ok()?;
+        Some(remote.as_str().ok()?.to_owned())
+    }
+}

@@ -1,0 +1,310 @@
+//! One cluster: from what differs to changes with their risks.
+
+use super::{
+    About,
+    change::{Change, Effect, Leaving, Machines, Revert, Subject},
+    objects,
+    risk::Risk,
+};
+use crate::{
+    compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
+    model::ClusterId,
+    topology::{
+        predict::{
+            report::step_in_words,
+            verdict::{Meaning, Verdict},
+        },
+        role::{Part, Pool},
+    },
+    yaml::Node,
+};
+
+/// What a change does to a cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClusterReport {
+    /// The cluster; where it moved, as it is called after.
+    pub cluster: ClusterId,
+    /// Who it belongs to.
+    pub owners: Vec<String>,
+    /// Its release before and after.
+    pub release: Sides,
+    /// Its Kubernetes version before and after.
+    pub kubernetes: Sides,
+    /// The worst of its changes.
+    pub risk: Risk,
+    /// Its changes, the worst first.
+    pub changes: Vec<Change>,
+    /// The steps of an upgrade, in order.
+    pub steps: Vec<String>,
+    /// What else is to know.
+    pub notes: Vec<String>,
+}
+
+/// A value before and after.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sides {
+    /// Before; none if there was none.
+    pub before: Option<String>,
+    /// After; none if there is none.
+    pub after: Option<String>,
+}
+
+impl Sides {
+    /// Whether it differs.
+    pub fn differs(&self) -> bool {
+        self.before != self.after
+    }
+}
+
+/// What a change does to a cluster.
+pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
+    let mut made = Making { found, about, changes: Vec::new(), notes: Vec::new(), steps: Vec::new() };
+    made.fate();
+    made.suspension();
+    made.outcome();
+    if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) {
+        objects::add(found, about, &mut made.changes);
+    }
+    made.guards();
+    made.finish()
+}
+
+struct Making<'a> {
+    found: &'a ClusterChange,
+    about: &'a About,
+    changes: Vec<Change>,
+    notes: Vec<String>,
+    steps: Vec<String>,
+}
+
+impl Making<'_> {
+    fn finish(self) -> ClusterReport {
+        let Self { found, about, mut changes, notes, steps } = self;
+        if changes.is_empty() {
+            // Something differs, and nothing above knows what.
+            let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
+            change.reasons.push("something differs that this report does not know".to_owned());
+            changes.push(change);
+        }
+        changes.sort_by(|a, b| (b.risk, &a.subject).cmp(&(a.risk, &b.subject)));
+        let of = |side: &Option<Facts>, get: fn(&Facts) -> Option<String>| side.as_ref().and_then(get);
+        let sides = |get| Sides { before: of(&found.before, get), after: of(&found.after, get) };
+        ClusterReport {
+            cluster: found.cluster.clone(),
+            owners: about.owners.get(&found.cluster).cloned().unwrap_or_default(),
+            release: sides(|facts| facts.release.clone()),
+            kubernetes: sides(|facts| facts.kubernetes.clone()),
+            risk: changes.iter().map(|change| change.risk).max().unwrap_or(Risk::Unknown),
+            changes,
+            steps,
+            notes,
+        }
+    }
+
+    fn whole(&mut self, effect: Effect, risk: Risk, revert: Revert) -> &mut Change {
+        self.changes.push(Change::new(Subject::Whole, effect, risk, revert));
+        let last = self.changes.len() - 1;
+        &mut self.changes[last]
+    }
+
+    /// What the guards refuse.
+    fn guards(&mut self) {
+        let Some(reasons) = self.about.guarded.get(&self.found.cluster) else { return };
+        let refused = self.changes.iter_mut().find(|change| change.effect == Effect::Refused);
+        let change = match refused {
+            Some(change) => change,
+            None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
+        };
+        change.reasons.extend(reasons.iter().cloned());
+    }
+
+    fn fate(&mut self) {
+        let (before, after) = (self.found.before.as_ref(), self.found.after.as_ref());
+        let is_leaving = |facts: Option<&Facts>| facts.is_some_and(|facts| facts.removal.is_some());
+        let (was, is) = (is_leaving(before), is_leaving(after));
+        let leaving = match (&self.found.fate, before) {
+            _ if matches!(self.found.outcome, Outcome::Unknown(Unknown::Refused { .. })) => None,
+            (Fate::Created, _) => {
+                self.whole(Effect::Created, Risk::InPlace, Revert::NeedsRemoval);
+                None
+            }
+            (Fate::Deleted, _) if was => Some(Leaving::Announced),
+            (Fate::Gone, None) => Some(Leaving::Finished),
+            (Fate::Gone, Some(_)) if !was => Some(Leaving::Abandoned),
+            (Fate::Gone | Fate::Deleted, _) => Some(Leaving::Unannounced),
+            (Fate::Moved { from }, _) => {
+                let paused = after.is_some_and(|facts| facts.paused);
+                let risk = if paused { Risk::Unknown } else { Risk::Deletes };
+                self.whole(Effect::Moved { from: from.clone(), paused }, risk, Revert::Unknown);
+                None
+            }
+            (Fate::Changed, _) => {
+                match (was, is) {
+                    (false, true) => {
+                        self.whole(Effect::Detached, Risk::InPlace, Revert::Undoes);
+                    }
+                    (true, false) if after.is_some() => {
+                        self.whole(Effect::Attached, Risk::InPlace, Revert::Undoes);
+                    }
+                    _ => {}
+                }
+                None
+            }
+        };
+        if let Some(leaving) = leaving {
+            let machines = match leaving {
+                Leaving::Announced | Leaving::Unannounced => all_machines(before),
+                Leaving::Finished | Leaving::Abandoned => Machines::default(),
+            };
+            let revert = if leaving == Leaving::Abandoned { Revert::Undoes } else { Revert::CreatesNew };
+            self.whole(Effect::Gone(leaving), Risk::Deletes, revert).machines = machines;
+        }
+    }
+
+    fn suspension(&mut self) {
+        let (Some(before), Some(after)) = (&self.found.before, &self.found.after) else { return };
+        match (before.paused, after.paused) {
+            (false, true) => {
+                self.whole(Effect::Paused, Risk::InPlace, Revert::Undoes);
+            }
+            (true, false) => {
+                let change = self.whole(Effect::Resumed, Risk::Unknown, Revert::Unknown);
+                change.reasons.push(
+                    "changes made while it was paused take effect now, and this comparison does not see them"
+                        .to_owned(),
+                );
+            }
+            _ => {}
+        }
+    }
+
+    fn outcome(&mut self) {
+        match &self.found.outcome {
+            Outcome::Untouched | Outcome::Absent => {}
+            Outcome::Judged(answer) => self.answer(answer),
+            Outcome::Unknown(why) => {
+                let (effect, risk, reasons, revert) = unknown(why);
+                self.whole(effect, risk, revert).reasons = reasons;
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &Answer) {
+        if !answer.faults.is_empty() {
+            let mut reasons: Vec<String> = answer.faults.iter().map(ToString::to_string).collect();
+            reasons.dedup();
+            self.whole(Effect::Refused, Risk::Refused, Revert::Nothing).reasons = reasons;
+        }
+        let is_new = self.found.fate == Fate::Created;
+        for verdict in &answer.verdicts {
+            let is_told = match verdict.meaning {
+                Meaning::NoChange => true,
+                Meaning::Create => is_new,
+                Meaning::Rejected => !answer.faults.is_empty(),
+                _ => false,
+            };
+            if !is_told {
+                let change = of_verdict(verdict, self.found.before.as_ref());
+                self.changes.push(change);
+            }
+        }
+        let is_known = answer.opaque.is_empty() && !(answer.verdicts.is_empty() && answer.faults.is_empty());
+        if !is_known && self.changes.iter().all(|change| change.risk < Risk::Unknown) {
+            let reasons = answer.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)).collect();
+            self.whole(Effect::Unknown, Risk::Unknown, Revert::Unknown).reasons = reasons;
+        }
+        self.notes.extend(answer.notes.iter().cloned());
+        self.steps.extend(answer.steps.iter().map(step_in_words));
+    }
+}
+
+/// What is not known of a cluster, and why.
+fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
+    let unknown = |reason: String| (Effect::Unknown, Risk::Unknown, vec![reason], Revert::Unknown);
+    match why {
+        Unknown::Refused { side: Which::After, why } => {
+            (Effect::Refused, Risk::Refused, vec![why.clone()], Revert::Nothing)
+        }
+        Unknown::Refused { side: Which::Before, why } => {
+            unknown(format!("before the change, nothing could be generated for it: {why}"))
+        }
+        Unknown::Unread { side, file } => {
+            let side = if *side == Which::Before { "before" } else { "after" };
+            unknown(format!("a file cannot be read ({side} the change): {file}"))
+        }
+        Unknown::Faulty(faults) => {
+            let told = faults.iter().map(|one| format!("the state before the change has an error: {one}"));
+            (Effect::Unknown, Risk::Unknown, told.collect(), Revert::Unknown)
+        }
+        Unknown::NoManagementCluster => {
+            unknown("nothing says which Cluster API its management cluster runs".to_owned())
+        }
+    }
+}
+
+fn of_verdict(verdict: &Verdict, before: Option<&Facts>) -> Change {
+    let part = &verdict.subject;
+    let (machines, surge) = machines(part, &verdict.meaning, before);
+    Change {
+        machines,
+        surge,
+        causes: verdict.fields.iter().map(ToString::to_string).collect(),
+        reasons: verdict.reasons.clone(),
+        ..Change::new(
+            Subject::Part(part.clone()),
+            Effect::Verdict(verdict.meaning.clone()),
+            Risk::of(part, &verdict.meaning),
+            revert(&verdict.meaning),
+        )
+    }
+}
+
+fn revert(meaning: &Meaning) -> Revert {
+    match meaning {
+        Meaning::NoChange | Meaning::Rejected => Revert::Nothing,
+        Meaning::MetadataOnly | Meaning::InPlace => Revert::Undoes,
+        Meaning::Scale { from, to } if from <= to => Revert::Undoes,
+        Meaning::Scale { .. } | Meaning::Delete => Revert::CreatesNew,
+        Meaning::Rollout { .. } => Revert::ReplacesAgain,
+        Meaning::Upgrade { .. } => Revert::Refused,
+        Meaning::Create => Revert::NeedsRemoval,
+        Meaning::Wedged | Meaning::ProviderDependent | Meaning::Opaque => Revert::Unknown,
+    }
+}
+
+/// How many machines a part loses or replaces, and how many more it has meanwhile.
+fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
+    match meaning {
+        Meaning::Rollout { machines, least, surge, .. } => {
+            // What an autoscaler sets is in no file.
+            let counted = Machines { least: *least, most: *machines, more: count(part, before).is_none() };
+            (counted, surge.map(|(more, _)| more))
+        }
+        Meaning::Upgrade { times, .. } => {
+            let times = i64::try_from(*times).unwrap_or(i64::MAX).max(1);
+            let count = count(part, before).map(|count| count.saturating_mul(times));
+            (Machines::exactly(count), None)
+        }
+        Meaning::Scale { from, to } if to < from => (Machines::exactly(Some(from - to)), Some(0)),
+        Meaning::Delete => (Machines::exactly(count(part, before)), Some(0)),
+        _ => (Machines::default(), Some(0)),
+    }
+}
+
+/// The machines of a part, as its Cluster says; none where it leaves that to others.
+fn count(part: &Part, before: Option<&Facts>) -> Option<i64> {
+    match part {
+        Part::ControlPlane => before?.control_plane,
+        Part::Pool(Pool { kind, name }) => {
+            let pool = before?.pools.get(&(kind.list().to_owned(), name.clone()))?;
+            pool.get("replicas").and_then(Node::as_int)
+        }
+        Part::Cluster | Part::Infrastructure => None,
+    }
+}
+
+fn all_machines(before: Option<&Facts>) -> Machines {
+    let Some(before) = before else { return Machines::exactly(None) };
+    let pools = before.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
+    pools.chain([before.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
+}

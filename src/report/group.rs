@@ -1,0 +1,189 @@
+//! Clusters to which the same happens, in one group each.
+//!
+//! Names of the cluster and of its namespace do not tell two clusters apart, nor do numbers of machines.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::{
+    change::{Change, Effect, Machines, Subject},
+    cluster::{ClusterReport, Sides},
+    risk::Risk,
+};
+use crate::{
+    compare::{FieldPath, Step},
+    model::ClusterId,
+};
+
+/// Clusters to which the same happens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// The worst that happens to them.
+    pub risk: Risk,
+    /// The clusters, in order.
+    pub clusters: Vec<ClusterId>,
+    /// Their release before and after.
+    pub release: Sides,
+    /// Their Kubernetes version before and after.
+    pub kubernetes: Sides,
+    /// What happens.
+    pub changes: Vec<GroupChange>,
+    /// The steps of an upgrade, in order.
+    pub steps: Vec<String>,
+    /// What else is to know.
+    pub notes: Vec<String>,
+}
+
+/// A change of each cluster of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupChange {
+    /// The change; for more than one cluster, with stand-ins for its names.
+    pub change: Change,
+    /// The fewest and the most machines of one cluster.
+    pub each: [Machines; 2],
+    /// The machines of all.
+    pub total: Machines,
+}
+
+/// Stands for the name of a cluster.
+pub(super) const CLUSTER: &str = "<cluster>";
+/// Stands for the name of a namespace.
+pub(super) const NAMESPACE: &str = "<namespace>";
+
+/// Puts clusters into groups, the worst first, then the smallest: outliers stand before what happens to many.
+pub(super) fn groups(clusters: &[ClusterReport]) -> Vec<Group> {
+    let mut found: BTreeMap<String, Vec<&ClusterReport>> = BTreeMap::new();
+    for cluster in clusters {
+        found.entry(key(cluster)).or_default().push(cluster);
+    }
+    let mut groups: Vec<Group> = found.values().map(|members| group(members)).collect();
+    groups.sort_by(|a, b| {
+        (b.risk, a.clusters.len(), &a.clusters).cmp(&(a.risk, b.clusters.len(), &b.clusters))
+    });
+    groups
+}
+
+fn key(cluster: &ClusterReport) -> String {
+    let masked = masked(cluster);
+    let changes: Vec<_> = masked
+        .iter()
+        .map(|one| {
+            let fields = format!("{:?}", one.fields);
+            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons)
+        })
+        .collect();
+    let steps = (&cluster.steps, &cluster.notes);
+    format!("{:?} {:?} {changes:?} {steps:?}", cluster.release, cluster.kubernetes)
+}
+
+fn group(members: &[&ClusterReport]) -> Group {
+    let first = members[0];
+    let shown = if members.len() == 1 { first.changes.clone() } else { masked(first) };
+    let change = |(at, change): (usize, Change)| {
+        let counts = members.iter().map(|one| one.changes[at].machines);
+        let each = [counts.clone().min(), counts.clone().max()].map(Option::unwrap_or_default);
+        GroupChange { change, each, total: counts.fold(Machines::default(), Machines::and) }
+    };
+    Group {
+        risk: first.risk,
+        clusters: members.iter().map(|one| one.cluster.clone()).collect(),
+        release: first.release.clone(),
+        kubernetes: first.kubernetes.clone(),
+        changes: shown.into_iter().enumerate().map(change).collect(),
+        steps: first.steps.clone(),
+        notes: first.notes.clone(),
+    }
+}
+
+fn masked(cluster: &ClusterReport) -> Vec<Change> {
+    let mask = Mask { names: [cluster.cluster.name.as_str(), cluster.cluster.namespace.as_str()] };
+    cluster.changes.iter().map(|change| mask.change(change)).collect()
+}
+
+struct Mask<'a> {
+    names: [&'a str; 2],
+}
+
+impl Mask<'_> {
+    fn text(&self, text: &str) -> String {
+        let [name, namespace] = self.names;
+        let named = replaced(text, name, CLUSTER);
+        if namespace == name { named } else { replaced(&named, namespace, NAMESPACE) }
+    }
+
+    fn change(&self, change: &Change) -> Change {
+        let mut change = change.clone();
+        if let Subject::Object(_, address) = &mut change.subject {
+            address.name = self.text(&address.name);
+            if address.namespace == self.names[1] {
+                NAMESPACE.clone_into(&mut address.namespace);
+            }
+        }
+        if let Effect::Moved { .. } = change.effect {
+            // Where each came from is the change itself.
+            return change;
+        }
+        for field in &mut change.fields {
+            field.path = FieldPath(field.path.0.iter().map(|step| self.step(step)).collect());
+            field.before = field.before.take().map(|value| self.value(value));
+            field.after = field.after.take().map(|value| self.value(value));
+        }
+        for texts in [&mut change.causes, &mut change.reasons] {
+            for text in texts.iter_mut() {
+                *text = self.text(text);
+            }
+        }
+        change
+    }
+
+    fn step(&self, step: &Step) -> Step {
+        match step {
+            Step::Key(key) => Step::Key(self.text(key)),
+            Step::Named(name) => Step::Named(self.text(name)),
+            Step::Item(index) => Step::Item(*index),
+        }
+    }
+
+    fn value(&self, value: Json) -> Json {
+        match value {
+            Json::String(text) => Json::String(self.text(&text)),
+            Json::Array(items) => items.into_iter().map(|item| self.value(item)).collect(),
+            Json::Object(entries) => {
+                entries.into_iter().map(|(key, value)| (key, self.value(value))).collect()
+            }
+            other => other,
+        }
+    }
+}
+
+/// A text with a name replaced where it stands alone, and not as a part of a longer word.
+fn replaced(text: &str, name: &str, by: &str) -> String {
+    let mut out = String::new();
+    let mut rest = 0;
+    for (at, _) in text.match_indices(name) {
+        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '<';
+        let before = text[..at].chars().next_back().is_some_and(is_word);
+        let after = text[at + name.len()..].chars().next();
+        if before || after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '>') {
+            continue;
+        }
+        out.push_str(&text[rest..at]);
+        out.push_str(by);
+        rest = at + name.len();
+    }
+    out.push_str(&text[rest..]);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_replaced_where_it_stands_alone() {
+        assert_eq!(replaced("dev-1/dev-10 x-dev-1", "dev-1", CLUSTER), "<cluster>/dev-10 x-<cluster>");
+        assert_eq!(replaced("<cluster>", "cluster", NAMESPACE), "<cluster>");
+        assert_eq!(replaced("team team", "team", NAMESPACE), "<namespace> <namespace>");
+    }
+}

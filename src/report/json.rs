@@ -1,0 +1,176 @@
+//! A report for machines.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{
+    BesideChange, Peak, Place, Report,
+    change::{Change, Effect, Leaving, Machines},
+    cluster::{ClusterReport, Sides},
+    risk::Risk,
+    summary::summary,
+};
+use crate::{compare::FieldChange, model::ClusterId, topology::predict::verdict::Meaning};
+
+/// The report as one document.
+pub fn document(report: &Report) -> Map<String, Json> {
+    let mut out = Map::new();
+    out.insert("summary".to_owned(), json!(summary(report)));
+    out.insert("total".to_owned(), json!(report.total));
+    let counts: Map<String, Json> = Risk::ALL
+        .into_iter()
+        .map(|risk| {
+            let count = report.clusters.iter().filter(|one| one.risk == risk).count();
+            (risk.as_str().to_owned(), json!(count))
+        })
+        .collect();
+    out.insert("risks".to_owned(), Json::Object(counts));
+    out.insert("clusters".to_owned(), report.clusters.iter().map(cluster).collect());
+    let group = |group: &super::Group| {
+        json!({
+            "risk": group.risk.as_str(),
+            "clusters": group.clusters.iter().map(name).collect::<Vec<_>>(),
+        })
+    };
+    out.insert("groups".to_owned(), report.groups.iter().map(group).collect());
+    out.insert("beside".to_owned(), report.beside.iter().map(beside).collect());
+    out.insert("peaks".to_owned(), report.peaks.iter().map(peak).collect());
+    out
+}
+
+/// A cluster, as every command names it.
+fn name(id: &ClusterId) -> Json {
+    json!({
+        "managementCluster": id.management.as_str(),
+        "namespace": id.namespace.as_str(),
+        "name": id.name.as_str(),
+    })
+}
+
+fn cluster(one: &ClusterReport) -> Json {
+    let id = &one.cluster;
+    json!({
+        "cluster": name(id),
+        "owners": one.owners,
+        "risk": one.risk.as_str(),
+        "release": sides(&one.release),
+        "kubernetes": sides(&one.kubernetes),
+        "changes": one.changes.iter().map(|change| of_change(change, id)).collect::<Vec<_>>(),
+        "steps": one.steps,
+        "notes": one.notes,
+    })
+}
+
+fn sides(sides: &Sides) -> Json {
+    json!({ "before": sides.before, "after": sides.after })
+}
+
+fn of_change(change: &Change, cluster: &ClusterId) -> Json {
+    let mut out = json!({
+        "id": change.id(cluster),
+        "part": change.subject.key(),
+        "effect": effect(&change.effect),
+        "risk": change.risk.as_str(),
+        "revert": change.revert.as_str(),
+        "fields": change.fields.iter().map(field).collect::<Vec<_>>(),
+        "causes": change.causes,
+        "reasons": change.reasons,
+    });
+    if change.machines != Machines::default() {
+        let Machines { least, most, more } = change.machines;
+        out["machines"] = json!({ "least": least, "most": (!more).then_some(most) });
+    }
+    if let Some(surge) = change.surge.filter(|surge| *surge > 0) {
+        out["surge"] = json!(surge);
+    }
+    if change.grants {
+        out["grantsRights"] = json!(true);
+    }
+    if change.is_unannounced() {
+        out["unannounced"] = json!(true);
+    }
+    match &change.effect {
+        Effect::Addon { before, after, needed } => {
+            out["before"] = json!(before);
+            out["after"] = json!(after);
+            out["nodesNeedIt"] = json!(needed);
+        }
+        Effect::Moved { from, .. } => out["before"] = name(from),
+        Effect::Verdict(Meaning::Upgrade { from, to, times, .. }) => {
+            out["before"] = json!(from);
+            out["after"] = json!(to);
+            out["times"] = json!(times);
+        }
+        Effect::Verdict(Meaning::Scale { from, to }) => {
+            out["before"] = json!(from);
+            out["after"] = json!(to);
+        }
+        Effect::Verdict(Meaning::Rollout { together_with, .. }) => {
+            out["togetherWith"] = json!(together_with.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
+        _ => {}
+    }
+    out
+}
+
+fn effect(effect: &Effect) -> &'static str {
+    match effect {
+        Effect::Created => "created",
+        Effect::Gone(Leaving::Announced) => "deleted",
+        Effect::Gone(Leaving::Finished) => "removal-finished",
+        Effect::Gone(Leaving::Abandoned) => "abandoned",
+        Effect::Gone(Leaving::Unannounced) => "deleted-unannounced",
+        Effect::Moved { .. } => "moved",
+        Effect::Detached => "detached",
+        Effect::Attached => "attached",
+        Effect::Paused => "paused",
+        Effect::Resumed => "resumed",
+        Effect::Verdict(meaning) => meaning.as_str(),
+        Effect::Refused => "refused",
+        Effect::Unknown => "unknown",
+        Effect::Ignored => "ignored",
+        Effect::Addon { before: None, .. } => "addon-added",
+        Effect::Addon { after: None, .. } => "addon-removed",
+        Effect::Addon { .. } => "addon-changed",
+        Effect::Added => "added",
+        Effect::Removed => "removed",
+        Effect::Changed => "changed",
+    }
+}
+
+fn field(field: &FieldChange) -> Json {
+    let mut out = Map::new();
+    out.insert("path".to_owned(), json!(field.path.to_string()));
+    // A field that is not there has no key here; `null` is a value.
+    for (key, value) in [("before", &field.before), ("after", &field.after)] {
+        if let Some(value) = value {
+            out.insert(key.to_owned(), value.clone());
+        }
+    }
+    Json::Object(out)
+}
+
+fn beside(change: &BesideChange) -> Json {
+    let (kind, name) = match &change.place {
+        Place::Release(name) => ("release", name.clone()),
+        Place::Namespace { management, namespace } => ("namespace", format!("{management}/{namespace}")),
+        Place::Engine(name) => ("engine", name.clone()),
+        Place::Own(folder) => ("own", folder.clone()),
+        Place::Tree => ("tree", String::new()),
+    };
+    json!({
+        "kind": kind,
+        "name": name,
+        "risk": change.risk.as_str(),
+        "effect": change.kind,
+        "files": change.files,
+    })
+}
+
+fn peak(peak: &Peak) -> Json {
+    json!({
+        "managementCluster": peak.management.as_str(),
+        "namespace": peak.namespace.as_str(),
+        "machines": peak.machines,
+        "unknownParts": peak.unknown,
+    })
+}

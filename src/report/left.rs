@@ -1,0 +1,107 @@
+//! Clusters whose definitions have errors: nothing is generated for them, so what becomes of them is not known.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::{
+    compare::{BlobId, ByAddress, ClassName, Files, Running, State, Unread},
+    definition::{self, Identity},
+    model::{ClusterId, Label, ManagementCluster},
+    note::{Fault, Notes},
+    partial::Left,
+    topology::predict::shared::SharedClass,
+    world::Input,
+};
+
+/// The definitions that were left out, and which clusters they are of.
+#[derive(Clone, Debug, Default)]
+pub struct LeftClusters {
+    named: BTreeMap<ClusterId, String>,
+    /// Why it is not known of which clusters others are.
+    nameless: Option<String>,
+}
+
+impl LeftClusters {
+    /// Says which clusters the definitions are of.
+    pub fn of(left: &[Left], input: &Input) -> Self {
+        let mut found = Self::default();
+        if left.is_empty() {
+            return found;
+        }
+        let definitions = definition::parse(input, &mut Notes::new());
+        let identities: Vec<Identity> =
+            definitions.clusters.iter().map(|layer| Identity::new(&definitions, layer)).collect();
+        for one in left {
+            let why = format!("{}: {}", one.file, one.why);
+            let identity = identities.iter().find(|identity| identity.file == one.file);
+            match identity.and_then(Identity::id) {
+                Some(id) => drop(found.named.insert(id, why)),
+                None => found.nameless = Some(why),
+            }
+        }
+        found
+    }
+
+    /// Whether every definition is sound.
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.nameless.is_none()
+    }
+
+    /// Why nothing is generated for a cluster that is not among those made.
+    pub fn why(&self, cluster: &ClusterId) -> Option<&str> {
+        self.named.get(cluster).or(self.nameless.as_ref()).map(String::as_str)
+    }
+}
+
+/// A state in which some clusters are refused.
+pub(super) struct Sound<'a> {
+    pub(super) inner: &'a dyn State,
+    pub(super) before: &'a dyn State,
+    /// Whether the run made a cluster.
+    pub(super) is_made: &'a (dyn Fn(&ClusterId) -> bool + Sync),
+    pub(super) left: &'a LeftClusters,
+}
+
+impl State for Sound<'_> {
+    fn clusters(&self) -> Result<Vec<ClusterId>, Fault> {
+        Ok(self.inner.clusters()?.into_iter().chain(self.left.named.keys().cloned()).collect())
+    }
+
+    fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
+        let found = self.inner.files(cluster)?;
+        let why = self.left.named.get(cluster).map(String::as_str).or_else(|| {
+            let nameless = self.left.nameless.as_deref().filter(|_| !(self.is_made)(cluster))?;
+            // Only what was there may be what a file is of that cannot be read.
+            let is_old = matches!(self.before.files(cluster), Ok(Files::Known(files)) if !files.is_empty());
+            is_old.then_some(nameless)
+        });
+        Ok(why.map_or(found, |why| Files::Refused(why.to_owned())))
+    }
+
+    fn text(&self, id: &BlobId) -> Result<String, Fault> {
+        self.inner.text(id)
+    }
+
+    fn releases(&self) -> Result<Vec<String>, Fault> {
+        self.inner.releases()
+    }
+
+    fn class_objects(&self, release: &str) -> Result<Result<ByAddress, Unread>, Fault> {
+        self.inner.class_objects(release)
+    }
+
+    fn class(
+        &self,
+        class: &ClassName,
+        management: &ManagementCluster,
+    ) -> Result<Result<SharedClass, Unread>, Fault> {
+        self.inner.class(class, management)
+    }
+
+    fn management(&self, name: &Label) -> Option<Arc<ManagementCluster>> {
+        self.inner.management(name)
+    }
+
+    fn running(&self, cluster: &ClusterId) -> Option<Running> {
+        self.inner.running(cluster)
+    }
+}

@@ -1,0 +1,265 @@
+//! A report as a comment on a pull request.
+//!
+//! Forges limit the length of a comment. What does not fit is folded: first fields and names, then whole groups. The table
+//! of classes is always whole.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Report,
+    change::Machines,
+    group::{Group, GroupChange},
+    json::document,
+    risk::Risk,
+    summary::{parts, summary},
+    text::owners,
+    words,
+};
+use crate::model::hex;
+
+/// So long is a comment at most: GitHub refuses longer ones. Counted in bytes, of which there are never fewer than characters.
+pub const LIMIT: usize = 65_536;
+
+/// How much of a report is shown.
+#[derive(Clone, Copy)]
+struct Detail {
+    /// Groups of a class.
+    groups: usize,
+    /// Names of a group.
+    names: usize,
+    /// Fields, causes and reasons of a change.
+    fields: usize,
+    /// Owners, peaks, and changes beside clusters.
+    rows: usize,
+}
+
+/// From the most to the least.
+const DETAILS: [Detail; 6] = [
+    Detail { groups: usize::MAX, names: 200, fields: 40, rows: usize::MAX },
+    Detail { groups: 200, names: 50, fields: 12, rows: 100 },
+    Detail { groups: 60, names: 20, fields: 6, rows: 40 },
+    Detail { groups: 20, names: 8, fields: 3, rows: 20 },
+    Detail { groups: 6, names: 3, fields: 1, rows: 5 },
+    Detail { groups: 0, names: 0, fields: 0, rows: 0 },
+];
+
+/// A report as Markdown; `compared` says with what the change was compared.
+pub fn markdown(report: &Report, compared: &str) -> String {
+    let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
+    let made = DETAILS.iter().map(|detail| Out::made(report, compared, *detail));
+    let fits = |text: &String| text.len() + end.len() <= LIMIT;
+    let mut made: Vec<String> = made
+        .scan(false, |done, text| {
+            let is_next = !*done;
+            *done = fits(&text);
+            is_next.then_some(text)
+        })
+        .collect();
+    // The last is the first that fits, or has nothing left to fold.
+    made.pop().unwrap_or_default() + &end
+}
+
+/// A digest of what the report says, which does not depend on how long it may be.
+pub fn digest(report: &Report) -> String {
+    let text = serde_json::Value::Object(document(report)).to_string();
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+struct Out {
+    text: String,
+    detail: Detail,
+}
+
+impl Out {
+    fn made(report: &Report, compared: &str, detail: Detail) -> String {
+        let mut out = Self { text: String::new(), detail };
+        out.line(&format!("### {}", plain(&summary(report))));
+        out.line("");
+        out.line(&format!("Compared with {}.", plain(compared)));
+        out.classes(report);
+        out.owners(report);
+        for risk in Risk::ALL {
+            out.class(report, risk);
+        }
+        out.peaks(report);
+        out.text
+    }
+
+    fn line(&mut self, text: &str) {
+        writeln!(self.text, "{text}").expect("memory takes everything");
+    }
+
+    fn classes(&mut self, report: &Report) {
+        if report.is_empty() {
+            return;
+        }
+        self.line("\n| Risk | Clusters | Machines that go | Beside clusters |\n|---|--:|--:|--:|");
+        for risk in Risk::ALL {
+            let clusters: Vec<_> = report.clusters.iter().filter(|one| one.risk == risk).collect();
+            let beside = report.beside.iter().filter(|one| one.risk == risk).count();
+            if clusters.is_empty() && beside == 0 {
+                continue;
+            }
+            let machines = clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.machines));
+            let machines = words::machines(machines.fold(Machines::default(), Machines::and));
+            let row = (risk.title(), clusters.len(), machines.unwrap_or_default(), beside);
+            self.line(&format!("| {} | {} | {} | {} |", row.0, row.1, row.2, row.3));
+        }
+    }
+
+    fn owners(&mut self, report: &Report) {
+        let owners = owners(report);
+        if owners.keys().all(|owner| owner.is_empty()) || self.detail.rows == 0 {
+            return;
+        }
+        self.line("\n| Owner | What happens to their clusters |\n|---|---|");
+        let count = owners.len();
+        for (owner, clusters) in owners.into_iter().take(self.detail.rows) {
+            // In code, so that nobody is called for each version of the comment.
+            let owner = if owner.is_empty() { "nobody".to_owned() } else { code(owner) };
+            self.line(&format!("| {} | {} |", cell(&owner), parts(&clusters)));
+        }
+        if count > self.detail.rows {
+            self.line(&format!("| … | {} more |", words::count(count - self.detail.rows, "owner")));
+        }
+    }
+
+    fn class(&mut self, report: &Report, risk: Risk) {
+        let groups: Vec<&Group> = report.groups.iter().filter(|group| group.risk == risk).collect();
+        let beside: Vec<_> = report.beside.iter().filter(|one| one.risk == risk).collect();
+        if groups.is_empty() && beside.is_empty() || self.detail.groups == 0 {
+            return;
+        }
+        let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
+        self.line(&format!("\n#### {}: {}", risk.title(), words::count(clusters, "cluster")));
+        for group in groups.iter().take(self.detail.groups) {
+            self.group(group);
+        }
+        if let Some(rest) = groups.get(self.detail.groups..).filter(|rest| !rest.is_empty()) {
+            let clusters = rest.iter().map(|group| group.clusters.len()).sum();
+            self.line(&format!(
+                "\n… and {} with {}, which do not fit here",
+                words::count(rest.len(), "more change"),
+                words::count(clusters, "cluster")
+            ));
+        }
+        if !beside.is_empty() {
+            self.line("");
+        }
+        let lines: Vec<String> = beside.iter().map(|one| plain(&words::beside(one))).collect();
+        self.list(&lines, "", self.detail.rows);
+    }
+
+    fn group(&mut self, group: &Group) {
+        let count = group.clusters.len();
+        let versions =
+            words::versions(group).map(|words| format!(" ({})", plain(&words))).unwrap_or_default();
+        let names = plain(&words::names(&group.clusters, self.detail.names));
+        let lead = if count == 1 {
+            format!("**{}**{versions}", plain(&words::names(&group.clusters, 1)))
+        } else if count <= 3 {
+            format!("**{count} clusters**: {names}{versions}")
+        } else {
+            format!("<details><summary><b>{count} clusters</b>{versions}</summary>\n\n{names}\n\n</details>")
+        };
+        self.line(&format!("\n{lead}\n"));
+        for change in &group.changes {
+            self.change(change, count);
+        }
+        if !group.steps.is_empty() {
+            self.line("- steps of the upgrade, in this order:");
+            let steps: Vec<String> = group.steps.iter().map(|step| plain(step)).collect();
+            self.list(&steps, "  ", self.detail.fields);
+        }
+        let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {}", plain(note))).collect();
+        self.list(&notes, "", self.detail.fields);
+    }
+
+    fn change(&mut self, found: &GroupChange, clusters: usize) {
+        let change = &found.change;
+        let undone = if change.risk >= Risk::Restarts {
+            format!(". Undone by a revert: {}", change.revert.words())
+        } else {
+            String::new()
+        };
+        let what = plain(&change.subject.words());
+        self.line(&format!("- **{what}**: {}{undone}", plain(&words::change(found, clusters))));
+        let field = |field| {
+            let (path, values) = words::field_parts(field);
+            format!("{}: {}", code(&path), values.map(|value| code(&value)).join(" → "))
+        };
+        let fields = change.fields.iter().map(field);
+        let causes = words::causes(change).into_iter().map(|cause| format!("because of {}", code(cause)));
+        let reasons = change.reasons.iter().map(|reason| plain(reason));
+        let lines: Vec<String> = reasons.chain(fields).chain(causes).collect();
+        self.list(&lines, "  ", self.detail.fields);
+    }
+
+    fn list(&mut self, lines: &[String], before: &str, most: usize) {
+        for line in lines.iter().take(most) {
+            self.line(&format!("{before}- {line}"));
+        }
+        if most > 0 && lines.len() > most {
+            self.line(&format!("{before}- … and {} more", lines.len() - most));
+        }
+    }
+
+    fn peaks(&mut self, report: &Report) {
+        if report.peaks.is_empty() || self.detail.rows == 0 {
+            return;
+        }
+        self.line("\n#### Machines beyond the usual number, if all roll at once\n");
+        let peaks: Vec<String> = report.peaks.iter().map(|peak| plain(&words::peak(peak))).collect();
+        self.list(&peaks, "", self.detail.rows);
+    }
+}
+
+/// Text that Markdown shows as it is, and that neither calls anybody nor links anywhere.
+fn plain(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.contains(['@', '#', '`']) || text.contains("://") || text.contains("www.") {
+        return code(&text);
+    }
+    let mut out = String::new();
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Text in code marks, longer than any that it holds.
+fn code(text: &str) -> String {
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let marks = "`".repeat(runs + 1);
+    let gap = if text.is_empty() || text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{marks}{gap}{text}{gap}{marks}")
+}
+
+/// A cell of a table: a pipe would end it, even in code.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_is_shown_as_it_is() {
+        assert_eq!(plain("a <b>x</b> [l](u) *b* a_b"), "a &lt;b&gt;x&lt;/b&gt; \\[l\\](u) \\*b\\* a\\_b");
+        assert_eq!(plain("thanks @everyone\n# head"), "`thanks @everyone # head`");
+        assert_eq!(code("a `` b"), "```a `` b```");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(code("a\n\n<!-- x"), "`a  <!-- x`");
+        assert_eq!(cell("`a|b`"), "`a\\|b`");
+    }
+}

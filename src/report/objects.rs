@@ -1,0 +1,145 @@
+//! The objects of a cluster that Cluster API does not make: addons, what a stack puts beside the Cluster, and the Cluster
+//! as it is written.
+
+use super::{
+    About,
+    change::{Change, Effect, Revert, Subject},
+    risk::Risk,
+};
+use crate::compare::{
+    AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind, Section,
+    Step,
+};
+
+/// The group of the objects that grant rights.
+const RIGHTS: &str = "rbac.authorization.k8s.io";
+
+/// Adds the changes of such objects.
+pub(super) fn add(found: &ClusterChange, about: &About, changes: &mut Vec<Change>) {
+    for addon in &found.addons {
+        changes.push(of_addon(addon, found, about));
+    }
+    for object in &found.objects {
+        if object.address.is_cluster() && object.section == Section::Cluster {
+            changes.extend(of_cluster(object));
+        } else if !is_told(object, found) {
+            changes.push(of_object(object));
+        }
+    }
+}
+
+/// Whether the change of an addon covers that of an object.
+fn is_told(object: &ObjectChange, found: &ClusterChange) -> bool {
+    if object.is_list_of_addons(&found.cluster) {
+        return !found.addons.is_empty();
+    }
+    let Some(name) = object.addon(&found.cluster) else { return false };
+    let addon = found.addons.iter().find(|addon| addon.name == name);
+    match object.section {
+        // Rights that come or go with an addon are shown all the same.
+        Section::Manifests(_) => {
+            addon.is_some_and(|addon| addon.before.is_none() || addon.after.is_none())
+                && object.address.group != RIGHTS
+        }
+        _ => addon.is_some(),
+    }
+}
+
+fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change {
+    let is_own = |object: &&ObjectChange| object.addon(&found.cluster).as_deref() == Some(&*addon.name);
+    let own: Vec<&ObjectChange> = found.objects.iter().filter(is_own).collect();
+    let facts = found.after.as_ref().or(found.before.as_ref());
+    let release = facts.and_then(|facts| facts.release.as_deref()).unwrap_or_default();
+    let needed = about.needed(release, &addon.name);
+    let (risk, revert) = match (&addon.before, &addon.after) {
+        (None, _) if needed == Some(false) => (Risk::InPlace, Revert::Undoes),
+        (None, _) => (Risk::InPlace, Revert::NeedsRemoval),
+        (_, None) => (Risk::Deletes, Revert::CreatesNew),
+        (before, after) if before != after => (Risk::Restarts, Revert::Unknown),
+        _ if own.iter().all(|object| is_metadata(object)) && addon.values.is_empty() => {
+            (Risk::Metadata, Revert::Undoes)
+        }
+        _ => (Risk::Restarts, Revert::Restarts),
+    };
+    let mut change = Change::new(
+        Subject::Addon(addon.name.clone()),
+        Effect::Addon { before: addon.before.clone(), after: addon.after.clone(), needed },
+        risk,
+        revert,
+    );
+    change.fields = addon.values.iter().map(|field| below("values", field)).collect();
+    for object in own.iter().filter(|object| object.section == Section::Installers) {
+        if let ObjectChangeKind::Changed(fields) = &object.kind {
+            let is_value = |field: &&FieldChange| field.path.is_below(&["spec", "values"]);
+            change.fields.extend(fields.iter().filter(|field| !is_value(field)).cloned());
+        }
+    }
+    change
+}
+
+fn below(key: &str, field: &FieldChange) -> FieldChange {
+    let steps = [Step::Key(key.to_owned())].into_iter().chain(field.path.0.iter().cloned());
+    FieldChange { path: FieldPath(steps.collect()), ..field.clone() }
+}
+
+fn is_metadata(object: &ObjectChange) -> bool {
+    match &object.kind {
+        ObjectChangeKind::Changed(fields) => fields.iter().all(is_label),
+        ObjectChangeKind::Added | ObjectChangeKind::Removed => false,
+    }
+}
+
+/// Whether a field is a label or an annotation of the object itself.
+fn is_label(field: &FieldChange) -> bool {
+    field.path.is_below(&["metadata", "labels"]) || field.path.is_below(&["metadata", "annotations"])
+}
+
+/// The Cluster as it is written: its fields, and apart from them those that Cluster API never acts on.
+fn of_cluster(object: &ObjectChange) -> Vec<Change> {
+    let ObjectChangeKind::Changed(fields) = &object.kind else { return Vec::new() };
+    let is_ignored = |field: &&FieldChange| field.path.is_below(&["spec", "clusterNetwork"]);
+    let (ignored, fields): (Vec<&FieldChange>, Vec<&FieldChange>) = fields.iter().partition(is_ignored);
+    let change = |effect, risk, fields: Vec<&FieldChange>| Change {
+        fields: fields.into_iter().cloned().collect(),
+        ..Change::new(Subject::Cluster, effect, risk, Revert::Undoes)
+    };
+    let mut changes = Vec::new();
+    if !fields.is_empty() {
+        let is_plain = fields.iter().all(|field| is_label(field));
+        // What the fields mean for machines is said by the verdicts.
+        let risk = if is_plain { Risk::Metadata } else { Risk::InPlace };
+        changes.push(change(Effect::Changed, risk, fields));
+    }
+    if !ignored.is_empty() {
+        let mut change = change(Effect::Ignored, Risk::Unknown, ignored);
+        let reason = "Cluster API accepts a new cluster network and does not apply it to what runs; whether later machines \
+                      still fit is not known";
+        change.reasons.push(reason.to_owned());
+        changes.push(change);
+    }
+    changes
+}
+
+fn of_object(object: &ObjectChange) -> Change {
+    let is_workload = matches!(object.section, Section::Manifests(_) | Section::Installers);
+    let (effect, risk, revert) = match &object.kind {
+        ObjectChangeKind::Added => (Effect::Added, Risk::InPlace, Revert::Undoes),
+        ObjectChangeKind::Removed => (Effect::Removed, Risk::Deletes, Revert::CreatesNew),
+        ObjectChangeKind::Changed(_) if is_metadata(object) => {
+            (Effect::Changed, Risk::Metadata, Revert::Undoes)
+        }
+        ObjectChangeKind::Changed(_) if is_workload => (Effect::Changed, Risk::Restarts, Revert::Restarts),
+        ObjectChangeKind::Changed(_) => (Effect::Changed, Risk::InPlace, Revert::Undoes),
+    };
+    let subject = Subject::Object(object.section.clone(), object.address.clone());
+    let mut change = Change::new(subject, effect, risk, revert);
+    change.grants = grants(&object.address);
+    if let ObjectChangeKind::Changed(fields) = &object.kind {
+        change.fields.clone_from(fields);
+    }
+    change
+}
+
+fn grants(address: &Address) -> bool {
+    address.group == RIGHTS || address.kind == "ServiceAccount" && address.group.is_empty()
+}

@@ -1,0 +1,151 @@
+//! How bad a change is: one class for each change, ordered, so that a cluster has the worst of its own.
+//!
+//! What is not known is worse than any replacement of machines. It never counts as safe.
+
+use crate::topology::{predict::verdict::Meaning, role::Part};
+
+/// How bad a change is, the least first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Risk {
+    /// Nothing happens.
+    #[default]
+    Nothing,
+    /// Labels and annotations change.
+    Metadata,
+    /// Something is created or changed in place. No machine goes and no workload restarts.
+    InPlace,
+    /// Addons change, so their workloads may restart.
+    Restarts,
+    /// Machines of a pool are replaced, or their number shrinks.
+    Pools,
+    /// Machines of a control plane are replaced, or their number shrinks.
+    ControlPlane,
+    /// It is not known what happens.
+    Unknown,
+    /// A cluster, a pool, an addon or another object goes, or nothing manages it any more.
+    Deletes,
+    /// Something refuses the change, or gets stuck half-way.
+    Refused,
+}
+
+impl Risk {
+    /// All of them, the worst first.
+    pub const ALL: [Self; 9] = [
+        Self::Refused,
+        Self::Deletes,
+        Self::Unknown,
+        Self::ControlPlane,
+        Self::Pools,
+        Self::Restarts,
+        Self::InPlace,
+        Self::Metadata,
+        Self::Nothing,
+    ];
+
+    /// The word for machines and options.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Deletes => "deletes",
+            Self::Unknown => "unknown",
+            Self::ControlPlane => "control-plane",
+            Self::Pools => "pools",
+            Self::Restarts => "restarts",
+            Self::InPlace => "in-place",
+            Self::Metadata => "metadata",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// The heading in reports.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Refused => "Refused or stuck",
+            Self::Deletes => "Deletes",
+            Self::Unknown => "Unknown",
+            Self::ControlPlane => "Replaces control plane machines",
+            Self::Pools => "Replaces pool machines",
+            Self::Restarts => "Restarts workloads (addons)",
+            Self::InPlace => "In place",
+            Self::Metadata => "Metadata only",
+            Self::Nothing => "Nothing",
+        }
+    }
+
+    /// Reads the word for machines and options.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+
+    /// The class of a verdict on a part of a cluster.
+    pub fn of(part: &Part, meaning: &Meaning) -> Self {
+        let machines = match part {
+            Part::ControlPlane => Self::ControlPlane,
+            Part::Pool(_) => Self::Pools,
+            // Neither has machines of its own that anybody could name.
+            Part::Infrastructure | Part::Cluster => Self::Unknown,
+        };
+        match meaning {
+            Meaning::NoChange => Self::Nothing,
+            Meaning::MetadataOnly => Self::Metadata,
+            Meaning::InPlace | Meaning::Create => Self::InPlace,
+            Meaning::Scale { from, to } if from <= to => Self::InPlace,
+            Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => machines,
+            Meaning::ProviderDependent | Meaning::Opaque => Self::Unknown,
+            Meaning::Delete => Self::Deletes,
+            Meaning::Rejected | Meaning::Wedged => Self::Refused,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::role::PoolKind;
+
+    #[test]
+    fn the_order_is_that_of_reports() {
+        assert!(Risk::ALL.windows(2).all(|pair| pair[0] > pair[1]));
+        assert!(Risk::ALL.iter().all(|one| Risk::parse(one.as_str()) == Some(*one)));
+    }
+
+    fn meanings() -> Vec<(Meaning, [Risk; 4])> {
+        use Risk::{ControlPlane, Deletes, InPlace, Metadata, Nothing, Pools, Refused, Unknown};
+        let rollout = |machines, on_delete| Meaning::Rollout {
+            machines,
+            least: 0,
+            surge: None,
+            together_with: Vec::new(),
+            on_delete,
+        };
+        let upgrade = Meaning::Upgrade { from: "1".into(), to: "2".into(), times: 1, on_delete: false };
+        let replaced = [Unknown, ControlPlane, Unknown, Pools];
+        vec![
+            (Meaning::NoChange, [Nothing; 4]),
+            (Meaning::MetadataOnly, [Metadata; 4]),
+            (Meaning::InPlace, [InPlace; 4]),
+            (Meaning::Create, [InPlace; 4]),
+            (Meaning::Scale { from: 1, to: 3 }, [InPlace; 4]),
+            (Meaning::Scale { from: 3, to: 1 }, replaced),
+            (rollout(3, false), replaced),
+            // Nothing says that there is no machine by then.
+            (rollout(0, true), replaced),
+            (upgrade, replaced),
+            (Meaning::ProviderDependent, [Unknown; 4]),
+            (Meaning::Opaque, [Unknown; 4]),
+            (Meaning::Delete, [Deletes; 4]),
+            (Meaning::Rejected, [Refused; 4]),
+            (Meaning::Wedged, [Refused; 4]),
+        ]
+    }
+
+    #[test]
+    fn every_verdict_on_every_part_has_its_class() {
+        let pool = Part::pool(PoolKind::MachineDeployment, "md-0");
+        let parts = [Part::Cluster, Part::ControlPlane, Part::Infrastructure, pool];
+        for (meaning, expected) in meanings() {
+            let found = parts.clone().map(|part| Risk::of(&part, &meaning));
+            assert_eq!(found, expected, "{meaning:?}");
+        }
+    }
+}

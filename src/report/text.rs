@@ -1,0 +1,142 @@
+//! A report for a terminal.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Report,
+    cluster::ClusterReport,
+    group::{Group, GroupChange},
+    risk::Risk,
+    summary::{parts, summary},
+    words,
+};
+
+/// Clusters that are named of a group, fields of a change, and reasons, where not everything is to be shown.
+const SHOWN: usize = 8;
+
+/// So many files beside clusters are named in any case.
+const FEW: usize = 3;
+
+/// A line of a report, with what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Which class it is of, for those that are coloured.
+    pub risk: Option<Risk>,
+    /// What it says.
+    pub text: String,
+}
+
+/// A report line by line; `all` names every cluster and field.
+pub fn lines(report: &Report, all: bool) -> Vec<Line> {
+    let mut out = Out { lines: Vec::new(), most: if all { usize::MAX } else { SHOWN } };
+    out.line(None, summary(report));
+    out.owners(report);
+    for risk in Risk::ALL {
+        let groups: Vec<&Group> = report.groups.iter().filter(|group| group.risk == risk).collect();
+        let beside: Vec<_> = report.beside.iter().filter(|one| one.risk == risk).collect();
+        if groups.is_empty() && beside.is_empty() {
+            continue;
+        }
+        let clusters: usize = groups.iter().map(|group| group.clusters.len()).sum();
+        let count = words::count(clusters, "cluster");
+        out.line(None, String::new());
+        out.line(
+            Some(risk),
+            if clusters > 0 { format!("{}: {count}", risk.title()) } else { risk.title().to_owned() },
+        );
+        for group in groups {
+            out.group(group);
+        }
+        for one in &beside {
+            out.line(None, format!("  {}", words::beside(one)));
+            if all || one.files.len() <= FEW {
+                one.files.keys().for_each(|path| out.line(None, format!("      {path}")));
+            }
+        }
+    }
+    if !report.peaks.is_empty() {
+        out.line(None, String::new());
+        out.line(None, "Machines beyond the usual number, if all roll at once:".to_owned());
+        let peaks: Vec<String> = report.peaks.iter().map(words::peak).collect();
+        out.some(&peaks, "  ");
+    }
+    out.lines
+}
+
+struct Out {
+    lines: Vec<Line>,
+    most: usize,
+}
+
+impl Out {
+    fn line(&mut self, risk: Option<Risk>, text: String) {
+        self.lines.push(Line { risk, text });
+    }
+
+    fn some(&mut self, texts: &[String], before: &str) {
+        for text in texts.iter().take(self.most) {
+            self.line(None, format!("{before}{}", text.replace('\n', " ")));
+        }
+        if texts.len() > self.most {
+            self.line(None, format!("{before}… and {} more (-v shows all)", texts.len() - self.most));
+        }
+    }
+
+    fn owners(&mut self, report: &Report) {
+        let owners = owners(report);
+        if owners.keys().all(|owner| owner.is_empty()) {
+            return;
+        }
+        for (owner, clusters) in owners {
+            let owner = if owner.is_empty() { "no owner" } else { owner };
+            self.line(None, format!("  {owner}: {}", parts(&clusters)));
+        }
+    }
+
+    fn group(&mut self, group: &Group) {
+        let count = group.clusters.len();
+        let names = words::names(&group.clusters, self.most);
+        let head = if count == 1 { names } else { format!("{count} clusters: {names}") };
+        let versions = words::versions(group).map(|words| format!(" ({words})")).unwrap_or_default();
+        self.line(None, format!("  {head}{versions}"));
+        for change in &group.changes {
+            self.change(change, count);
+        }
+        if !group.steps.is_empty() {
+            self.line(None, "    steps of the upgrade:".to_owned());
+            let steps: Vec<String> =
+                group.steps.iter().enumerate().map(|(at, step)| format!("{}. {step}", at + 1)).collect();
+            self.some(&steps, "      ");
+        }
+        let notes: Vec<String> = group.notes.iter().map(|note| format!("note: {note}")).collect();
+        self.some(&notes, "    ");
+    }
+
+    fn change(&mut self, found: &GroupChange, clusters: usize) {
+        let change = &found.change;
+        self.line(None, format!("    {}: {}", change.subject.words(), words::change(found, clusters)));
+        let fields: Vec<String> = change.fields.iter().map(words::field).collect();
+        self.some(&fields, "        ");
+        let causes: Vec<String> =
+            words::causes(change).iter().map(|cause| format!("because of {cause}")).collect();
+        self.some(&causes, "        ");
+        self.some(&change.reasons, "        ");
+        if change.risk >= Risk::Restarts {
+            self.line(None, format!("        undone by a revert: {}", change.revert.words()));
+        }
+    }
+}
+
+/// The clusters of each owner; those of nobody under the empty name.
+pub(super) fn owners(report: &Report) -> BTreeMap<&str, Vec<&ClusterReport>> {
+    let mut found: BTreeMap<&str, Vec<&ClusterReport>> = BTreeMap::new();
+    for cluster in &report.clusters {
+        if cluster.owners.is_empty() {
+            found.entry("").or_default().push(cluster);
+        }
+        for owner in &cluster.owners {
+            found.entry(owner).or_default().push(cluster);
+        }
+    }
+    found
+}

@@ -1,0 +1,258 @@
+//! Changes in words, the same in every format for people.
+
+use serde_json::Value as Json;
+
+use super::{
+    BesideChange, Peak, Place,
+    change::{Change, Effect, Leaving, Machines},
+    cluster::Sides,
+    group::{Group, GroupChange},
+};
+use crate::{
+    compare::FieldChange,
+    model::ClusterId,
+    topology::{predict::verdict::Meaning, role::Part},
+    tree::FileChange,
+};
+
+/// Values are shown to this length.
+const VALUE: usize = 100;
+
+/// `1 machine`, `2 machines`.
+fn counted(count: i64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The same of things that are listed.
+pub(super) fn count(count: usize, what: &str) -> String {
+    counted(i64::try_from(count).unwrap_or(i64::MAX), what)
+}
+
+/// `3 machines`, `up to 3 machines`, `at least 3 machines`; none where there is nothing to count.
+pub(super) fn machines(count: Machines) -> Option<String> {
+    match count {
+        Machines { most: 0, more: false, .. } => None,
+        Machines { least: 0, more: true, .. } => Some("machines, nothing says how many".to_owned()),
+        Machines { least, more: true, .. } => Some(format!("at least {}", counted(least, "machine"))),
+        Machines { least, most, .. } if least == most => Some(counted(most, "machine")),
+        Machines { most, .. } => Some(format!("up to {}", counted(most, "machine"))),
+    }
+}
+
+/// What happens in a group: `control plane: upgrade from … to …`.
+pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
+    let one = &change.change;
+    let mut words = effect(change, clusters);
+    if one.grants {
+        words.push_str("; it grants rights");
+    }
+    words
+}
+
+fn effect(change: &GroupChange, clusters: usize) -> String {
+    let counts = counts(change, clusters);
+    match &change.change.effect {
+        Effect::Created => "is created".to_owned(),
+        Effect::Gone(Leaving::Announced) => format!("is deleted{}, as its removal announced", with(counts)),
+        Effect::Gone(Leaving::Finished) => {
+            "its removal ends: the last files go, after its Cluster object went".to_owned()
+        }
+        Effect::Gone(Leaving::Abandoned) => {
+            "is abandoned: nothing defines it any more, and it keeps running, unmanaged".to_owned()
+        }
+        Effect::Gone(Leaving::Unannounced) => {
+            format!("is deleted{}, without its removal steps", with(counts))
+        }
+        Effect::Moved { from, paused: true } => format!(
+            "was `{}` before. Git moves only files: it keeps running there until its objects are moved, and is paused here",
+            from.whole()
+        ),
+        Effect::Moved { from, paused: false } => format!(
+            "was `{}` before. Cluster API cannot move or rename a cluster: it builds a new one, and the old one keeps running, unmanaged",
+            from.whole()
+        ),
+        Effect::Detached => {
+            "is detached: its protection from deletion goes, and its removal begins".to_owned()
+        }
+        Effect::Attached => "is protected from deletion again: its removal ends".to_owned(),
+        Effect::Paused => "is paused: Cluster API changes nothing of it".to_owned(),
+        Effect::Resumed => "is resumed: Cluster API looks at it again".to_owned(),
+        Effect::Verdict(meaning) => verdict(meaning, change, counts),
+        Effect::Refused => "is refused".to_owned(),
+        Effect::Unknown => "not known".to_owned(),
+        Effect::Ignored => "is accepted, and Cluster API never acts on it".to_owned(),
+        Effect::Addon { before, after, needed } => addon(before.as_deref(), after.as_deref(), *needed),
+        Effect::Added => "is added".to_owned(),
+        Effect::Removed => "is removed".to_owned(),
+        Effect::Changed => "changes".to_owned(),
+    }
+}
+
+fn verdict(meaning: &Meaning, change: &GroupChange, counts: Option<String>) -> String {
+    match meaning {
+        Meaning::Rollout { on_delete: true, .. } => {
+            format!("rollout{}: each is replaced when it is deleted, and not before", of(counts))
+        }
+        Meaning::Rollout { together_with, .. } => {
+            let mut words =
+                format!("rollout: {} replaced", counts.unwrap_or_else(|| "no machine is".to_owned()));
+            if let Some(surge) = change.change.surge {
+                words = format!("{words}, {surge} more at a time");
+            }
+            if !together_with.is_empty() {
+                let names: Vec<_> = together_with.iter().take(3).map(Part::in_words).collect();
+                let more = together_with.len().saturating_sub(3);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                words = format!("{words}, at the same time as {}{more}", names.join(", "));
+            }
+            words
+        }
+        Meaning::Upgrade { from, to, on_delete, .. } => {
+            let how = if *on_delete { ", each when it is deleted" } else { "" };
+            format!(
+                "upgrade from {from} to {to}: {} replaced{how}",
+                counts.unwrap_or_else(|| "machines are".to_owned())
+            )
+        }
+        Meaning::Scale { from, to } if to < from => {
+            format!("scale from {from} to {to}: {} removed", counts.unwrap_or_else(|| "machines".to_owned()))
+        }
+        Meaning::Delete => format!("is deleted{}", with(counts)),
+        other => other.words(),
+    }
+}
+
+/// The machines of one cluster of a group, and of all.
+fn counts(change: &GroupChange, clusters: usize) -> Option<String> {
+    let total = machines(change.total)?;
+    if clusters < 2 {
+        return Some(total);
+    }
+    let [least, most] = change.each;
+    let each = if least == most {
+        machines(most).map(|each| format!("{each} each"))
+    } else {
+        Some(format!("{} to {} each", least.least, counted(most.most, "machine")))
+    };
+    Some(each.map_or_else(|| total.clone(), |each| format!("{each} ({total} in all)")))
+}
+
+fn with(counts: Option<String>) -> String {
+    counts.map(|counts| format!(" with {counts}")).unwrap_or_default()
+}
+
+fn of(counts: Option<String>) -> String {
+    counts.map(|counts| format!(" of {counts}")).unwrap_or_default()
+}
+
+fn addon(before: Option<&str>, after: Option<&str>, needed: Option<bool>) -> String {
+    let words = match (before, after) {
+        (None, Some(after)) => format!("is installed, version {after}"),
+        (Some(before), None) => format!("goes, version {before}"),
+        (Some(before), Some(after)) if before != after => format!("moves from version {before} to {after}"),
+        (Some(version), Some(_)) => format!("changes, version {version}"),
+        (None, None) => "changes".to_owned(),
+    };
+    match needed {
+        Some(true) => format!("{words}; nodes need it"),
+        Some(false) => words,
+        None => format!("{words}; nothing says whether nodes need it"),
+    }
+}
+
+/// The fields that cause a change, without names that every class draws anew, unless there is nothing else.
+pub(super) fn causes(change: &Change) -> Vec<&str> {
+    let is_name = |cause: &&str| {
+        let path = cause.split_once(": ").map_or("", |(_, path)| path);
+        path.starts_with("metadata.") || path.ends_with("Ref.name")
+    };
+    let all = || change.causes.iter().map(String::as_str);
+    let own: Vec<&str> = all().filter(|cause| !is_name(cause)).collect();
+    if own.is_empty() { all().collect() } else { own }
+}
+
+/// A field with its values.
+pub(super) fn field(field: &FieldChange) -> String {
+    let (path, [before, after]) = field_parts(field);
+    format!("{path}: {before} → {after}")
+}
+
+/// A field, and its values before and after.
+pub(super) fn field_parts(field: &FieldChange) -> (String, [String; 2]) {
+    let side = |side: &Option<Json>| side.as_ref().map_or_else(|| "unset".to_owned(), value);
+    (field.path.to_string(), [side(&field.before), side(&field.after)])
+}
+
+fn value(value: &Json) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= VALUE {
+        return text;
+    }
+    text.chars().take(VALUE).chain(['…']).collect()
+}
+
+/// `release a → b, Kubernetes v1 → v2`; none where neither differs.
+pub(super) fn versions(group: &Group) -> Option<String> {
+    let shown = |what: &str, sides: &Sides| {
+        let (Some(before), Some(after)) = (&sides.before, &sides.after) else { return None };
+        (before != after).then(|| format!("{what} {before} → {after}"))
+    };
+    let all = [shown("release", &group.release), shown("Kubernetes", &group.kubernetes)];
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// The names of clusters; of more than `most`, how many more there are.
+pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
+    let names: Vec<String> = clusters.iter().take(most).map(ToString::to_string).collect();
+    let more = clusters.len().saturating_sub(most);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// What changes beside clusters, in one line.
+pub(super) fn beside(change: &BesideChange) -> String {
+    let what = match &change.place {
+        Place::Release(name) => format!("release {name}"),
+        Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),
+        Place::Engine(name) => format!("engine objects in {name}"),
+        Place::Own(folder) => format!("own objects in {folder}"),
+        Place::Tree => "the tree's own files".to_owned(),
+    };
+    let count = |wanted, word: &str| {
+        let count = change.files.values().filter(|kind| **kind == wanted).count();
+        (count > 0).then(|| format!("{count} {word}"))
+    };
+    let files = [
+        count(FileChange::Added, "added"),
+        count(FileChange::Changed, "changed"),
+        count(FileChange::Removed, "removed"),
+    ];
+    let files: Vec<String> = files.into_iter().flatten().collect();
+    let kind = match (change.kind, &change.place) {
+        (FileChange::Added, _) => "is new",
+        (FileChange::Removed, Place::Release(_)) => {
+            "goes from the tree; its class stays in the management clusters"
+        }
+        (FileChange::Removed, Place::Namespace { .. }) => {
+            "goes from the tree; the namespace itself stays, unmanaged"
+        }
+        (FileChange::Removed, _) => "goes",
+        (_, Place::Release(_)) => "changes under its name",
+        _ => "changes",
+    };
+    format!("{what} {kind} (files: {})", files.join(", "))
+}
+
+/// A peak in one line.
+pub(super) fn peak(peak: &Peak) -> String {
+    let place = format!("{}/{}", peak.management, peak.namespace);
+    let parts = count(peak.unknown, "part");
+    match (peak.machines, peak.unknown) {
+        (machines, 0) => format!("{place}: {} more", counted(machines, "machine")),
+        (0, _) => format!("{place}: not known for {parts}"),
+        (machines, _) => {
+            format!("{place}: at least {} more; not known for {parts}", counted(machines, "machine"))
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! `stackloom diff`: one folder per change, with the fleet before and after it, and what the report says.
+//!
+//! `before/` is laid over the small fleet, `after/` over the result (see [`overlay`]); each may be missing. `report.txt` has
+//! the messages and the text, `report.md` the comment. `UPDATE=1` writes what is expected.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use stackloom::{
+    compare::Memory,
+    generate::Failure,
+    io::disk::Workspace,
+    note::Notes,
+    report::{self, Report, Risk},
+    world::{Held, World},
+};
+
+use super::{overlay, sandbox, support};
+
+fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
+    let mut memory = Memory::default();
+    for (path, text) in sandbox::tree(world) {
+        memory.add(&path, &text);
+    }
+    let own = root.map(|root| sandbox::snapshot(&root.join("clusters"))).unwrap_or_default();
+    for (path, bytes) in own.iter().filter(|(path, _)| path.contains(".d/")) {
+        memory.add(&format!("clusters/{path}"), std::str::from_utf8(bytes).unwrap());
+    }
+    memory
+}
+
+fn drawn(before: &Memory, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
+    report::drawn(before, &Held::read(after).unwrap(), &|_, _| {}, notes)
+}
+
+fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
+    let root = sandbox::folder();
+    if case.is_dir() {
+        overlay::apply(base, case, root.path()).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
+    } else {
+        sandbox::copy(base, root.path());
+    }
+    root
+}
+
+fn text(report: &Report) -> String {
+    report::lines(report, false).iter().map(|line| format!("{}\n", line.text)).collect()
+}
+
+#[test]
+fn every_change_is_told_as_expected() {
+    let mut wrong = String::new();
+    let mut seen: BTreeSet<Risk> = BTreeSet::new();
+    let folder = support::package().join("tests/diff");
+    let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    for case in cases {
+        let before = laid(&support::package().join("tests/fleets/inmemory"), &case.join("before"));
+        let after = laid(before.path(), &case.join("after"));
+        let tree = archive(&Workspace::open(before.path()).unwrap(), Some(before.path()));
+        let mut notes = Notes::new();
+        let Ok(report) = drawn(&tree, &Workspace::open(after.path()).unwrap(), &mut notes) else {
+            panic!("{}: {}", case.display(), sandbox::messages(&notes))
+        };
+        seen.extend(report.risks());
+        let mut found = sandbox::messages(&notes);
+        if !found.is_empty() {
+            found.push('\n');
+        }
+        found.push_str(&text(&report));
+        sandbox::expect_file(&case.join("report.txt"), &found, &mut wrong);
+        let comment = report::markdown(&report, "the fleet before");
+        sandbox::expect_file(&case.join("report.md"), &comment, &mut wrong);
+        if case.join("report.json").exists() || case.ends_with("everything") {
+            let mut json = serde_json::to_string_pretty(&report::document(&report)).unwrap();
+            json.push('\n');
+            sandbox::expect_file(&case.join("report.json"), &json, &mut wrong);
+        }
+    }
+    assert!(wrong.trim().is_empty(), "{wrong}");
+    let all: BTreeSet<Risk> = Risk::ALL.into_iter().filter(|risk| *risk != Risk::Nothing).collect();
+    assert_eq!(seen, all, "every class has a case");
+}
+
+#[test]
+fn a_fleet_does_not_differ_from_itself() {
+    let files = support::many(12);
+    let report = drawn(&archive(&files, None), &files, &mut Notes::new()).unwrap();
+    assert!(report.is_empty(), "{}", text(&report));
+    assert_eq!(report::summary(&report), "None of 12 clusters changes");
+}
+
+/// Each cluster alone has what it has in the report on all of them.
+#[test]
+fn a_change_split_by_cluster_gives_the_same() {
+    let before = support::many(9);
+    let tree = archive(&before, None);
+    let paths: Vec<String> = before.0.keys().filter(|path| path.contains("/cluster-")).cloned().collect();
+    let mut after = before.clone();
+    let edits = [
+        ("motd: cluster", "motd: klaster"),
+        ("kubernetes: \"1.35\"", "kubernetes: \"1.36\""),
+        ("number:", "nummer:"),
+    ];
+    for (at, path) in paths.iter().enumerate() {
+        let (from, to) = edits[at % edits.len()];
+        let changed = before.0[path].replace(from, to);
+        after.0.insert(path.clone(), changed);
+    }
+    let all = drawn(&tree, &after, &mut Notes::new()).unwrap();
+    let mut changes = Vec::new();
+    for path in &paths {
+        let mut one = before.clone();
+        one.0.insert(path.clone(), after.0[path].clone());
+        let alone = drawn(&tree, &one, &mut Notes::new()).unwrap();
+        changes.extend(alone.clusters);
+    }
+    changes.sort_by(|a, b| a.cluster.cmp(&b.cluster));
+    assert!(changes.len() > 5, "{changes:#?}");
+    assert_eq!(all.clusters, changes);
+    let grouped: usize = all.groups.iter().map(|group| group.clusters.len()).sum();
+    assert_eq!(grouped, changes.len());
+}
+
+/// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.
+#[test]
+fn a_comment_fits_whatever_changes() {
+    let before = support::many(2_000);
+    let tree = archive(&before, None);
+    let mut after = before.clone();
+    for (at, path) in before.0.keys().filter(|path| path.contains("/cluster-")).enumerate() {
+        let text = &before.0[path];
+        // A change of its own for each of many clusters, so that nothing can be put together.
+        let color = format!("color: \"changed{at}\"");
+        let text = match at % 4 {
+            0 => text.replace("motd: cluster", "motd: klaster"),
+            1 => text.replace("color: \"0", &format!("{color}\n        other: \"0")),
+            2 => text.replace("number:", "nummer:"),
+            _ => continue,
+        };
+        after.0.insert(path.clone(), text);
+    }
+    let gone = "clusters/team-000/cluster-00003.yaml";
+    after.0.remove(gone);
+    let report = drawn(&tree, &after, &mut Notes::new()).unwrap();
+    let comment = report::markdown(&report, "the fleet before");
+    assert!(comment.len() <= report::LIMIT, "{}", comment.len());
+    assert!(comment.starts_with(&format!("### {}", report::summary(&report))), "{comment}");
+    for risk in report.clusters.iter().map(|one| one.risk).collect::<BTreeSet<_>>() {
+        let count = report.clusters.iter().filter(|one| one.risk == risk).count();
+        assert!(comment.contains(&format!("| {} | {count} |", risk.title())), "{risk:?} {comment}");
+    }
+    assert!(comment.contains("cluster-00003"), "the worst is named");
+    let last = comment.lines().last().unwrap();
+    assert_eq!(last, format!("<!-- stackloom-diff sha256:{} -->", report::digest(&report)));
+}
