@@ -8,7 +8,7 @@
 //! Within a stage every fault is collected; between stages the flow stops if there was one. Nothing is visible before
 //! the sink commits, so a fault anywhere leaves the tree as it was.
 //!
-//! [`stages`] are those up to the plan, and their results; [`weave`] is the rest. [`some`] makes a part of the tree,
+//! [`stages`] are those up to the plan, and their results; [`weave`](mod@weave) is the rest. [`some`] makes a part of the tree,
 //! and [`releases`] has what is cut and taken instead of generated.
 
 mod releases;

@@ -43,7 +43,7 @@ fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
 }
 
 fn text(report: &Report) -> String {
-    report::lines(report, false).iter().map(|line| format!("{}\n", line.text)).collect()
+    report::lines(report, false).iter().flat_map(|line| [&*line.text, "\n"]).collect()
 }
 
 #[test]
