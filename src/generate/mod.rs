@@ -67,8 +67,19 @@ pub fn generate(
 
 /// Does everything but write, and gives what would have been made.
 pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Result<Plan, Failure> {
+    check_against(world, &mut Nowhere, progress, notes)
+}
+
+/// The same, and what would have been made goes to a sink that compares it, and writes nothing.
+pub fn check_against(
+    world: &dyn World,
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Plan, Failure> {
     let planned = stages::prepare_all(world, notes)?;
-    weave(&planned, &mut Nowhere, progress, notes)?;
+    sink.begin(notes)?;
+    weave(&planned, sink, progress, notes)?;
     check_spare(&planned, notes);
     Ok(notes.halt(planned.plan)?)
 }
