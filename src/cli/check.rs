@@ -9,10 +9,14 @@ use super::{
 };
 use crate::{
     generate,
-    io::disk::{CheckSink, Given, Workspace},
+    io::{
+        disk::{CheckSink, Given, Workspace},
+        git::Repository,
+    },
     note::{Diagnostic, Fault, Notes, Severity},
     plan::Plan,
-    world::{companion_folder, is_input},
+    report,
+    world::{Held, companion_folder, is_input},
 };
 
 /// Look for faults in all definitions, stacks and what would be made of them; write nothing
@@ -24,10 +28,15 @@ use crate::{
 /// With FILE, only the messages about these files are shown and decide the exit code: those whose place, or a related
 /// place, lies in one of them. The whole fleet is read all the same. A file that is no source of the fleet has no messages,
 /// so an editor or a hook may pass every file that it has.
+///
+/// With --against, changes that `generate` would refuse are errors, judged against `generated/` of BASE instead of the
+/// tree on disk: a cluster or pool that goes without its steps, another provider or network, a downgrade or a skipped minor
+/// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom check
   stackloom check clusters/dev-1.yaml stacks/docker/scs   # what an editor or a pre-commit hook asks
+  stackloom check --against origin/main   # in CI, what a pull request must not do
   stackloom check --format json | jq '.diagnostics[].message'
   stackloom check --format github   # annotations in GitHub Actions
   stackloom check --format sarif > stackloom.sarif")]
@@ -35,6 +44,9 @@ pub(super) struct Args {
     /// Show only messages about these files, or the files in these folders
     #[arg(value_name = "FILE")]
     files: Vec<String>,
+    /// Refuse what `generate` would refuse to do to `generated/` of this commit, rather than to the tree on disk
+    #[arg(long, value_name = "BASE")]
+    against: Option<String>,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -51,9 +63,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     let mut notes = Notes::new();
     let progress = Progress::new(printer, "Checking");
-    let mut sink = CheckSink::new(&world);
     let tell = |done, all| progress.at(done, all);
-    let done = generate::check_against(&world, &mut sink, &tell, &mut notes);
+    let done = match &args.against {
+        None => generate::check_against(&world, &mut CheckSink::new(&world), &tell, &mut notes),
+        Some(base) => {
+            let before = Repository::discover(&world)?.revision(base)?;
+            report::check_against(&before, &Held::read(&world)?, &tell, &mut notes)
+        }
+    };
     progress.end();
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);
@@ -66,12 +83,12 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     if asked.is_all() {
-        return Ok(report(plan, &notes, printer));
+        return Ok(tell_all(plan, &notes, printer));
     }
     Ok(report_some(&asked, &notes, printer))
 }
 
-fn report(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
+fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {
     printer.notes(notes);
     let exit = if notes.errors() > 0 || plan.is_none() { Exit::Input } else { Exit::Done };
     let (clusters, untagged) = plan.map_or_else(Default::default, |plan| (plan.clusters, plan.untagged));

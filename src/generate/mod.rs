@@ -70,7 +70,7 @@ pub fn check(world: &dyn World, progress: Progress<'_>, notes: &mut Notes) -> Re
     check_against(world, &mut Nowhere, progress, notes)
 }
 
-/// The same, with what a sink that only compares refuses to replace or remove.
+/// The same, and what would have been made goes to a sink that compares it, and writes nothing.
 pub fn check_against(
     world: &dyn World,
     sink: &mut dyn Sink,

@@ -31,6 +31,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Diagnostic, Fault, Notes, Severity},
     partial::Scope,
+    plan::Plan,
     tree::{PartId, TreePath},
     world::{Held, Input},
     yaml::{self, FileId, Mapping, Node, Source},
@@ -158,6 +159,21 @@ pub fn drawn(
     let mut report = Comparing { before, after: &after, left: &left, management, about }.report(notes)?;
     report.add_beside(beside::own(before, &world.input)?);
     Ok(report)
+}
+
+/// Checks a world as `check` does, and judges what it makes against an earlier tree, as `generate` judges it against the
+/// tree on disk.
+pub fn check_against(
+    before: &dyn Archive,
+    world: &Held,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Plan, Failure> {
+    let mut after = After::new(before)?;
+    let plan = generate::check_against(world, &mut after, progress, notes)?;
+    after.close(&world.input, &LeftClusters::default());
+    after.judge(notes);
+    Ok(plan)
 }
 
 /// What one commit has, compared with an earlier one; `sources` are the definitions of the later one.

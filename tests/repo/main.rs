@@ -7,6 +7,7 @@ mod bumps;
 mod clones;
 mod commit;
 mod cutting;
+mod diff;
 mod disk;
 #[path = "../support/environment.rs"]
 mod environment;

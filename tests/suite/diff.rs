@@ -43,7 +43,8 @@ fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
 }
 
 fn text(report: &Report) -> String {
-    report::lines(report, false).iter().flat_map(|line| [&*line.text, "\n"]).collect()
+    let lines = report::lines(report, false).into_iter().map(|line| line.text);
+    lines.chain([String::new()]).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
