@@ -308,3 +308,59 @@ fn all_machines(before: Option<&Facts>) -> Machines {
     let pools = before.pools.values().map(|pool| pool.get("replicas").and_then(Node::as_int));
     pools.chain([before.control_plane]).map(Machines::exactly).fold(Machines::default(), Machines::and)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compare::Unread, topology::fault};
+
+    #[test]
+    fn what_is_not_known_is_never_safe() {
+        let file = Unread { path: "f".to_owned(), line: None, message: "broken".to_owned() };
+        let fault = fault::Fault::controller(fault::Stage::Cluster, "no");
+        for side in [Which::Before, Which::After] {
+            for why in [
+                Unknown::Refused { side, why: "no".to_owned() },
+                Unknown::Unread { side, file: file.clone() },
+                Unknown::Faulty(vec![fault.clone()]),
+                Unknown::NoManagementCluster,
+            ] {
+                let (_, risk, reasons, _) = unknown(&why);
+                assert!(risk == Risk::Unknown || risk == Risk::Refused, "{why:?}: {risk:?}");
+                assert!(!reasons.is_empty(), "{why:?}");
+            }
+        }
+    }
+
+    fn judged(answer: Answer) -> ClusterReport {
+        let label = |text: &str| crate::model::Label::new(text).unwrap();
+        let found = ClusterChange {
+            cluster: ClusterId { management: label("m"), namespace: label("n"), name: label("c") },
+            fate: Fate::Changed,
+            before: Some(Facts::default()),
+            after: Some(Facts::default()),
+            objects: Vec::new(),
+            addons: Vec::new(),
+            outcome: Outcome::Judged(std::sync::Arc::new(answer)),
+        };
+        report(&found, &About::default())
+    }
+
+    #[test]
+    fn an_answer_without_verdicts_or_with_doubts_is_unknown() {
+        assert_eq!(judged(Answer::default()).risk, Risk::Unknown);
+        let verdict = Verdict {
+            subject: Part::ControlPlane,
+            meaning: Meaning::MetadataOnly,
+            fields: Vec::new(),
+            reasons: Vec::new(),
+            source: "",
+        };
+        let sure = Answer { verdicts: vec![verdict], ..Answer::default() };
+        assert_eq!(judged(sure.clone()).risk, Risk::Metadata);
+        let doubt = crate::topology::fault::Opaque::of_all("an extension decides".to_owned());
+        assert_eq!(judged(Answer { opaque: vec![doubt], ..sure.clone() }).risk, Risk::Unknown);
+        let fault = fault::Fault::controller(fault::Stage::Cluster, "no");
+        assert_eq!(judged(Answer { faults: vec![fault], ..sure }).risk, Risk::Refused);
+    }
+}
