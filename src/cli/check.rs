@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted, progress::Progress,
+    revision,
 };
 use crate::{
     generate,
@@ -67,8 +68,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let done = match &args.against {
         None => generate::check_against(&world, &mut CheckSink::new(&world), &tell, &mut notes),
         Some(base) => {
-            let before = Repository::discover(&world)?.revision(base)?;
-            report::check_against(&before, &Held::read(&world)?, &tell, &mut notes)
+            let repository = Repository::discover(&world)?;
+            let held = Held::read(&world)?;
+            let before = revision::named(&repository, base, &format!("--against {base}"), &mut notes);
+            before.and_then(|before| report::check_against(&before, &held, &tell, &mut notes))
         }
     };
     progress.end();

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, input_or_world, printer::short_id, progress::Progress};
+use super::{Done, Exit, Global, Printer, input_or_world, printer::short_id, progress::Progress, revision};
 use crate::{
     compare::Archive as _,
     generate::{self, Failure},
@@ -167,7 +167,7 @@ fn drawn(
     notes: &mut Notes,
 ) -> Result<(Report, Base), Failure> {
     let held = Held::read(world)?;
-    let (base, before) = before(args, &fleet(&held, notes)?, repository)?;
+    let (base, before) = before(args, &fleet(&held, notes)?, repository, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let made = report::drawn(&before, &held, &|done, all| progress.at(done, all), notes);
     progress.end();
@@ -183,9 +183,14 @@ fn fleet(held: &Held, notes: &mut Notes) -> Result<Fleet, Failure> {
     Ok(found?)
 }
 
-fn before(args: &Args, fleet: &Fleet, repository: &Repository) -> Result<(Base, Revision), Fault> {
+fn before(
+    args: &Args,
+    fleet: &Fleet,
+    repository: &Repository,
+    notes: &mut Notes,
+) -> Result<(Base, Revision), Failure> {
     if let Some(name) = &args.base {
-        let before = repository.revision(name)?;
+        let before = revision::named(repository, name, name, notes)?;
         return Ok((Base { commit: before.commit(), why: name.clone() }, before));
     }
     let branch = |one: &Arc<ManagementCluster>| match &one.source {
@@ -206,7 +211,8 @@ fn committed(
     notes: &mut Notes,
 ) -> Result<(Report, Base), Failure> {
     let name = args.base.as_deref().unwrap_or_default();
-    let (before, archive) = (repository.revision(name)?, repository.revision(head)?);
+    let before = revision::named(repository, name, name, notes)?;
+    let archive = revision::named(repository, head, head, notes)?;
     let report = report::committed(&before, &archive, &sources(&archive)?, notes)?;
     Ok((report, Base { commit: before.commit(), why: name.to_owned() }))
 }

@@ -27,6 +27,7 @@ mod push;
 mod release;
 mod releases;
 mod remove;
+mod revision;
 mod scaffold;
 mod sarif;
 mod schema;

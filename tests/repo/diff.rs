@@ -80,7 +80,9 @@ fn without_a_commit_to_compare_with_the_way_out_is_named() {
     sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
     says(&sandbox, &["diff"], 4, "git fetch origin main:refs/remotes/origin/main");
     says(&sandbox, &["diff"], 4, "stackloom diff <BASE>");
-    says(&sandbox, &["diff", "nowhere"], 4, "git knows no revision `nowhere`");
+    says(&sandbox, &["diff", "nowhere"], 1, "error[unknown-revision]: `nowhere`: git knows no such commit");
+    says(&sandbox, &["diff", "HEAD", "nowhere"], 1, "error[unknown-revision]: `nowhere`");
+    says(&sandbox, &["check", "--against", "nowhere"], 1, "error[unknown-revision]: `--against nowhere`");
     // A history that has nothing to do with this one.
     sandbox.git(&["checkout", "--quiet", "--orphan", "other"]);
     sandbox.git(&["commit", "--quiet", "--message", "other"]);

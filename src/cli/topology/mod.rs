@@ -373,15 +373,8 @@ fn published(
     notes: &mut Notes,
 ) -> Result<Option<Written>, Failure> {
     let repository = Repository::discover(world)?;
-    if !repository.knows(revision) {
-        let message = format!("`--against {revision}`: git knows no such commit, branch or tag");
-        notes
-            .error("unknown-revision", None, message)
-            .hint("name one, such as `HEAD~1` or `origin/main`")
-            .hint("a shallow clone knows few of them: `git fetch --unshallow`");
-        return Err(Failure::from(notes.halted()));
-    }
-    let archive = repository.revision(revision)?;
+    let given = format!("--against {revision}");
+    let archive = super::revision::named(&repository, revision, &given, notes)?;
     let tree = Tree::new(&archive, std::slice::from_ref(&cluster.management));
     match compare::written(&tree, &cluster.id(), &cluster.management)? {
         Ok(found) => Ok(found),
