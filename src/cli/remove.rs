@@ -97,12 +97,14 @@ fn find(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<(ClusterName, NextStep, String), Failure> {
-    let (generate::Planned { fleet, plan }, left) = generate::prepare_sound(world, notes)?;
-    let input = fleet.input;
+    let (generate::Planned { fleet: generate::Understood { input, .. }, plan }, left) =
+        generate::prepare_sound(world, notes)?;
     let leaver = args.leaver();
     let picked = pick(&plan, &args.cluster, &left, notes);
     left.warn(notes);
-    let cluster = picked.ok_or(Failure::Input)?;
+    let cluster = &picked.ok_or(Failure::Input)?.clone();
+    // The fleet is planned a second time below: only one of the two plans is kept at a time.
+    drop(plan);
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {

@@ -11,7 +11,7 @@ use super::{
     or_exit, table,
 };
 use crate::{
-    compare::{self, Written},
+    compare::{self, Classes, Written},
     generate,
     model::{ClusterId, is_called},
     note::Notes,
@@ -76,7 +76,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return Ok(Exit::Input);
     }
     let namespaces = namespaces(&plan, input);
-    let needed: Vec<_> = chosen.par_iter().map(|plan| needed(plan, &namespaces, input)).collect();
+    let classes = Classes::default();
+    let needed = chosen.par_iter().map(|plan| needed(plan, &namespaces, &classes, input));
+    let needed: Vec<_> = needed.collect();
     let provided = provided(&plan, input);
     printer.notes(&notes);
     report(&needed, &provided, printer);
@@ -105,7 +107,12 @@ fn namespaces(plan: &Plan, input: &Input) -> BTreeMap<Place, Needs> {
     plan.namespaces.iter().map(one).collect()
 }
 
-fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input) -> Needed {
+fn needed(
+    plan: &ClusterPlan,
+    namespaces: &BTreeMap<Place, Needs>,
+    classes: &Classes,
+    input: &Input,
+) -> Needed {
     let id = plan.cluster.id();
     let namespace = id.namespace.as_str();
     // A release without templates for namespaces has no part in what those of others need.
@@ -117,15 +124,15 @@ fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, input: &Input
     }
     let mut unknown = Vec::new();
     if let Some(node) = drawn.cluster() {
-        let made = compare::made(Written::drawn(plan, node));
-        let objects = made.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
+        let (desired, opaque) = compare::desired(Written::drawn(plan, node, classes));
+        let objects = desired.as_ref().map(|desired| desired.objects()).unwrap_or_default();
         for object in objects.values() {
             refer(object, namespace, &mut secrets);
         }
-        if made.desired.is_none() {
+        if desired.is_none() {
             unknown.push("the objects that Cluster API creates for it".to_owned());
         }
-        unknown.extend(made.opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
+        unknown.extend(opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
     }
     // Cluster API makes these itself.
     let own = ["kubeconfig", "ca", "etcd", "proxy", "sa"].map(|what| format!("{}-{what}", plan.cluster.name));

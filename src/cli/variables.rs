@@ -98,7 +98,8 @@ fn find_sound(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, generate::Failure> {
-    let generate::Understood { input, model, releases, .. } = understood;
+    let generate::Understood { input, model, releases, definitions } = understood;
+    drop(definitions);
     let of = args.of.as_str();
     let minor = args.kubernetes.as_deref().map(|text| {
         Minor::parse(text).ok_or_else(|| {
@@ -122,7 +123,12 @@ fn find_sound(
     }
     let meant: Vec<_> = model.clusters.iter().filter(|cluster| is_called(&cluster.full_name(), of)).collect();
     match meant.as_slice() {
-        [cluster] => of_cluster(cluster, world, notes),
+        [cluster] => {
+            let cluster = Cluster::clone(cluster);
+            // The fleet is read again, with a recorder: two at a time would take twice the memory.
+            drop((input, model, releases));
+            of_cluster(&cluster, world, notes)
+        }
         [] => {
             if !left.blame(of, notes) {
                 unknown(of, &model, &releases, notes);

@@ -10,11 +10,12 @@ use std::{
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use super::definitions::with_templates;
+use super::state::Classes;
 use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
+        desired::state::Desired,
         fault::{Fault, Opaque},
         import::Applied,
         predict::{
@@ -82,10 +83,10 @@ impl From<Forecast> for Answer {
 }
 
 impl Written {
-    /// The Cluster that is drawn for a plan.
-    pub fn drawn(plan: &ClusterPlan, cluster: &Node) -> Self {
+    /// The Cluster that is drawn for a plan, with a class that clusters of its release share.
+    pub fn drawn(plan: &ClusterPlan, cluster: &Node, classes: &Classes) -> Self {
         let management = plan.cluster.management.clone();
-        let class = with_templates(&plan.release, &management);
+        let class = classes.of_release(&plan.release, &management);
         Self { cluster: to_json(cluster), class, management, running: None }
     }
 
@@ -117,6 +118,13 @@ pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Fault>>
 pub fn made(cluster: Written) -> Forecast {
     let settings = cluster.settings();
     forecast::of_new(&cluster.side(), &settings)
+}
+
+/// The objects that Cluster API makes for a Cluster, and what cannot be known of them. Whether they are refused is not
+/// judged.
+pub fn desired(cluster: Written) -> (Option<Desired>, Vec<Opaque>) {
+    let settings = cluster.settings();
+    forecast::desired(&cluster.side(), &settings)
 }
 
 /// What becomes of a Cluster that is new; all its parts are created unless something refuses it.

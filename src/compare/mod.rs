@@ -41,8 +41,8 @@ pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, Step, changed};
 pub use given::{Given, all_running, side};
-pub use judge::{Answer, Running, Written, created, forecast, made, settings};
-pub use state::{BlobId, ByAddress, ClassName, File, Files, State, Unread};
+pub use judge::{Answer, Running, Written, created, desired, forecast, made, settings};
+pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};
 
 use judge::Answers;

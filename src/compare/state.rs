@@ -8,10 +8,11 @@ use std::{
 
 use sha1::{Digest as _, Sha1};
 
-use super::{address::Address, judge::Running};
+use super::{address::Address, definitions::with_templates, judge::Running};
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes},
+    release::Release,
     topology::predict::shared::SharedClass,
     yaml::{self, FileId, Node, Source, emit},
 };
@@ -183,9 +184,16 @@ pub(super) fn read(path: &str, text: String) -> Result<Node, Unread> {
 
 /// Classes by name and management cluster, each made once.
 #[derive(Debug, Default)]
-pub(super) struct Classes(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
+pub struct Classes(RwLock<BTreeMap<(ClassName, Label), Result<SharedClass, Unread>>>);
 
 impl Classes {
+    /// The class of a release, as a management cluster has it.
+    pub fn of_release(&self, release: &Release, management: &ManagementCluster) -> SharedClass {
+        let class = ClassName { namespace: String::new(), name: release.name.clone() };
+        let make = || with_templates(release, management);
+        self.get(&class, management, || Ok(Ok(make()))).ok().and_then(Result::ok).unwrap_or_else(make)
+    }
+
     /// A class, made if it is new.
     pub(super) fn get(
         &self,

@@ -16,14 +16,18 @@ mod some;
 mod stages;
 mod weave;
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 
 use crate::{
     check,
+    model::{Cluster, Label},
     note::Notes,
     partial::Left,
     plan::Plan,
-    publish, render,
+    publish,
+    render::{self, Subject},
     tree::{Changes, Nowhere, Sink},
     world::World,
 };
@@ -36,7 +40,7 @@ pub use stages::{
 };
 pub use weave::Progress;
 
-use weave::{draw, weave};
+use weave::{draw, weave, weave_some};
 
 /// What a run made.
 #[derive(Debug)]
@@ -86,13 +90,36 @@ pub fn check_against(
     Ok(notes.halt(planned.plan)?)
 }
 
+/// The same for the clusters of some definitions, with whatever they share with others: their releases, their namespaces
+/// with all clusters in these, and what belongs to the whole fleet. The stages up to the plan look at everything.
+pub fn check_near(world: &dyn World, files: &[&str], notes: &mut Notes) -> Result<(), Failure> {
+    let planned = stages::prepare_all(world, notes)?;
+    let clusters = || planned.plan.clusters.iter().filter(|plan| files.contains(&&*plan.cluster.file));
+    let places: BTreeSet<_> = clusters().map(|plan| place(&plan.cluster)).collect();
+    let releases: BTreeSet<_> = clusters().map(|plan| plan.release.name.as_str()).collect();
+    let mut near = render::subjects(&planned.plan);
+    near.retain(|subject| match subject {
+        Subject::Root | Subject::Management(..) => true,
+        Subject::Release(release) => releases.contains(release.name.as_str()),
+        Subject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
+        Subject::Cluster(one) => places.contains(&place(&one.cluster)),
+    });
+    weave_some(&planned, &near, &mut Nowhere, &|_, _| {}, notes)?;
+    Ok(notes.halt(())?)
+}
+
+/// The management cluster and the namespace of a cluster.
+fn place(cluster: &Cluster) -> (&Label, &Label) {
+    (&cluster.management.name, &cluster.namespace)
+}
+
 /// Releases that no cluster uses yet may be used, or cut, tomorrow.
 fn check_spare(planned: &Planned, notes: &mut Notes) {
     let plan = &planned.plan;
     let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));
     let classes = check::Classes::unused(spare, used, &plan.allowed);
     let input = &planned.fleet.input;
-    let one = |head: &std::sync::Arc<_>| draw(render::Subject::Release(head), &classes, input).1;
+    let one = |head: &std::sync::Arc<_>| draw(Subject::Release(head), &classes, input).1;
     let found: Vec<Notes> = plan.spare.par_iter().map(one).collect();
     for found in found {
         notes.append(found);

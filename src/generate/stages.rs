@@ -109,7 +109,9 @@ impl Planned {
     /// The same, made again so that a recorder knows what the templates of classes read. Messages were given before.
     pub fn recorded(self, recorder: &Recorder) -> Result<Self, Halted> {
         let mut quiet = Notes::new();
-        let Understood { input, definitions, model, .. } = self.fleet;
+        let Self { fleet: Understood { input, definitions, model, releases }, plan } = self;
+        // A plan of a large fleet takes much memory, and another one is made below.
+        drop((releases, plan));
         let resolution = resolve::resolve(&model, &mut quiet)?;
         let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
         Understood { input, definitions, model, releases }.planned(&mut quiet)

@@ -26,27 +26,69 @@ pub(super) fn weave<'a>(
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
-    let (input, plan) = (&planned.fleet.input, &planned.plan);
-    let mut faulty = Vec::new();
-    let subjects = render::subjects(plan);
-    let classes = check::Classes::read(plan);
-    let mut index = check::Index::default();
-    for (batch, chunk) in subjects.chunks(AT_A_TIME).enumerate() {
-        let drawn: Vec<_> = chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect();
-        for (subject, (drawn, found)) in chunk.iter().zip(&drawn) {
-            let before = notes.errors();
-            notes.append(concerning(*subject, plan, found.clone()));
-            index.add(drawn, input, notes);
-            faulty.extend((notes.errors() > before).then_some(*subject));
+    weave_some(planned, &render::subjects(&planned.plan), sink, progress, notes)
+}
+
+/// The same for some parts.
+pub(super) fn weave_some<'a>(
+    planned: &'a Planned,
+    subjects: &[render::Subject<'a>],
+    sink: &mut dyn Sink,
+    progress: Progress<'_>,
+    notes: &mut Notes,
+) -> Result<Vec<render::Subject<'a>>, Failure> {
+    let input = &planned.fleet.input;
+    let classes = check::Classes::read(&planned.plan);
+    let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<(render::Drawn, Notes)> {
+        chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect()
+    };
+    let mut taker = Taker { planned, index: check::Index::default(), faulty: Vec::new(), sink, notes };
+    let mut chunks = subjects.chunks(AT_A_TIME);
+    let mut next = chunks.next().map(|chunk| (chunk, draw_all(chunk)));
+    let mut done = 0;
+    while let Some((chunk, drawn)) = next.take() {
+        let following = chunks.next();
+        // Taking is the work of one thread: the others draw meanwhile.
+        rayon::in_place_scope(|scope| {
+            if let Some(following) = following {
+                scope.spawn(|_| next = Some((following, draw_all(following))));
+            }
+            taker.take(chunk, drawn)
+        })?;
+        done += chunk.len();
+        progress(done, subjects.len());
+    }
+    Ok(taker.faulty)
+}
+
+/// Takes what was drawn, in order: looks for objects that are there twice, and hands the rest over.
+struct Taker<'a, 's> {
+    planned: &'a Planned,
+    index: check::Index,
+    faulty: Vec<render::Subject<'a>>,
+    sink: &'s mut dyn Sink,
+    notes: &'s mut Notes,
+}
+
+impl<'a> Taker<'a, '_> {
+    fn take(
+        &mut self,
+        subjects: &[render::Subject<'a>],
+        drawn: Vec<(render::Drawn, Notes)>,
+    ) -> Result<(), Failure> {
+        for (subject, (drawn, found)) in subjects.iter().zip(&drawn) {
+            let before = self.notes.errors();
+            self.notes.append(concerning(*subject, &self.planned.plan, found.clone()));
+            self.index.add(drawn, &self.planned.fleet.input, self.notes);
+            self.faulty.extend((self.notes.errors() > before).then_some(*subject));
         }
         // What is at fault is not written, but everything is looked at, so that one run reports all faults.
-        if notes.errors() == 0 {
+        if self.notes.errors() == 0 {
             let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
-            parts.into_iter().try_for_each(|part| sink.part(part))?;
+            parts.into_iter().try_for_each(|part| self.sink.part(part))?;
         }
-        progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
+        Ok(())
     }
-    Ok(faulty)
 }
 
 /// Draws a part, and checks it.

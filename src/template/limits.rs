@@ -14,6 +14,8 @@ pub(super) const MAX_TURNS: usize = 200_000;
 pub(super) const MAX_DEPTH: usize = 200;
 /// Steps of one expression.
 pub(super) const FUEL: u64 = 100_000;
+/// Expressions and statements of one file. Each takes about 16 KiB once it is compiled.
+pub(super) const MAX_EXPRESSIONS: usize = 10_000;
 /// Blocks inside blocks, and brackets inside brackets.
 pub(super) const MAX_NESTING: usize = 50;
 

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::lex::expression_end;
+use super::{lex::expression_end, limits::MAX_EXPRESSIONS};
 use crate::{note::Notes, yaml::Source};
 
 /// The characters that stand-ins begin with; a template's own text may not hold them.
@@ -44,6 +44,9 @@ impl Mask {
                 .error("template-character", source.place(at, 1), "a carriage return without a line feed")
                 .hint("end lines with a line feed");
             return None;
+        }
+        if let Some(start) = one_too_many(text) {
+            return too_many(source, start, notes);
         }
         let mut mask = Self { text: String::with_capacity(text.len()), spans: Vec::new() };
         let (mut from, mut sound) = (0, true);
@@ -140,6 +143,30 @@ impl Behind {
         self.open += 1;
         self.open
     }
+}
+
+/// Where the first expression or statement stands that a file may not hold anymore.
+fn one_too_many(text: &str) -> Option<usize> {
+    let mut begins = 0;
+    let mut signs = text.split_inclusive('\n').flat_map(|line| {
+        let start = begins;
+        begins += line.len();
+        let statement =
+            line.trim_start().starts_with("#%").then_some(start + line.len() - line.trim_start().len());
+        statement.into_iter().chain(line.match_indices("${{").map(move |(at, _)| start + at))
+    });
+    signs.nth(MAX_EXPRESSIONS)
+}
+
+fn too_many<T>(source: &Source, start: usize, notes: &mut Notes) -> Option<T> {
+    notes
+        .error(
+            "template-limit",
+            source.place(start, 2),
+            format!("the file has more than {MAX_EXPRESSIONS} expressions and statements"),
+        )
+        .hint("write repeated entries as a loop, or split the file");
+    None
 }
 
 fn too_many_open<T>(source: &Source, start: usize, notes: &mut Notes) -> Option<T> {

@@ -134,3 +134,20 @@ fn a_field_at_fault_says_so() {
         assert_eq!(notes.iter().next().map(|note| note.code), Some(code), "{written}");
     }
 }
+
+#[test]
+fn a_file_holds_only_so_many_expressions_and_statements() {
+    let judge = |text: &str| {
+        let sources = sources(&[("a.yaml", text)]);
+        let mut notes = Notes::new();
+        let source = sources.at("a.yaml").expect("it was added");
+        let is_sound = Template::load(source, LANGUAGE, Visible::Cluster, &mut notes).is_some();
+        (is_sound, notes.sorted().first().map(|note| note.code))
+    };
+    let most = limits::MAX_EXPRESSIONS;
+    let on_one_line = |count: usize| format!("a: \"{}\"\n", "${{ 1 }}".repeat(count));
+    assert_eq!(judge(&on_one_line(most)), (true, None));
+    assert_eq!(judge(&on_one_line(most + 1)), (false, Some("template-limit")));
+    let statements = "#% if true\na: 1\n#% endif\n".repeat(most / 2 + 1);
+    assert_eq!(judge(&statements), (false, Some("template-limit")));
+}

@@ -48,6 +48,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     SCANNER.rules.iter().map(|rule| rule.id)
 }
 
+/// What the rules make of a path: two paths with the same answer have the same findings in the same text.
+pub(super) fn of_path(path: &str) -> Vec<u8> {
+    let own = |rule: &'static Rule| rule.path.iter().chain(rule.allowed.iter().flat_map(|one| &one.paths));
+    let patterns = SCANNER.rules.iter().flat_map(own).chain(&SCANNER.allowed.paths);
+    patterns.map(|pattern| u8::from(pattern.fits(path))).collect()
+}
+
 struct Scanner {
     rules: Vec<Rule>,
     keywords: AhoCorasick,

@@ -162,17 +162,32 @@ fn check(world: &dyn World, notes: &mut Notes) -> Result<(), Fault> {
     }
 }
 
+/// The same, as far as new files of a command can have anything to do with it: what is new of a cluster concerns its
+/// neighbors at most.
+fn check_made(world: &dyn World, made: &Made, notes: &mut Notes) -> Result<(), Fault> {
+    let own = made.files.keys().chain(made.edited.iter().map(|(path, _)| path));
+    let files: Vec<&str> = own.map(String::as_str).collect();
+    let is_definition = |path: &&str| path.starts_with("clusters/") && defaults_of(path).is_none();
+    if !files.iter().all(is_definition) {
+        return check(world, notes);
+    }
+    match generate::check_near(world, &files, notes) {
+        Ok(()) | Err(Failure::Input) => Ok(()),
+        Err(Failure::World(fault)) => Err(fault),
+    }
+}
+
 /// Checks the fleet with the new files. `Ok` holds warnings, and definitions that already had errors and are skipped. `Err`
 /// holds errors in the new files, errors of the whole fleet that may hide those, or errors in what the new files need.
 fn soundness(world: &Workspace, made: &Made) -> Result<Result<Notes, Notes>, Fault> {
     let added = Added { world, made };
     let mut found = Notes::new();
-    check(&added, &mut found)?;
+    check_made(&added, made, &mut found)?;
     if found.errors() == 0 {
         return Ok(Ok(found));
     }
     let mut before = Notes::new();
-    check(world, &mut before)?;
+    check_made(world, made, &mut before)?;
     let known = before.sorted();
     let is_new = |note: &Diagnostic| !known.iter().any(|known| known.says_as(note));
     let of_all = |note: &Diagnostic| {

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     check,
-    compare::{self, Tree, Written},
+    compare::{self, Classes, Tree, Written},
     definition::{Model, closest},
     generate::{self, Failure, Understood},
     io::{disk::Workspace, git::Repository},
@@ -219,7 +219,7 @@ struct Now<'a> {
 
 impl Now<'_> {
     fn written(&self) -> Written {
-        Written::drawn(&self.plan, &self.node)
+        Written::drawn(&self.plan, &self.node, &Classes::default())
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.

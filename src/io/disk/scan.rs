@@ -7,7 +7,8 @@ use std::{
     path::Path,
 };
 
-use walkdir::WalkDir;
+use rayon::prelude::*;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{open::open, reason, stage::STAGE};
 use crate::{
@@ -52,6 +53,7 @@ impl Scan {
             }
             Ok(_) => {}
         }
+        let mut files = Vec::new();
         let mut entries = WalkDir::new(&top).min_depth(1).into_iter();
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| unreadable(root, &error))?;
@@ -71,9 +73,13 @@ impl Scan {
                 }
                 continue;
             }
-            let metadata = entry.metadata().map_err(|error| unreadable(root, &error))?;
-            scan.files.insert(path, kind(&metadata));
+            files.push((path, entry));
         }
+        let look = |(path, entry): (TreePath, DirEntry)| {
+            let metadata = entry.metadata().map_err(|error| unreadable(root, &error))?;
+            Ok((path, kind(&metadata)))
+        };
+        scan.files = files.into_par_iter().map(look).collect::<Result<_, Fault>>()?;
         Ok(scan)
     }
 }

@@ -64,8 +64,7 @@ const TOGETHER: &str = "what is still to be done for it is told together with th
 pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     let mut forecast = Forecast { notes: paused(None, &side.cluster), ..Forecast::default() };
     let partial = !side.class.missing.is_empty();
-    let catalog = Catalog::default().with_gates(settings.gates);
-    let mut faults = create::apply_classes(&side.class.objects, &catalog, &[]);
+    let mut faults = side.class.refused(settings.gates).to_vec();
     // A class whose templates are elsewhere is not at fault for that.
     faults.retain(|one| !(partial && one.stage == Stage::ClassReconcile));
     if faults.is_empty() {
@@ -91,6 +90,14 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
         forecast.desired = Some(desired);
     }
     forecast
+}
+
+/// The objects that Cluster API makes for a Cluster, none where they cannot be computed, and what cannot be known of them.
+/// Nothing else is judged: neither the class nor whether the API server takes the objects.
+pub fn desired(side: &Side, settings: &Settings) -> (Option<Desired>, Vec<Opaque>) {
+    let catalog = side.class.catalog(settings.gates);
+    let created = create::create(side.cluster.clone(), &catalog, settings);
+    (created.desired, created.opaque)
 }
 
 /// What becomes of a Cluster that runs, that no class manages, and that gets one.

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use serde_json::Value;
 
 use super::change::Writing;
-use super::create::{Written, write_classes};
+use super::create::{Written, apply_classes, write_classes};
 use crate::admission::class_update;
 use crate::admission::gates::Gates;
 use crate::class::Catalog;
+use crate::fault::Fault;
 use crate::import::ClassFiles;
 
 /// A class with its templates. Copies share what was read of it, so use one for all Clusters of the class.
@@ -20,6 +21,8 @@ pub struct SharedClass(Arc<Shared>);
 struct Shared {
     files: ClassFiles,
     catalog: OnceLock<Catalog>,
+    /// What is refused where the class is written for the first time.
+    refused: Mutex<Vec<(Gates, Arc<[Fault]>)>>,
     /// The classes that were written over this one.
     successors: Mutex<Vec<Successor>>,
 }
@@ -58,6 +61,18 @@ impl SharedClass {
     pub(super) fn catalog(&self, gates: Gates) -> Catalog {
         let read = || Catalog::new(self.objects.iter().cloned());
         self.0.catalog.get_or_init(read).clone().with_gates(gates)
+    }
+
+    /// What is refused where the class is written and none of its name was there.
+    pub(super) fn refused(&self, gates: Gates) -> Arc<[Fault]> {
+        let mut known = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, refused)) = known.iter().find(|(of, _)| *of == gates) {
+            return Arc::clone(refused);
+        }
+        let catalog = Catalog::default().with_gates(gates);
+        let refused: Arc<[Fault]> = apply_classes(&self.objects, &catalog, &[]).into();
+        known.push((gates, Arc::clone(&refused)));
+        refused
     }
 
     /// What comes of writing a class over this one; `clusters` are all that run.
