@@ -2,8 +2,8 @@
 
 use stackloom::{
     compare::{
-        BlobId, ClusterChange, Comparison, Definitions, Fate, Memory, ObjectChangeKind, Outcome, Tree,
-        Unknown, Which, Written, compare, forecast,
+        BlobId, Classes, ClusterChange, Comparison, Definitions, Fate, Memory, ObjectChangeKind, Outcome,
+        Tree, Unknown, Which, Written, compare, forecast,
     },
     generate::{self, Understood},
     model::{Cluster, ReleaseRef},
@@ -229,7 +229,7 @@ fn each_cluster_that_moves_gets_its_own_answer() {
             let plan =
                 plan::plan_cluster(&cluster, &fleet.model, &fleet.releases, &fleet.input, &mut Notes::new());
             let plan = plan.unwrap();
-            Written::drawn(&plan, &render::cluster_object(&plan).unwrap())
+            Written::drawn(&plan, &render::cluster_object(&plan).unwrap(), &Classes::default())
         };
         let alone = forecast(written(&cluster.release), written(&target)).unwrap();
         let Outcome::Judged(answer) = &one.outcome else { panic!("{one:#?}") };

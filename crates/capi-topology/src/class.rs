@@ -176,11 +176,9 @@ impl Catalog {
             Ok(object) => (object, None),
             Err(error) => {
                 let reason = format!(
-                    "{kind}/{} is given in {own}, and the class refers to it in {wanted}: {error}; export it with `kubectl \
-                     get {}s.{wanted}.{}`",
+                    "{kind}/{} is given in {own}, and the class refers to it in {wanted}: {error}; the API server serves it in \
+                     {wanted}",
                     text(found, &["metadata", "name"]),
-                    kind.to_lowercase(),
-                    group(api_version),
                 );
                 (found.clone(), Some(reason))
             }

@@ -139,6 +139,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     printer.notes(&notes);
     answers.iter().flat_map(|one| one.lines(printer.is_verbose())).for_each(|line| printer.result(&line));
+    if !args.from.is_empty() && answers.iter().any(Answer::is_open) {
+        printer.talk(TO_KNOW_MORE);
+    }
     if answers.is_empty() && exit == Exit::Done {
         printer.result("no fault found; there is no Cluster whose objects could be computed");
     }
@@ -157,7 +160,18 @@ struct Answer {
     caveat: Option<&'static str>,
 }
 
+/// What to give where files leave something open.
+const TO_KNOW_MORE: &str = "to know more, give everything that runs with --before (`kubectl get cluster-api -A -o yaml \
+                            --show-managed-fields`), and who applies the files with --applied-by";
+
 impl Answer {
+    /// Whether something of the change is not known.
+    fn is_open(&self) -> bool {
+        self.compared.is_some()
+            && (!self.forecast.opaque.is_empty()
+                || self.forecast.verdicts.iter().any(|one| one.meaning == Meaning::Opaque))
+    }
+
     fn lines(&self, all: bool) -> Vec<String> {
         let forecast = &self.forecast;
         let Some(compared) = &self.compared else { return self.list() };

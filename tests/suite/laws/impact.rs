@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stackloom::{
-    compare::{Written, forecast},
+    compare::{Classes, Written, forecast},
     definition::Channel,
     generate::{self, prepare},
     note::Notes,
@@ -74,7 +74,8 @@ fn clusters(files: &Files) -> BTreeMap<String, ClusterPlan> {
 /// What happens to each cluster; not known where it cannot be written any more.
 fn effects(before: &Files, after: &Files) -> BTreeMap<String, (String, BTreeSet<Effect>)> {
     let (old, new) = (clusters(before), clusters(after));
-    let written = |plan: &ClusterPlan| Written::drawn(plan, &render::cluster_object(plan).unwrap());
+    let classes = Classes::default();
+    let written = |plan: &ClusterPlan| Written::drawn(plan, &render::cluster_object(plan).unwrap(), &classes);
     let judge = |(name, plan): (&String, &ClusterPlan)| {
         let effects = match new.get(name) {
             None => BTreeSet::from([Effect::Unknown]),

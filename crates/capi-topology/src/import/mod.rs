@@ -109,7 +109,7 @@ impl Objects {
             let value = yaml::parse(&json::readable(document)).map_err(|error| Unread {
                 line: line + error.line.unwrap_or(1) - 1,
                 message: format!("this cannot be read as YAML: {}", error.message),
-                hint: "give files as `kubectl apply` takes them: YAML or JSON, documents apart by `---`",
+                hint: "give YAML or JSON, with `---` between documents",
             })?;
             self.add(file, line, value)?;
         }
@@ -175,7 +175,7 @@ impl Objects {
                 return Err(Unread {
                     line,
                     message: format!("{kind} {name} is of {other}, and v1beta1 or v1beta2 is needed"),
-                    hint: "the API server converts: `kubectl get clusters.v1beta2.cluster.x-k8s.io -o yaml`, and the same with clusterclasses",
+                    hint: "the API server converts: ask it for v1beta2",
                 });
             }
             _ => (object, applied, Vec::new()),

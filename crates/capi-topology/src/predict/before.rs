@@ -47,8 +47,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
         None if !missing.is_empty() => Baseline::Unknown(missing),
         None if before.applied.is_live() => {
             let reason = format!(
-                "{reason}; so what runs is what there was before that, which is not known (all that runs among --before tells it: \
-                 `kubectl get cluster-api -A -o yaml --show-managed-fields`)"
+                "{reason}; so what runs is what there was before that, which is not known; the running objects would tell it"
             );
             Baseline::Unknown(vec![Opaque::of_all(reason)])
         }

@@ -137,7 +137,7 @@ fn replace(rollout: &mut Rollout, (old, new): (&Value, &Value), count: i64, how:
 fn not_known(how: &str, kind: &str, live: Option<&Value>) -> String {
     let why = match live {
         Some(_) => ": its status is older than what it was asked for last".to_owned(),
-        None => format!(" (the status of its running {kind} among --before tells it)"),
+        None => format!("; the status of its running {kind} would tell it"),
     };
     format!(
         "{how}: machines that an earlier change made outdated are replaced now; whether there are any is not known{why}"

@@ -380,7 +380,7 @@ fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result
     let names: Vec<String> =
         claims.iter().map(|one| format!("{} ({})", one.by.name(), one.by.manner())).collect();
     let reason = format!(
-        "{} each applied the Cluster: what of it stays depends on which of them applies the new one, which --applied-by says",
+        "{} each applied the Cluster: what of it stays depends on which of them applies the new one",
         names.join(" and ")
     );
     let opaque = vec![Opaque::of_all(reason)];

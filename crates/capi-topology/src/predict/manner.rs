@@ -47,8 +47,8 @@ pub(super) fn manner(before: &Side, after: &Side) -> Manner {
             None => whole,
         },
         (Applied::Unknown, Applied::File) => {
-            let reason = "values of the live Cluster that the new one does not have may stay or go: who set them is not \
-                          known (export it with `kubectl get cluster NAME -o yaml --show-managed-fields`)";
+            let reason = "values of the live Cluster that the new one does not have may stay or go: without its managed fields, who set \
+                          them is not known";
             let doubts = dropped(&before.cluster, &after.cluster);
             let doubts = doubts
                 .into_iter()

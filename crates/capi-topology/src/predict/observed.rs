@@ -112,7 +112,7 @@ pub(super) fn held(cluster: &Value, known: &BTreeSet<Part>) -> Vec<Held> {
             if let (Some(by), false) = (deferred_by(kind, topology, worker), known.contains(&part)) {
                 let reason = format!(
                     "it was held back by {by}: where it runs an older version than the Cluster, it is upgraded, and its \
-                     machines are replaced, once nothing holds it back (its running object among --before tells its version)"
+                     machines are replaced, once nothing holds it back; its running object would tell its version"
                 );
                 held.push(Held { part, reason });
             }

@@ -114,7 +114,7 @@ fn compared(
         if is_own(model) { "someone else added them" } else { "the provider or someone else added them" };
     let reason = format!(
         "{which} has fields that the class and its templates do not make: where they were taken out there since, the next reconcile of \
-         the Cluster replaces machines, and where {who}, they stay (exported with --show-managed-fields, it tells which)"
+         the Cluster replaces machines, and where {who}, they stay; its managed fields would tell which"
     );
     Some(Edited { role, reason, sure: false })
 }
