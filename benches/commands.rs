@@ -17,6 +17,8 @@
     reason = "a benchmark makes its own fleet, starts the program, and prints what it found"
 )]
 
+#[path = "support/cost.rs"]
+mod cost;
 #[expect(dead_code, reason = "tests use the rest")]
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -25,12 +27,6 @@ use std::{
     fs,
     path::Path,
     process::{self, Command, Stdio},
-    time::Instant,
-};
-
-use nix::sys::{
-    resource::{UsageWho, getrusage},
-    time::TimeValLike,
 };
 
 /// What a command may take, unless its row says otherwise.
@@ -96,10 +92,8 @@ const ROWS: &[Row] = &[
 ];
 
 fn main() {
+    cost::measure_if_asked();
     let mut arguments: Vec<String> = std::env::args().skip(1).filter(|one| one != "--bench").collect();
-    if arguments.first().is_some_and(|first| first == "--measure") {
-        measure(&arguments[1..]);
-    }
     let clusters = take(&mut arguments, "--clusters").map_or(10_000, |count| count.parse().unwrap());
     if let Some(folder) = take(&mut arguments, "--write") {
         write(Path::new(&folder), clusters);
@@ -178,36 +172,8 @@ fn run(root: &Path, row: &Row) -> [f64; 3] {
         fs::write(root.join(file), text.replace(from, to)).unwrap();
     }
     let head = Command::new("git").current_dir(root).args(["rev-parse", "HEAD"]).output().unwrap().stdout;
-    // The peak of a process can be asked for once it has ended, and of children only all together: so each has a parent.
-    let measured = Command::new(std::env::current_exe().unwrap())
-        .current_dir(root)
-        .arg("--measure")
-        .args(row.arguments)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(measured.stderr).unwrap();
-    let numbers: Vec<f64> =
-        text.lines().last().unwrap_or_default().split(' ').filter_map(|one| one.parse().ok()).collect();
+    let cost = cost::of(root, row.arguments, &[0, 3]);
     git(root, &["reset", "--quiet", "--hard", String::from_utf8(head).unwrap().trim()]);
     git(root, &["clean", "--quiet", "-d", "--force"]);
-    let numbers = numbers.try_into();
-    numbers.unwrap_or_else(|_| panic!("{} failed: {text}", row.name))
-}
-
-/// Runs the program, and tells the three numbers on the last line of standard error.
-fn measure(arguments: &[String]) -> ! {
-    let start = Instant::now();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
-    let done = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).status().unwrap();
-    let clock = start.elapsed().as_secs_f64();
-    if !matches!(done.code(), Some(0 | 3)) {
-        eprintln!("it ended with {done}");
-        process::exit(1);
-    }
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
-    let cores = usage.user_time() + usage.system_time();
-    #[expect(clippy::cast_precision_loss, reason = "both are far below 2^52")]
-    let (cores, memory) = (cores.num_microseconds() as f64 / 1e6, usage.max_rss() as f64 / 1e3);
-    eprintln!("{cores} {clock} {memory}");
-    process::exit(0);
+    [cost.cores, cost.clock, cost.memory]
 }
