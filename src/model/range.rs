@@ -1,58 +1,44 @@
-//! Version ranges as Helm charts write them: the semantics of Masterminds/semver v3.
+//! Version ranges as Helm charts write them: the semantics of Masterminds/semver v3, which [`gotmpl`] implements.
 //!
 //! Alternatives are joined by `||`; the comparisons of one alternative by commas or spaces. Missing parts are wildcards:
 //! `>1.34` means 1.35 and later, `<=1.34` every 1.34. Pre-releases match only where the comparison names one.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use semver::{Prerelease, Version};
+use gotmpl::Constraint;
+use semver::Version;
 
 /// A set of versions.
 #[derive(Clone, Debug)]
 pub struct VersionRange {
     text: String,
-    alternatives: Vec<Vec<Comparison>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
-    Equal,
-    NotEqual,
-    Greater,
-    GreaterOrEqual,
-    Less,
-    LessOrEqual,
-    Tilde,
-    Caret,
-}
-
-/// A comparison with a version of which parts may be missing.
-#[derive(Clone, Debug)]
-struct Comparison {
-    operator: Operator,
-    major: Option<u64>,
-    minor: Option<u64>,
-    patch: Option<u64>,
-    pre: Prerelease,
+    constraint: Arc<Constraint>,
 }
 
 impl VersionRange {
-    /// Reads a range; the error says which piece of it is none.
+    /// Reads a range; the error names the alternative that cannot be read.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
-        Ok(Self { text: text.trim().to_owned(), alternatives })
+        let text = text.trim();
+        match Constraint::parse(text) {
+            Ok(constraint) => Ok(Self { text: text.to_owned(), constraint: Arc::new(constraint) }),
+            Err(_) => {
+                let is_wrong = |part: &&str| Constraint::parse(part).is_err();
+                let wrong = text.split("||").find(is_wrong).unwrap_or(text).trim();
+                Err(format!("`{wrong}` is not a version range"))
+            }
+        }
     }
 
     /// The same range in the one form in which stacks are frozen: single spaces, no commas, operators at their versions.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let alternatives: Vec<_> = self.text.split("||").map(canonical_alternative).collect();
-        Self { text: alternatives.join(" || "), alternatives: self.alternatives.clone() }
+        Self { text: alternatives.join(" || "), constraint: Arc::clone(&self.constraint) }
     }
 
     /// Whether a version is in it.
     pub fn contains(&self, version: &Version) -> bool {
-        self.alternatives.iter().any(|all| all.iter().all(|comparison| comparison.holds(version)))
+        self.constraint.allows([version.major, version.minor, version.patch], &version.pre)
     }
 }
 
@@ -83,138 +69,6 @@ fn canonical_alternative(text: &str) -> String {
 
 fn is_sign(c: char) -> bool {
     "=!<>~^".contains(c)
-}
-
-fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
-    if let Some((low, high)) = text.split_once(" - ") {
-        let low = parse_comparison(&format!(">={}", low.trim()))?;
-        let high = parse_comparison(&format!("<={}", high.trim()))?;
-        return Ok(vec![low, high]);
-    }
-    // An operator may stand apart from its version: ">= 1.2".
-    let joined = text.replace(',', " ");
-    let mut comparisons = Vec::new();
-    let mut operator = String::new();
-    for word in joined.split_whitespace() {
-        if word.chars().all(is_sign) {
-            operator.push_str(word);
-            continue;
-        }
-        comparisons.push(parse_comparison(&format!("{operator}{word}"))?);
-        operator.clear();
-    }
-    if comparisons.is_empty() || !operator.is_empty() {
-        return Err(format!("`{}` compares with nothing", text.trim()));
-    }
-    Ok(comparisons)
-}
-
-fn parse_comparison(word: &str) -> Result<Comparison, String> {
-    const OPERATORS: [(&str, Operator); 11] = [
-        (">=", Operator::GreaterOrEqual),
-        ("=>", Operator::GreaterOrEqual),
-        ("<=", Operator::LessOrEqual),
-        ("=<", Operator::LessOrEqual),
-        ("!=", Operator::NotEqual),
-        ("~>", Operator::Tilde),
-        ("=", Operator::Equal),
-        (">", Operator::Greater),
-        ("<", Operator::Less),
-        ("~", Operator::Tilde),
-        ("^", Operator::Caret),
-    ];
-    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((word.strip_prefix(sign)?, *operator)));
-    let (rest, operator) = found.unwrap_or((word, Operator::Equal));
-    let fault = || format!("`{word}` is not a version comparison");
-    let rest = rest.strip_prefix('v').unwrap_or(rest);
-    let without_build = rest.split('+').next().unwrap_or_default();
-    let (numbers, pre) = without_build.split_once('-').unwrap_or((without_build, ""));
-    let pre = Prerelease::new(pre).map_err(|_| fault())?;
-    let mut parts = [None; 3];
-    let mut wild = false;
-    for (at, part) in numbers.split('.').enumerate() {
-        let slot = parts.get_mut(at).ok_or_else(fault)?;
-        wild |= matches!(part, "x" | "X" | "*");
-        if !wild {
-            *slot = Some(part.parse::<u64>().map_err(|_| fault())?);
-        }
-    }
-    let [major, minor, patch] = parts;
-    Ok(Comparison { operator, major, minor, patch, pre })
-}
-
-impl Comparison {
-    /// The lowest version that the written parts allow.
-    fn floor(&self) -> Version {
-        let mut floor =
-            Version::new(self.major.unwrap_or(0), self.minor.unwrap_or(0), self.patch.unwrap_or(0));
-        floor.pre = self.pre.clone();
-        floor
-    }
-
-    /// The first version behind all that have the written parts.
-    fn ceiling(&self) -> Option<Version> {
-        match (self.major, self.minor, self.patch) {
-            (None, ..) => None,
-            (Some(major), None, _) => Some(Version::new(major + 1, 0, 0)),
-            (Some(major), Some(minor), None) => Some(Version::new(major, minor + 1, 0)),
-            (Some(major), Some(minor), Some(patch)) => Some(Version::new(major, minor, patch + 1)),
-        }
-    }
-
-    fn holds(&self, version: &Version) -> bool {
-        if !version.pre.is_empty() && self.pre.is_empty() {
-            return false;
-        }
-        let version = &Version { build: semver::BuildMetadata::EMPTY, ..version.clone() };
-        let floor = self.floor();
-        let exact = self.patch.is_some();
-        let within = *version >= floor && self.ceiling().is_none_or(|ceiling| *version < ceiling);
-        match self.operator {
-            Operator::Equal => {
-                if exact {
-                    *version == floor
-                } else {
-                    within
-                }
-            }
-            Operator::NotEqual => {
-                if exact {
-                    *version != floor
-                } else {
-                    !within
-                }
-            }
-            Operator::GreaterOrEqual => *version >= floor,
-            Operator::Less => *version < floor,
-            Operator::Greater if exact => *version > floor,
-            Operator::Greater => self.ceiling().is_some_and(|ceiling| *version >= ceiling),
-            Operator::LessOrEqual if exact => *version <= floor,
-            Operator::LessOrEqual => self.ceiling().is_none_or(|ceiling| *version < ceiling),
-            Operator::Tilde => {
-                *version >= floor && self.tilde_ceiling().is_none_or(|ceiling| *version < ceiling)
-            }
-            Operator::Caret => {
-                *version >= floor && self.caret_ceiling().is_none_or(|ceiling| *version < ceiling)
-            }
-        }
-    }
-
-    fn tilde_ceiling(&self) -> Option<Version> {
-        Some(match (self.major?, self.minor) {
-            (major, None) => Version::new(major + 1, 0, 0),
-            (major, Some(minor)) => Version::new(major, minor + 1, 0),
-        })
-    }
-
-    /// The left-most number that is not zero may not change.
-    fn caret_ceiling(&self) -> Option<Version> {
-        Some(match (self.major?, self.minor, self.patch) {
-            (0, Some(0), Some(patch)) => Version::new(0, 0, patch + 1),
-            (0, Some(minor), _) => Version::new(0, minor + 1, 0),
-            (major, ..) => Version::new(major + 1, 0, 0),
-        })
-    }
 }
 
 #[cfg(test)]
@@ -268,7 +122,7 @@ mod tests {
             let found = VersionRange::parse(written).unwrap().canonical();
             assert_eq!(found.to_string(), canonical, "{written}");
             let again = VersionRange::parse(canonical).unwrap();
-            assert_eq!(format!("{:?}", found.alternatives), format!("{:?}", again.alternatives), "{written}");
+            assert_eq!(format!("{:?}", found.constraint), format!("{:?}", again.constraint), "{written}");
         }
     }
 }

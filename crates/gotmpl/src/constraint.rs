@@ -27,9 +27,17 @@ static VALID: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Alternatives, each a list of comparisons that must all hold.
+/// A range of versions, as `Masterminds/semver` v3.4.0 reads and checks it, and with it Helm and sprig: alternatives, each a
+/// list of comparisons that must all hold.
+///
+/// ```
+/// let range = gotmpl::Constraint::parse(">=1.32 <1.37 || ~1.40.2").expect("a range");
+/// assert!(range.allows([1, 36, 6], ""));
+/// assert!(!range.allows([1, 36, 6], "rc.1"), "only a range that names a pre-release allows one");
+/// assert!(gotmpl::Constraint::parse("newest").is_err());
+/// ```
 #[derive(Debug)]
-pub(super) struct Constraint {
+pub struct Constraint {
     groups: Vec<Group>,
 }
 
@@ -53,8 +61,12 @@ struct Comparison {
 }
 
 impl Constraint {
-    /// `semver.NewConstraint`
-    pub(super) fn parse(text: &str) -> Result<Constraint, String> {
+    /// Reads a range.
+    ///
+    /// # Errors
+    ///
+    /// The words of `semver.NewConstraint` for a text that is none.
+    pub fn parse(text: &str) -> Result<Constraint, String> {
         let improper = |text: &str| format!("improper constraint: {text}");
         let text = rewrite_ranges(text);
         let mut groups = Vec::new();
@@ -72,6 +84,13 @@ impl Constraint {
             groups.push(Group { comparisons, has_pre });
         }
         Ok(Constraint { groups })
+    }
+
+    /// Whether a version, given by major, minor and patch, with its pre-release or an empty text, is in the range. Build
+    /// metadata does not count.
+    pub fn allows(&self, [major, minor, patch]: [u64; 3], pre: &str) -> bool {
+        let (pre, metadata, original) = (pre.to_owned(), String::new(), String::new());
+        self.check(&Version { major, minor, patch, pre, metadata, original })
     }
 
     /// Whether a version satisfies one of the alternatives.

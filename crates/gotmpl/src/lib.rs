@@ -48,6 +48,7 @@ mod value;
 mod version;
 pub mod yaml;
 
+pub use constraint::Constraint;
 pub use error::{Error, ErrorKind};
 pub use reads::{Found, Reads};
 pub use url::Url;

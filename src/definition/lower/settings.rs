@@ -1,6 +1,8 @@
 //! What a definition says of a cluster, beside what it is called, where it lives and what it is made from.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::collections::BTreeMap;
+
+use ipnet::IpNet;
 
 use super::{Lowering, name_error, pools, raw, removal, text};
 use crate::{
@@ -103,13 +105,13 @@ impl One<'_> {
 
     fn network(&self, notes: &mut Notes) -> Network {
         let get = |key| self.spec("network").and_then(|network| network.get(key));
-        let mut blocks: Vec<(Block, &Node)> = Vec::new();
+        let mut blocks: Vec<(IpNet, &Node)> = Vec::new();
         for key in ["pods", "services"] {
             let Some(list) = get(key) else { continue };
             pools::check_filled(self.context, key, list, notes);
             for node in list.as_sequence().unwrap_or_default() {
                 let Some(text) = node.as_str() else { continue };
-                match Block::parse(text) {
+                match block(text) {
                     Some(block) => {
                         self.check_overlap(block, node, &blocks, notes);
                         self.check_first(block, node, notes);
@@ -137,23 +139,23 @@ impl One<'_> {
     }
 
     /// A block is written by its first address. Kubernetes takes another one and warns.
-    fn check_first(&self, block: Block, node: &Node, notes: &mut Notes) {
-        let first = block.first();
-        if first != block.address {
+    fn check_first(&self, block: IpNet, node: &Node, notes: &mut Notes) {
+        let first = block.network();
+        if first != block.addr() {
             let text = node.as_str().unwrap_or_default();
             notes.warning("wrong-cidr", self.place(node), format!("`{text}` begins within its block")).hint(
                 format!(
                     "the block is {first}/{}; if another one is meant, its length is wrong",
-                    block.length
+                    block.prefix_len()
                 ),
             );
         }
     }
 
     /// Addresses of pods and of services are told apart by nothing but their blocks.
-    fn check_overlap(&self, block: Block, node: &Node, others: &[(Block, &Node)], notes: &mut Notes) {
+    fn check_overlap(&self, block: IpNet, node: &Node, others: &[(IpNet, &Node)], notes: &mut Notes) {
         let shown = |node: &Node| node.as_str().unwrap_or_default().to_owned();
-        let Some((_, other)) = others.iter().find(|(other, _)| other.overlaps(block)) else { return };
+        let Some((_, other)) = others.iter().find(|(other, _)| overlaps(other, &block)) else { return };
         let message = format!("`{}` and `{}` have addresses in common", shown(node), shown(other));
         let note = notes.error("wrong-cidr", self.place(node), message);
         note.hint("give pods and services blocks of their own, apart from the machines' network, too");
@@ -209,50 +211,17 @@ impl One<'_> {
     }
 }
 
-/// A block of addresses.
-#[derive(Clone, Copy)]
-struct Block {
-    address: IpAddr,
-    length: u32,
+/// A block of addresses: an address of either family, and a prefix within its length. Go, and so Kubernetes, takes no zeros
+/// in front of a prefix.
+fn block(text: &str) -> Option<IpNet> {
+    let (_, prefix) = text.split_once('/')?;
+    let is_plain = !(prefix.len() > 1 && prefix.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
 }
 
-impl Block {
-    /// An address of either family and a prefix within its length.
-    fn parse(text: &str) -> Option<Self> {
-        let (address, prefix) = text.split_once('/')?;
-        let address: IpAddr = address.parse().ok()?;
-        let plain = prefix.bytes().all(|byte| byte.is_ascii_digit())
-            && !(prefix.len() > 1 && prefix.starts_with('0'));
-        let length: u32 = prefix.parse().ok().filter(|_| plain)?;
-        let limit = if address.is_ipv4() { 32 } else { 128 };
-        (length <= limit).then_some(Self { address, length })
-    }
-
-    /// Its first address.
-    fn first(self) -> IpAddr {
-        match self.address {
-            IpAddr::V4(address) => {
-                IpAddr::V4((address.to_bits() & u32::MAX.checked_shl(32 - self.length).unwrap_or(0)).into())
-            }
-            IpAddr::V6(address) => {
-                IpAddr::V6((address.to_bits() & u128::MAX.checked_shl(128 - self.length).unwrap_or(0)).into())
-            }
-        }
-    }
-
-    /// Whether one of the two lies in the other: blocks cannot overlap otherwise.
-    fn overlaps(self, other: Self) -> bool {
-        let shared = self.length.min(other.length);
-        match (self.address, other.address) {
-            (IpAddr::V4(one), IpAddr::V4(two)) => {
-                (u64::from(one.to_bits()) ^ u64::from(two.to_bits())) >> (32 - shared) == 0
-            }
-            (IpAddr::V6(one), IpAddr::V6(two)) => {
-                shared == 0 || (one.to_bits() ^ two.to_bits()) >> (128 - shared) == 0
-            }
-            _ => false,
-        }
-    }
+/// Whether one of the two lies in the other: blocks cannot overlap otherwise.
+fn overlaps(one: &IpNet, two: &IpNet) -> bool {
+    one.contains(two) || two.contains(one)
 }
 
 fn mapping(node: Option<&Node>) -> Mapping {
@@ -261,11 +230,11 @@ fn mapping(node: Option<&Node>) -> Mapping {
 
 #[cfg(test)]
 mod tests {
-    use super::Block;
+    use super::overlaps;
 
     #[test]
     fn blocks_overlap_where_one_lies_in_the_other() {
-        let block = |text| Block::parse(text).unwrap();
+        let block = |text| super::block(text).unwrap();
         for (one, two) in [
             ("10.0.0.0/8", "10.96.0.0/12"),
             ("10.96.0.0/12", "10.0.0.0/8"),
@@ -274,12 +243,12 @@ mod tests {
             ("::/0", "fd00::/64"),
             ("10.0.0.1/32", "10.0.0.1/32"),
         ] {
-            assert!(block(one).overlaps(block(two)), "{one} {two}");
+            assert!(overlaps(&block(one), &block(two)), "{one} {two}");
         }
         for (one, two) in
             [("10.0.0.0/16", "10.1.0.0/16"), ("0.0.0.0/0", "::/0"), ("fd00::/64", "fd00:0:0:1::/64")]
         {
-            assert!(!block(one).overlaps(block(two)), "{one} {two}");
+            assert!(!overlaps(&block(one), &block(two)), "{one} {two}");
         }
         for (text, first) in [
             ("192.168.1.7/16", "192.168.0.0"),
@@ -288,10 +257,10 @@ mod tests {
             ("fd00::5/64", "fd00::"),
             ("fd00::5/0", "::"),
         ] {
-            assert_eq!(block(text).first().to_string(), first);
+            assert_eq!(block(text).network().to_string(), first);
         }
         for bad in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/+8", "a/8", "::/129", "10.0.0/8"] {
-            assert!(Block::parse(bad).is_none(), "{bad}");
+            assert!(super::block(bad).is_none(), "{bad}");
         }
     }
 }
