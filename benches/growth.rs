@@ -132,14 +132,14 @@ const ROWS: &[Row] = &[
         let values = many(n, |i| format!("a{i}, "));
         fleet.insert(CLUSTER, "      replicas: 2\n", &format!("  variables:\n    certSANs: [{values}]\n"));
     }),
-    row("clusters", 2_500, |fleet, n| {
+    row("clusters", 1_000, |fleet, n| {
         let text = fleet.read(CLUSTER);
         for i in 0..n {
             fleet
                 .put(&format!("clusters/blue/c{i}.yaml"), &text.replace("name: one", &format!("name: c{i}")));
         }
     }),
-    row("clusters with the same fault", 2_500, |fleet, n| {
+    row("clusters with the same fault", 1_000, |fleet, n| {
         let text = format!("{}  variables: {{ nope: 1 }}\n", fleet.read(CLUSTER));
         for i in 0..n {
             fleet

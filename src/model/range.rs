@@ -6,39 +6,67 @@
 use std::{fmt, sync::Arc};
 
 use gotmpl::Constraint;
-use semver::Version;
+use semver::{Prerelease, Version};
 
 /// A set of versions.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct VersionRange {
     text: String,
     constraint: Arc<Constraint>,
+    /// The comparisons as digests of releases have them.
+    alternatives: Vec<Vec<Comparison>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Equal,
+    NotEqual,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    Tilde,
+    Caret,
+}
+
+/// A comparison with a version of which parts may be missing.
+#[derive(Clone, Debug)]
+#[expect(dead_code, reason = "only its debug form is read: it is part of the digests of releases")]
+struct Comparison {
+    operator: Operator,
+    major: Option<u64>,
+    minor: Option<u64>,
+    patch: Option<u64>,
+    pre: Prerelease,
 }
 
 impl VersionRange {
-    /// Reads a range; the error names the alternative that cannot be read.
+    /// Reads a range; the error says which piece of it is none.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim();
-        match Constraint::parse(text) {
-            Ok(constraint) => Ok(Self { text: text.to_owned(), constraint: Arc::new(constraint) }),
-            Err(_) => {
-                let is_wrong = |part: &&str| Constraint::parse(part).is_err();
-                let wrong = text.split("||").find(is_wrong).unwrap_or(text).trim();
-                Err(format!("`{wrong}` is not a version range"))
-            }
-        }
+        let alternatives = text.split("||").map(parse_alternative).collect::<Result<_, _>>()?;
+        let text = text.trim().to_owned();
+        let constraint = Constraint::parse(&text).map_err(|_| format!("`{text}` is not a version range"))?;
+        Ok(Self { text, constraint: Arc::new(constraint), alternatives })
     }
 
     /// The same range in the one form in which stacks are frozen: single spaces, no commas, operators at their versions.
     #[must_use]
     pub fn canonical(&self) -> Self {
         let alternatives: Vec<_> = self.text.split("||").map(canonical_alternative).collect();
-        Self { text: alternatives.join(" || "), constraint: Arc::clone(&self.constraint) }
+        Self { text: alternatives.join(" || "), ..self.clone() }
     }
 
     /// Whether a version is in it.
     pub fn contains(&self, version: &Version) -> bool {
         self.constraint.allows([version.major, version.minor, version.patch], &version.pre)
+    }
+}
+
+/// The form that the digests of releases are made from. It never changes.
+impl fmt::Debug for VersionRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, constraint: _, alternatives } = self;
+        f.debug_struct("VersionRange").field("text", text).field("alternatives", alternatives).finish()
     }
 }
 
@@ -71,6 +99,64 @@ fn is_sign(c: char) -> bool {
     "=!<>~^".contains(c)
 }
 
+fn parse_alternative(text: &str) -> Result<Vec<Comparison>, String> {
+    if let Some((low, high)) = text.split_once(" - ") {
+        let low = parse_comparison(&format!(">={}", low.trim()))?;
+        let high = parse_comparison(&format!("<={}", high.trim()))?;
+        return Ok(vec![low, high]);
+    }
+    // An operator may stand apart from its version: ">= 1.2".
+    let joined = text.replace(',', " ");
+    let mut comparisons = Vec::new();
+    let mut operator = String::new();
+    for word in joined.split_whitespace() {
+        if word.chars().all(is_sign) {
+            operator.push_str(word);
+            continue;
+        }
+        comparisons.push(parse_comparison(&format!("{operator}{word}"))?);
+        operator.clear();
+    }
+    if comparisons.is_empty() || !operator.is_empty() {
+        return Err(format!("`{}` compares with nothing", text.trim()));
+    }
+    Ok(comparisons)
+}
+
+fn parse_comparison(word: &str) -> Result<Comparison, String> {
+    const OPERATORS: [(&str, Operator); 11] = [
+        (">=", Operator::GreaterOrEqual),
+        ("=>", Operator::GreaterOrEqual),
+        ("<=", Operator::LessOrEqual),
+        ("=<", Operator::LessOrEqual),
+        ("!=", Operator::NotEqual),
+        ("~>", Operator::Tilde),
+        ("=", Operator::Equal),
+        (">", Operator::Greater),
+        ("<", Operator::Less),
+        ("~", Operator::Tilde),
+        ("^", Operator::Caret),
+    ];
+    let found = OPERATORS.iter().find_map(|(sign, operator)| Some((word.strip_prefix(sign)?, *operator)));
+    let (rest, operator) = found.unwrap_or((word, Operator::Equal));
+    let fault = || format!("`{word}` is not a version comparison");
+    let rest = rest.strip_prefix('v').unwrap_or(rest);
+    let without_build = rest.split('+').next().unwrap_or_default();
+    let (numbers, pre) = without_build.split_once('-').unwrap_or((without_build, ""));
+    let pre = Prerelease::new(pre).map_err(|_| fault())?;
+    let mut parts = [None; 3];
+    let mut wild = false;
+    for (at, part) in numbers.split('.').enumerate() {
+        let slot = parts.get_mut(at).ok_or_else(fault)?;
+        wild |= matches!(part, "x" | "X" | "*");
+        if !wild {
+            *slot = Some(part.parse::<u64>().map_err(|_| fault())?);
+        }
+    }
+    let [major, minor, patch] = parts;
+    Ok(Comparison { operator, major, minor, patch, pre })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +185,7 @@ mod tests {
         check("1.2 - 1.4.5", &["1.2.0", "1.4.5"], &["1.4.6"]);
         check("!=1.35.1", &["1.35.0"], &["1.35.1"]);
         check("*", &["0.0.1", "9.9.9"], &[]);
+        check("!=*", &["1.0.0"], &["0.0.0"]);
         check(">=1.30.0-0", &["1.31.0-rc.1"], &["1.29.0"]);
     }
 
@@ -122,7 +209,7 @@ mod tests {
             let found = VersionRange::parse(written).unwrap().canonical();
             assert_eq!(found.to_string(), canonical, "{written}");
             let again = VersionRange::parse(canonical).unwrap();
-            assert_eq!(format!("{:?}", found.constraint), format!("{:?}", again.constraint), "{written}");
+            assert_eq!(format!("{:?}", found.alternatives), format!("{:?}", again.alternatives), "{written}");
         }
     }
 }
