@@ -17,7 +17,8 @@ fn cluster(name: &str) -> ClusterReport {
     let field = |at: usize| FieldChange {
         path: FieldPath(vec![Step::Key(format!("field{at}"))]),
         before: None,
-        after: Some(format!("{name} {}", "x".repeat(1_000)).into()),
+        // Of another length in each: a name alone would make them equal.
+        after: Some("x".repeat(1_000 + usize::from(name.as_bytes()[0])).into()),
     };
     let changed = Change::new(Subject::Cluster, Effect::Changed, Risk::InPlace, Revert::Undoes);
     ClusterReport {
