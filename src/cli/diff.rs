@@ -37,8 +37,8 @@ use crate::{
 /// HEAD it compares the `generated/` of two commits, and does not look at the work tree.
 ///
 /// Risks, the worst first: `refused` (or stuck half-way), `deletes`, `unknown`, `control-plane` and `pools` (machines are
-/// replaced), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is `unknown`, and never counts
-/// as safe.
+/// replaced), `scale-down` (fewer machines), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is
+/// `unknown`, and never counts as safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {

@@ -214,7 +214,7 @@ fn colour(risk: Risk) -> u8 {
     match risk {
         Risk::Refused | Risk::Deletes => 31,
         Risk::Unknown => 35,
-        Risk::ControlPlane | Risk::Pools | Risk::Restarts => 33,
+        Risk::ControlPlane | Risk::Pools | Risk::ScaleDown | Risk::Restarts => 33,
         Risk::InPlace | Risk::Metadata | Risk::Nothing => 32,
     }
 }

@@ -121,7 +121,7 @@ fn tone(risk: Risk) -> &'static str {
     match risk {
         Risk::Refused | Risk::Deletes => "high",
         Risk::Unknown => "unknown",
-        Risk::ControlPlane | Risk::Pools | Risk::Restarts => "mid",
+        Risk::ControlPlane | Risk::Pools | Risk::ScaleDown | Risk::Restarts => "mid",
         Risk::InPlace | Risk::Metadata | Risk::Nothing => "low",
     }
 }
