@@ -4,8 +4,11 @@
 
 use std::fmt::Write as _;
 
-use super::visible::visible;
-use crate::note::{Cause, Place, Severity};
+use super::{sarif, visible::visible};
+use crate::{
+    note::{Cause, Place, Severity},
+    report::Finding,
+};
 
 /// The command for a message. Paths are those of the repository, in which the fleet lies in `folder`.
 pub(super) fn command(cause: &Cause, all: bool, folder: &str) -> String {
@@ -26,6 +29,12 @@ pub(super) fn command(cause: &Cause, all: bool, folder: &str) -> String {
         write!(text, "\nhelp: {hint}").ok();
     }
     written(level, note.place.as_ref(), folder, note.code, &text)
+}
+
+/// The command for a change that `diff` finds.
+pub(super) fn finding(finding: &Finding, folder: &str) -> String {
+    let level = if finding.is_error { "error" } else { "warning" };
+    written(level, Some(&finding.place), folder, finding.risk.title(), &sarif::whole(finding))
 }
 
 /// The command for what went wrong outside of the input.

@@ -6,14 +6,17 @@ use std::{
     sync::Arc,
 };
 
-use serde_json::{Value as Json, json};
-
-use super::{Done, Exit, Global, Printer, input_or_world, printer::short_id, progress::Progress, revision};
+use super::{
+    Done, Exit, Global, Printer, input_or_world,
+    progress::Progress,
+    reports::{self, Found, Said, Target},
+    revision,
+};
 use crate::{
     compare::Archive as _,
     generate::{self, Failure},
     io::{
-        disk::Workspace,
+        disk::{Workspace, folder_in_repository},
         git::{Base, Repository, Revision},
     },
     model::{EngineSource, Fleet, GitReference, ManagementCluster},
@@ -26,16 +29,16 @@ use crate::{
 /// Say what a change does to all clusters
 ///
 /// Compares what the definitions make now with `generated/` of BASE, object by object and field by field: comments,
-/// layout and the order of keys do not count. Clusters to which the same happens are shown once, ordered by risk. Nothing
-/// is written.
+/// layout and the order of keys do not count. Clusters to which the same happens are shown once, ordered by risk. Only the
+/// files that --write names are written.
 ///
 /// Without BASE it compares with the merge base of HEAD and the branch that the engine reads (`source.branch` in
 /// stackloom.yaml), as it was last fetched. Where CI checked out a merge commit, it compares with its first parent. With
 /// HEAD it compares the `generated/` of two commits, and does not look at the work tree.
 ///
 /// Risks, the worst first: `refused` (or stuck half-way), `deletes`, `unknown`, `control-plane` and `pools` (machines are
-/// replaced), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is `unknown`, and never counts
-/// as safe.
+/// replaced), `scale-down` (fewer machines), `restarts` (addons), `in-place`, `metadata`, `nothing`. What cannot be known is
+/// `unknown`, and never counts as safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
@@ -52,6 +55,9 @@ pub(super) struct Args {
     /// the steps of `stackloom remove`
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
+    /// Also write the report to FILE, as html, json, markdown or sarif; repeat it for several files
+    #[arg(long, value_name = "FORMAT=FILE")]
+    write: Vec<Target>,
 }
 
 const EXAMPLES: &str = "\
@@ -61,6 +67,8 @@ Examples:
   stackloom diff v1.4 v1.5             # what happened between two tags
   stackloom diff -v                    # name every cluster, field and file
   stackloom diff --format markdown     # a comment for a pull request
+  stackloom diff --write html=report.html --write markdown=comment.md   # a page and a comment from one run
+  stackloom diff --format github --write sarif=diff.sarif               # findings at the lines that cause them
   stackloom diff --format json | jq '.clusters[] | select(.risk == \"refused\") | .cluster.name'
   stackloom diff --fail-on refused,unannounced-deletes,unknown   # in CI
 
@@ -100,6 +108,27 @@ impl FailOn {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    if let Some(fault) = reports::twice(&args.write) {
+        printer.complain(&fault);
+        return Ok(Exit::Usage);
+    }
+    let ended = compared(args, global, printer);
+    if let Err(fault) = &ended {
+        // The fault itself is what the caller tells, whatever becomes of the files.
+        reports::write_fault(fault, &args.write, global).ok();
+    }
+    ended
+}
+
+/// What was compared.
+struct Compared {
+    report: Report,
+    base: Base,
+    before: Revision,
+    after: Input,
+}
+
+fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
@@ -107,54 +136,36 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Some(head) => committed(args, head, &repository, &mut notes),
         None => drawn(args, &world, &repository, printer, &mut notes),
     };
-    let (report, base) = match made {
-        Ok(made) => made,
+    let made = match made {
+        Ok(made) => Some(made),
         Err(failure) => {
-            let exit = input_or_world(failure)?;
-            printer.notes(&notes);
-            printer.talk("nothing was compared");
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
+            input_or_world(failure)?;
+            None
         }
     };
-    printer.notes(&notes);
-    let is_failed = args.fail_on.iter().any(|class| class.is_met(&report));
-    let exit = if notes.errors() > 0 || is_failed {
-        Exit::Input
-    } else if args.exit_code && !report.is_empty() {
-        Exit::Changes
-    } else {
-        Exit::Done
-    };
-    show(&report, &base, printer);
-    let mut document = report::document(&report);
-    document.insert("base".to_owned(), json!({ "commit": base.commit, "found": base.why }));
-    printer.document(exit, &notes, Json::Object(document));
+    let exit = made.as_ref().map_or(Exit::Input, |made| exit(args, made, &notes));
+    let before = || made.as_ref().map_or_else(|| Ok(Input::default()), |made| sources(&made.before));
+    let found = made.as_ref().map(|made| Found {
+        report: &made.report,
+        base: &made.base,
+        before: &before,
+        after: &made.after,
+    });
+    let folder = folder_in_repository(world.root()).ok().flatten().unwrap_or_default();
+    let said = Said { exit, notes: &notes, found, folder: &folder };
+    said.write(&args.write, global)?;
+    said.tell(printer)?;
     Ok(exit)
 }
 
-fn show(report: &Report, base: &Base, printer: &Printer) {
-    if printer.is_json() {
-        return;
-    }
-    let compared = format!("{} ({})", short_id(&base.commit), base.why);
-    if printer.is_markdown() {
-        printer.page(&report::markdown(report, &compared));
-        return;
-    }
-    printer.talk(&format!("compared with {compared}"));
-    for line in report::lines(report, printer.is_verbose()) {
-        printer.coloured(&line.text, line.risk.map(colour));
-    }
-}
-
-/// The colour of a class's heading, by its number in terminals.
-fn colour(risk: Risk) -> u8 {
-    match risk {
-        Risk::Refused | Risk::Deletes => 31,
-        Risk::Unknown => 35,
-        Risk::ControlPlane | Risk::Pools | Risk::Restarts => 33,
-        Risk::InPlace | Risk::Metadata | Risk::Nothing => 32,
+fn exit(args: &Args, made: &Compared, notes: &Notes) -> Exit {
+    let is_failed = args.fail_on.iter().any(|class| class.is_met(&made.report));
+    if notes.errors() > 0 || is_failed {
+        Exit::Input
+    } else if args.exit_code && !made.report.is_empty() {
+        Exit::Changes
+    } else {
+        Exit::Done
     }
 }
 
@@ -165,13 +176,13 @@ fn drawn(
     repository: &Repository,
     printer: &Printer,
     notes: &mut Notes,
-) -> Result<(Report, Base), Failure> {
+) -> Result<Compared, Failure> {
     let held = Held::read(world)?;
     let (base, before) = before(args, &fleet(&held, notes)?, repository, notes)?;
     let progress = Progress::new(printer, "Comparing");
     let made = report::drawn(&before, &held, &|done, all| progress.at(done, all), notes);
     progress.end();
-    Ok((made?, base))
+    Ok(Compared { report: made?, base, before, after: held.input })
 }
 
 fn fleet(held: &Held, notes: &mut Notes) -> Result<Fleet, Failure> {
@@ -209,12 +220,13 @@ fn committed(
     head: &str,
     repository: &Repository,
     notes: &mut Notes,
-) -> Result<(Report, Base), Failure> {
+) -> Result<Compared, Failure> {
     let name = args.base.as_deref().unwrap_or_default();
     let before = revision::named(repository, name, name, notes)?;
     let archive = revision::named(repository, head, head, notes)?;
-    let report = report::committed(&before, &archive, &sources(&archive)?, notes)?;
-    Ok((report, Base { commit: before.commit(), why: name.to_owned() }))
+    let after = sources(&archive)?;
+    let report = report::committed(&before, &archive, &after, notes)?;
+    Ok(Compared { report, base: Base { commit: before.commit(), why: name.to_owned() }, before, after })
 }
 
 /// The definitions of a commit.

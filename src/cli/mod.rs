@@ -27,6 +27,7 @@ mod push;
 mod release;
 mod releases;
 mod remove;
+mod reports;
 mod revision;
 mod scaffold;
 mod sarif;
@@ -99,7 +100,7 @@ pub struct Global {
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, default_value = ".")]
     directory: PathBuf,
     /// How to print: for people, one JSON or YAML document, annotations for GitHub Actions, messages as SARIF, or the report
-    /// of `diff` as Markdown
+    /// of `diff` as Markdown or HTML
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     format: Format,
     /// When to use colours; `NO_COLOR` counts too
@@ -132,10 +133,13 @@ pub enum Format {
     Yaml,
     /// For people, with messages as workflow commands of GitHub Actions, which become annotations.
     Github,
-    /// The messages of `check`, `generate`, `release` and `update` as one SARIF 2.1.0 document on standard output.
+    /// The messages of `check`, `generate`, `release` and `update`, and what `diff` finds, as one SARIF 2.1.0 document on
+    /// standard output.
     Sarif,
     /// The report of `diff` as a comment for a pull request.
     Markdown,
+    /// The report of `diff` as one HTML page.
+    Html,
 }
 
 #[derive(Debug, Subcommand)]
@@ -165,7 +169,10 @@ enum Command {
 impl Command {
     /// Whether messages are all that a machine may want to know of it.
     fn is_about_messages(&self) -> bool {
-        matches!(self, Self::Check(_) | Self::Generate(_) | Self::Release(_) | Self::Update(_))
+        matches!(
+            self,
+            Self::Check(_) | Self::Generate(_) | Self::Diff(_) | Self::Release(_) | Self::Update(_)
+        )
     }
 }
 
@@ -234,12 +241,16 @@ pub fn main() -> ExitCode {
 fn run(args: &Args) -> Exit {
     let printer = Printer::new(&args.global);
     if args.global.format == Format::Sarif && !args.command.is_about_messages() {
-        let told = "`--format sarif` has messages only: `check`, `generate`, `release` and `update` take it";
+        let told =
+            "`--format sarif` has messages only: `check`, `diff`, `generate`, `release` and `update` take it";
         printer.complain(&Fault::new(told).hint("`--format json` has what this command finds"));
         return Exit::Usage;
     }
-    if args.global.format == Format::Markdown && !matches!(args.command, Command::Diff(_)) {
-        printer.complain(&Fault::new("`--format markdown` is for the report of `stackloom diff`"));
+    if let Format::Markdown | Format::Html = args.global.format
+        && !matches!(args.command, Command::Diff(_))
+    {
+        let told = "`--format markdown` and `--format html` are for the report of `stackloom diff`";
+        printer.complain(&Fault::new(told));
         return Exit::Usage;
     }
     let done = match &args.command {

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     io::disk::folder_in_repository,
     note::{Cause, Fault, Notes, Place, Severity},
+    report::Finding,
     yaml,
 };
 
@@ -128,13 +129,19 @@ impl Printer {
 
     /// A document of several lines that was asked for, in which nothing is hidden.
     pub fn page(&self, text: &str) {
-        let lines: Vec<_> = text.lines().map(visible).collect();
-        self.put(&lines.join("\n"));
+        self.data(&page(text));
     }
 
-    /// Whether a report is to be Markdown.
-    pub fn is_markdown(&self) -> bool {
-        self.format == Format::Markdown
+    /// The form that was asked for.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// One annotation for each change that a reviewer must not miss.
+    pub fn findings(&self, findings: &[Finding]) {
+        for finding in findings.iter().filter(|one| one.is_error || !self.quiet) {
+            self.put(&annotate::finding(finding, self.folder()));
+        }
     }
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
@@ -181,25 +188,20 @@ impl Printer {
             self.structured(&sarif::document(exit.code(), notes, self.folder()));
             return;
         }
-        if !self.is_json() {
-            return;
+        if self.is_json() {
+            self.structured(&envelope(exit, notes, more));
         }
-        let mut document =
-            json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": notes.sorted() });
-        if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
-            document.extend(more);
-        }
-        self.structured(&document);
     }
 
-    fn structured(&self, document: &Json) {
+    /// A document as it is, in the form that was asked for.
+    pub fn structured(&self, document: &Json) {
         let text = if self.is_yaml() {
             let mut text = String::new();
             yaml::emit(&yaml::from_json(document, yaml::Origin::NOWHERE), &mut text);
             // Plain YAML cannot say some characters otherwise; JSON is YAML, too, and can.
             if text.contains(is_hidden) { visible_json(&document.to_string()).into_owned() } else { text }
         } else {
-            visible_json(&serde_json::to_string_pretty(document).unwrap_or_default()).into_owned()
+            json_text(document)
         };
         self.data(&text);
     }
@@ -244,17 +246,10 @@ impl Printer {
                 return self.structured(&document);
             }
             Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
-            Format::Text | Format::Json | Format::Yaml | Format::Markdown => {}
+            Format::Text | Format::Json | Format::Yaml | Format::Markdown | Format::Html => {}
         }
         if self.is_json() {
-            let document = json!({
-                "formatVersion": FORMAT_VERSION,
-                "exit": super::Exit::World.code(),
-                "fault": text,
-                "hints": fault.hints(),
-            });
-            self.structured(&document);
-            return;
+            return self.structured(&fault_envelope(fault));
         }
         self.complain(fault);
     }
@@ -267,6 +262,37 @@ impl Printer {
         let renderer = if self.colours { Renderer::styled() } else { Renderer::plain() };
         say(format_args!("{}", renderer.render(&groups)));
     }
+}
+
+/// How a run ended, its messages, and what the command adds.
+pub(super) fn envelope(exit: super::Exit, notes: &Notes, more: Json) -> Json {
+    let mut document =
+        json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code(), "diagnostics": notes.sorted() });
+    if let (Some(document), Json::Object(more)) = (document.as_object_mut(), more) {
+        document.extend(more);
+    }
+    document
+}
+
+/// What went wrong outside of the input.
+pub(super) fn fault_envelope(fault: &Fault) -> Json {
+    json!({
+        "formatVersion": FORMAT_VERSION,
+        "exit": super::Exit::World.code(),
+        "fault": whole(fault),
+        "hints": fault.hints(),
+    })
+}
+
+/// A document as JSON, in which nothing is hidden.
+pub(super) fn json_text(document: &Json) -> String {
+    visible_json(&serde_json::to_string_pretty(document).unwrap_or_default()).into_owned()
+}
+
+/// A text of several lines, in which nothing is hidden.
+pub(super) fn page(text: &str) -> String {
+    let lines: Vec<_> = text.lines().map(visible).collect();
+    lines.join("\n") + "\n"
 }
 
 /// A fault with its causes.

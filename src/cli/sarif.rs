@@ -14,7 +14,9 @@ use sha2::{Digest as _, Sha256};
 use super::{annotate::in_repository, visible::visible};
 use crate::{
     check::{RULES, lints::LINTS},
+    model::ClusterId,
     note::{Diagnostic, Notes, Place, Severity},
+    report::{FOUND, Finding, Risk},
 };
 
 /// What the paths of files are relative to: the top of the repository.
@@ -23,22 +25,106 @@ const ROOT: &str = "%SRCROOT%";
 /// The name of our fingerprints, with their version: another way of computing them is another name.
 const FINGERPRINT: &str = "stackloomMessage/v1";
 
+/// The name of the fingerprints of changes: each is the id of a change in the report of `diff`.
+const CHANGE: &str = "stackloomChange/v1";
+
+/// So many results are in a document at most: GitHub refuses documents with more.
+const MOST: usize = 25_000;
+
+/// So many lines of reasons has a result.
+const REASONS: usize = 20;
+
 /// The document for a run. Paths are those of the repository, in which the fleet lies in `folder`.
 pub(super) fn document(exit: u8, notes: &Notes, folder: &str) -> Json {
+    of(exit, notes, None, folder)
+}
+
+/// The same for a run of `diff`, with what its report finds.
+pub(super) fn report(exit: u8, notes: &Notes, findings: &[Finding], folder: &str) -> Json {
+    of(exit, notes, Some(findings), folder)
+}
+
+fn of(exit: u8, notes: &Notes, findings: Option<&[Finding]>, folder: &str) -> Json {
     let found = notes.sorted();
-    let rules = rules(&found);
+    let mut rules = rules(&found);
+    if findings.is_some() {
+        rules.extend(FOUND.map(|risk| (code(risk), Some(meaning(risk)))));
+    }
     let index: BTreeMap<&str, usize> = rules.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
     let mut seen = BTreeMap::new();
-    let results: Vec<Json> = found
+    let mut results: Vec<Json> = found
         .iter()
         .map(|note| {
             let fingerprint = fingerprint(note, &mut seen);
             result(note, index.get(note.code).copied(), &fingerprint, folder)
         })
         .collect();
+    let findings = findings.unwrap_or_default();
+    let room = MOST.saturating_sub(results.len());
+    results.extend(
+        findings.iter().take(room).map(|one| finding(one, index.get(code(one.risk)).copied(), folder)),
+    );
     let rules: Vec<Json> = rules.into_iter().map(|(name, docs)| rule(name, docs)).collect();
-    let invocation = json!({ "executionSuccessful": true, "exitCode": exit });
+    let mut invocation = json!({ "executionSuccessful": true, "exitCode": exit });
+    if findings.len() > room {
+        let left = findings.len() - room;
+        let text = format!(
+            "{left} more changes, none worse than these, are left out: a document holds {MOST} results"
+        );
+        invocation["toolExecutionNotifications"] =
+            json!([{ "level": "warning", "message": { "text": text } }]);
+    }
     run(&rules, &results, &invocation)
+}
+
+/// The rule for a class of changes.
+pub(super) fn code(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Refused => "diff-refused",
+        Risk::Deletes => "diff-deletes",
+        _ => "diff-unknown",
+    }
+}
+
+fn meaning(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Refused => {
+            "The API server, Cluster API or a guard of `generate` refuses the change, or it gets stuck half-way."
+        }
+        Risk::Deletes => {
+            "A cluster, a pool, an addon or another object is deleted, or nothing manages it any more. It is an error where no \
+             step of `stackloom remove` announced it."
+        }
+        _ => "Nobody can know offline what the change does. Unknown is never safe.",
+    }
+}
+
+/// A finding with its first reasons.
+pub(super) fn whole(finding: &Finding) -> String {
+    let mut text = finding.text.clone();
+    for reason in finding.reasons.iter().take(REASONS) {
+        write!(text, "\n{reason}").ok();
+    }
+    if finding.reasons.len() > REASONS {
+        write!(text, "\n… and {} more", finding.reasons.len() - REASONS).ok();
+    }
+    text
+}
+
+fn finding(one: &Finding, rule: Option<usize>, folder: &str) -> Json {
+    let clusters: Vec<String> = one.clusters.iter().map(ClusterId::whole).collect();
+    let mut result = json!({
+        "ruleId": code(one.risk),
+        "level": if one.is_error { "error" } else { "warning" },
+        "message": { "text": visible(&whole(one)) },
+        "locations": [{ "physicalLocation": location(&one.place, folder) }],
+        "partialFingerprints": { CHANGE: one.id },
+        "properties": { "risk": one.risk.as_str(), "clusters": clusters },
+    });
+    if let Some(rule) = rule {
+        result["ruleIndex"] = json!(rule);
+    }
+    result
 }
 
 /// The document for a run that failed outside of the input.

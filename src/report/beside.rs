@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sha2::{Digest as _, Sha256};
+
 use super::{after::After, risk::Risk};
 use crate::{
     compare::{Archive, BlobId},
+    model::hex,
     note::{Fault, Notes},
     tree::{FileChange, PartId, TreePath},
     world::{Input, companion_folder, is_head_release},
@@ -34,6 +37,9 @@ pub enum Place {
 /// What differs of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BesideChange {
+    /// The name of the change, which stays the same from run to run: made of the place, and of each file with its content
+    /// before and after.
+    pub id: String,
     /// What it is of.
     pub place: Place,
     /// How bad that is.
@@ -42,6 +48,13 @@ pub struct BesideChange {
     pub kind: FileChange,
     /// The files that differ, by path.
     pub files: BTreeMap<String, FileChange>,
+}
+
+impl BesideChange {
+    /// Whether a namespace goes. Single objects of one go and come with the versions that its clusters have.
+    pub fn is_unannounced(&self) -> bool {
+        matches!(self.place, Place::Namespace { .. }) && self.kind == FileChange::Removed
+    }
 }
 
 /// What differs of generated files beside clusters.
@@ -63,7 +76,8 @@ pub(super) fn changes(after: &After<'_>, before: &dyn Archive) -> Result<Vec<Bes
                 (_, false) => FileChange::Removed,
                 _ => FileChange::Changed,
             };
-            BesideChange { risk: risk(&place, kind, &files), place, kind, files }
+            let id = id(&place, &files, after.listings());
+            BesideChange { id, risk: risk(&place, kind, &files), place, kind, files }
         })
         .collect())
 }
@@ -99,9 +113,11 @@ fn own_of(old: &BTreeMap<String, BlobId>, new: &BTreeMap<String, BlobId>) -> Vec
         found.entry(folder).or_default().insert(path.clone(), change);
     }
     let change = |(folder, files): (&str, BTreeMap<String, FileChange>)| {
+        let place = Place::Own(folder.to_owned());
         let is_removed = files.values().any(|change| *change == FileChange::Removed);
         BesideChange {
-            place: Place::Own(folder.to_owned()),
+            id: id(&place, &files, [old, new]),
+            place,
             // A file that goes takes its objects with it. What others hold is not read.
             risk: if is_removed { Risk::Deletes } else { Risk::Unknown },
             kind: FileChange::Changed,
@@ -109,6 +125,12 @@ fn own_of(old: &BTreeMap<String, BlobId>, new: &BTreeMap<String, BlobId>) -> Vec
         }
     };
     found.into_iter().map(change).collect()
+}
+
+fn id(place: &Place, files: &BTreeMap<String, FileChange>, sides: [&BTreeMap<String, BlobId>; 2]) -> String {
+    let content = |path: &String| sides.map(|side| side.get(path));
+    let files: Vec<_> = files.keys().map(|path| (path, content(path))).collect();
+    hex(&Sha256::digest(format!("{place:?} {files:?}"))[..8])
 }
 
 fn place(path: &TreePath) -> Option<Place> {

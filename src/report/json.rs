@@ -158,6 +158,7 @@ fn beside(change: &BesideChange) -> Json {
         Place::Tree => ("tree", String::new()),
     };
     json!({
+        "id": change.id,
         "kind": kind,
         "name": name,
         "risk": change.risk.as_str(),

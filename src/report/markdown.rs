@@ -17,10 +17,16 @@ use super::{
     text::owners,
     words,
 };
-use crate::model::hex;
+use crate::{model::hex, note::Notes};
 
 /// So long is a comment at most: GitHub refuses longer ones. Counted in bytes, of which there are never fewer than characters.
 pub const LIMIT: usize = 65_536;
+
+/// Messages are shown to this length.
+const MESSAGE: usize = 1_000;
+
+/// What the last lines need.
+const ROOM: usize = 200;
 
 /// How much of a report is shown.
 #[derive(Clone, Copy)]
@@ -59,6 +65,29 @@ pub fn markdown(report: &Report, compared: &str) -> String {
         .collect();
     // The last is the first that fits, or has nothing left to fold.
     made.pop().unwrap_or_default() + &end
+}
+
+/// Says that nothing could be compared, and why, as a comment that takes the place of the report.
+pub fn markdown_of_nothing(notes: &Notes) -> String {
+    let mut text =
+        "### Nothing was compared\n\nThe run stopped before it could compare anything:\n\n".to_owned();
+    let causes = notes.causes();
+    for (at, cause) in causes.iter().enumerate() {
+        let note = &cause.note;
+        let place =
+            note.place.as_ref().map(|place| format!("{} ", code(&place.to_string()))).unwrap_or_default();
+        let said: String = note.message.chars().take(MESSAGE).collect();
+        let line = format!("- **{}**: {place}{}\n", note.code, plain(&said));
+        if text.len() + line.len() > LIMIT - ROOM {
+            let left = words::count(causes.len() - at, "more message");
+            writeln!(text, "- … and {left}").expect("memory takes everything");
+            break;
+        }
+        text.push_str(&line);
+    }
+    let digest = hex(&Sha256::digest(text.as_bytes()));
+    writeln!(text, "\n<!-- stackloom-diff sha256:{digest} -->").expect("memory takes everything");
+    text
 }
 
 /// A digest of what the report says, which does not depend on how long it may be.
@@ -187,7 +216,7 @@ impl Out {
         let what = plain(&change.subject.words());
         self.line(&format!("- **{what}**: {}{undone}", plain(&words::change(found, clusters))));
         let field = |field| {
-            let (path, values) = words::field_parts(field);
+            let (path, values) = words::field_parts(field, words::VALUE);
             format!("{}: {}", code(&path), values.map(|value| code(&value)).join(" → "))
         };
         let fields = change.fields.iter().map(field);

@@ -9,11 +9,14 @@ mod after;
 mod beside;
 mod change;
 mod cluster;
+mod findings;
 mod group;
+mod html;
 mod json;
 mod left;
 mod markdown;
 mod objects;
+mod places;
 mod risk;
 mod summary;
 mod text;
@@ -41,10 +44,13 @@ pub use after::After;
 pub use beside::{BesideChange, Place};
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides};
+pub use findings::{FOUND, Finding, Told};
 pub use group::{Group, GroupChange};
+pub use html::{Page, html};
 pub use json::document;
 pub use left::LeftClusters;
-pub use markdown::{LIMIT, digest, markdown};
+pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing};
+pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
 pub use text::lines;
@@ -249,10 +255,8 @@ impl Report {
 
     /// Whether something goes that no removal announced.
     pub fn has_unannounced(&self) -> bool {
-        let changes = self.clusters.iter().flat_map(|one| &one.changes);
-        let is_namespace = |one: &BesideChange| matches!(one.place, Place::Namespace { .. });
-        changes.clone().any(Change::is_unannounced)
-            || self.beside.iter().any(|one| is_namespace(one) && one.risk == Risk::Deletes)
+        let mut changes = self.clusters.iter().flat_map(|one| &one.changes);
+        changes.any(Change::is_unannounced) || self.beside.iter().any(BesideChange::is_unannounced)
     }
 }
 

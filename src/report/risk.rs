@@ -16,9 +16,11 @@ pub enum Risk {
     InPlace,
     /// Addons change, so their workloads may restart.
     Restarts,
-    /// Machines of a pool are replaced, or their number shrinks.
+    /// There will be fewer machines, and nothing replaces those that go.
+    ScaleDown,
+    /// Machines of a pool are replaced.
     Pools,
-    /// Machines of a control plane are replaced, or their number shrinks.
+    /// Machines of a control plane are replaced.
     ControlPlane,
     /// It is not known what happens.
     Unknown,
@@ -30,12 +32,13 @@ pub enum Risk {
 
 impl Risk {
     /// All of them, the worst first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Refused,
         Self::Deletes,
         Self::Unknown,
         Self::ControlPlane,
         Self::Pools,
+        Self::ScaleDown,
         Self::Restarts,
         Self::InPlace,
         Self::Metadata,
@@ -50,6 +53,7 @@ impl Risk {
             Self::Unknown => "unknown",
             Self::ControlPlane => "control-plane",
             Self::Pools => "pools",
+            Self::ScaleDown => "scale-down",
             Self::Restarts => "restarts",
             Self::InPlace => "in-place",
             Self::Metadata => "metadata",
@@ -65,6 +69,7 @@ impl Risk {
             Self::Unknown => "Unknown",
             Self::ControlPlane => "Replaces control plane machines",
             Self::Pools => "Replaces pool machines",
+            Self::ScaleDown => "Removes machines (scales down)",
             Self::Restarts => "Restarts workloads (addons)",
             Self::InPlace => "In place",
             Self::Metadata => "Metadata only",
@@ -90,7 +95,9 @@ impl Risk {
             Meaning::MetadataOnly => Self::Metadata,
             Meaning::InPlace | Meaning::Create => Self::InPlace,
             Meaning::Scale { from, to } if from <= to => Self::InPlace,
-            Meaning::Scale { .. } | Meaning::Rollout { .. } | Meaning::Upgrade { .. } => machines,
+            Meaning::Scale { .. } if machines == Self::Unknown => Self::Unknown,
+            Meaning::Scale { .. } => Self::ScaleDown,
+            Meaning::Rollout { .. } | Meaning::Upgrade { .. } => machines,
             Meaning::ProviderDependent | Meaning::Opaque => Self::Unknown,
             Meaning::Delete => Self::Deletes,
             Meaning::Rejected | Meaning::Wedged => Self::Refused,
@@ -110,7 +117,7 @@ mod tests {
     }
 
     fn meanings() -> Vec<(Meaning, [Risk; 4])> {
-        use Risk::{ControlPlane, Deletes, InPlace, Metadata, Nothing, Pools, Refused, Unknown};
+        use Risk::{ControlPlane, Deletes, InPlace, Metadata, Nothing, Pools, Refused, ScaleDown, Unknown};
         let rollout = |machines, on_delete| Meaning::Rollout {
             machines,
             least: 0,
@@ -126,7 +133,7 @@ mod tests {
             (Meaning::InPlace, [InPlace; 4]),
             (Meaning::Create, [InPlace; 4]),
             (Meaning::Scale { from: 1, to: 3 }, [InPlace; 4]),
-            (Meaning::Scale { from: 3, to: 1 }, replaced),
+            (Meaning::Scale { from: 3, to: 1 }, [Unknown, ScaleDown, Unknown, ScaleDown]),
             (rollout(3, false), replaced),
             // Nothing says that there is no machine by then.
             (rollout(0, true), replaced),

@@ -15,8 +15,8 @@ use crate::{
     tree::FileChange,
 };
 
-/// Values are shown to this length.
-const VALUE: usize = 100;
+/// Values are shown to this length where space is short.
+pub(super) const VALUE: usize = 100;
 
 /// `1 machine`, `2 machines`.
 fn counted(count: i64, what: &str) -> String {
@@ -173,22 +173,23 @@ pub(super) fn causes(change: &Change) -> Vec<&str> {
 
 /// A field with its values.
 pub(super) fn field(field: &FieldChange) -> String {
-    let (path, [before, after]) = field_parts(field);
+    let (path, [before, after]) = field_parts(field, VALUE);
     format!("{path}: {before} → {after}")
 }
 
-/// A field, and its values before and after.
-pub(super) fn field_parts(field: &FieldChange) -> (String, [String; 2]) {
-    let side = |side: &Option<Json>| side.as_ref().map_or_else(|| "unset".to_owned(), value);
+/// A field, and its values before and after, each to a length.
+pub(super) fn field_parts(field: &FieldChange, most: usize) -> (String, [String; 2]) {
+    let side =
+        |side: &Option<Json>| side.as_ref().map_or_else(|| "unset".to_owned(), |side| value(side, most));
     (field.path.to_string(), [side(&field.before), side(&field.after)])
 }
 
-fn value(value: &Json) -> String {
+fn value(value: &Json, most: usize) -> String {
     let text = value.to_string();
-    if text.chars().count() <= VALUE {
+    if text.chars().count() <= most {
         return text;
     }
-    text.chars().take(VALUE).chain(['…']).collect()
+    text.chars().take(most).chain(['…']).collect()
 }
 
 /// `release a → b, Kubernetes v1 → v2`; none where neither differs.

@@ -2,8 +2,10 @@
 
 use std::{fs, path::Path};
 
+use serde_json::Value as Json;
+
 use crate::{
-    release::ends,
+    release::{ends, stackloom},
     sandbox::{Sandbox, git_in},
 };
 
@@ -116,6 +118,157 @@ fn what_generate_would_refuse_is_refused_against_a_base() {
     says(&sandbox, &["diff"], 1, "1 of 3 clusters changes: 1 refused");
     says(&sandbox, &["diff", "--format", "markdown"], 1, "| Refused or stuck | 1 |");
     says(&sandbox, &["check", "--format", "markdown"], 2, "stackloom diff");
+    says(&sandbox, &["check", "--format", "html"], 2, "stackloom diff");
     sandbox.git(&["checkout", "--quiet", "."]);
     says(&sandbox, &["check", "--against", "HEAD"], 0, "no fault found");
+}
+
+/// The fleet with a cluster that would be downgraded.
+fn downgraded() -> Sandbox {
+    let sandbox = fleet();
+    replace(&sandbox, THREE, "kubernetes: \"1.36\"", "kubernetes: \"1.35\"");
+    sandbox
+}
+
+const WRITE: [&str; 9] = [
+    "diff",
+    "--write",
+    "html=out/page.html",
+    "--write",
+    "markdown=out/comment.md",
+    "--write",
+    "json=out/report.json",
+    "--write",
+    "sarif=out/found.sarif",
+];
+
+fn written(sandbox: &Sandbox) -> [String; 4] {
+    ["page.html", "comment.md", "report.json", "found.sarif"]
+        .map(|name| sandbox.read(&format!("out/{name}")).unwrap())
+}
+
+#[test]
+fn one_run_writes_the_report_in_every_form() {
+    let sandbox = downgraded();
+    let said = ends(&sandbox, &WRITE, 1);
+    assert!(said.contains("1 of 3 clusters changes: 1 refused"), "{said}");
+    let [page, comment, report, sarif] = written(&sandbox);
+    assert!(page.contains("<h1>1 of 3 clusters changes: 1 refused</h1>"), "{page}");
+    assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");
+    let digest =
+        comment.lines().last().unwrap().trim_start_matches("<!-- stackloom-diff ").trim_end_matches(" -->");
+    assert!(page.contains(&format!("content=\"{digest}\"")), "{page}");
+    // Each file is what the format of the same name prints.
+    for (format, text) in [("html", &page), ("markdown", &comment), ("json", &report), ("sarif", &sarif)] {
+        let printed = stackloom(&sandbox, &["diff", "--format", format]);
+        assert_eq!(String::from_utf8_lossy(&printed.stdout), *text, "{format}");
+    }
+    let [report, sarif] = [&report, &sarif].map(|text| serde_json::from_str::<Json>(text).unwrap());
+    let changes = report["clusters"][0]["changes"].as_array().unwrap();
+    let refused = changes.iter().find(|change| change["risk"] == "refused").unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    // Once: not again at the generated file.
+    let [result] = &results.iter().filter(|one| one["level"] == "error").collect::<Vec<_>>()[..] else {
+        panic!("{sarif:#}")
+    };
+    assert_eq!(result["ruleId"], "diff-refused");
+    assert_eq!(result["partialFingerprints"]["stackloomChange/v1"], refused["id"]);
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], THREE);
+    let line = place["region"]["startLine"].as_u64().unwrap();
+    let text = sandbox.read(THREE).unwrap();
+    assert!(text.lines().nth(usize::try_from(line).unwrap() - 1).unwrap().contains("kubernetes:"), "{line}");
+}
+
+#[test]
+fn findings_are_annotations_at_the_line_that_causes_them() {
+    let sandbox = downgraded();
+    let said = ends(&sandbox, &["diff", "--format", "github"], 1);
+    let line = said.lines().find(|line| line.starts_with("::error ")).unwrap();
+    assert!(line.starts_with(&format!("::error file={THREE},line=")), "{said}");
+    assert!(line.contains("title=Refused or stuck::green/three: cluster: is refused%0A"), "{said}");
+    assert_eq!(said.matches("::error ").count(), 1, "{said}");
+    assert!(said.contains("1 of 3 clusters changes: 1 refused"), "{said}");
+}
+
+#[test]
+fn a_run_that_compares_nothing_says_so_in_its_files() {
+    let sandbox = downgraded();
+    ends(&sandbox, &WRITE, 1);
+    sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    ends(&sandbox, &WRITE, 4);
+    let [page, comment, report, sarif] = written(&sandbox);
+    assert!(
+        page.contains("<h1>Nothing was compared</h1>") && page.contains("git fetch origin main"),
+        "{page}"
+    );
+    assert!(comment.starts_with("### Nothing was compared"), "{comment}");
+    assert!(comment.lines().last().unwrap().starts_with("<!-- stackloom-diff sha256:"), "{comment}");
+    assert!(report.contains("\"exit\": 4") && sarif.contains("\"executionSuccessful\": false"));
+    // Errors of the fleet as a whole.
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.write("stackloom.yaml", "kind: Fleet\n");
+    ends(&sandbox, &WRITE, 1);
+    let [page, comment, report, sarif] = written(&sandbox);
+    assert!(page.contains("<h1>Nothing was compared</h1>") && page.contains("stackloom.yaml"), "{page}");
+    assert!(comment.contains("stackloom.yaml"), "{comment}");
+    assert!(report.contains("\"exit\": 1") && sarif.contains("\"uri\": \"stackloom.yaml\""));
+    says(&sandbox, &["diff", "--write", "page.html"], 2, "FORMAT=FILE");
+    says(&sandbox, &["diff", "--write", "pdf=page.pdf"], 2, "there is no format `pdf`");
+    says(&sandbox, &["diff", "--write", "html=x", "--write", "json=x"], 2, "names `x` twice");
+}
+
+/// The command that reports, and the files that are kept of it.
+fn example(path: &str, command: &[&str], files: &[&str]) -> (String, Vec<String>) {
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/review").join(path)).unwrap();
+    let document: Json = serde_yaml::from_str(&text).unwrap();
+    let at = |keys: &[&str]| {
+        keys.iter()
+            .fold(&document, |value, key| key.parse::<usize>().map_or(&value[*key], |index| &value[index]))
+    };
+    let kept = at(files);
+    let kept = kept.as_array().map_or_else(|| vec![kept.clone()], Clone::clone);
+    let kept = kept.iter().map(|path| path.as_str().unwrap().to_owned()).collect();
+    (at(command).as_str().unwrap().to_owned(), kept)
+}
+
+#[test]
+fn the_examples_for_reviews_write_what_they_keep() {
+    let github = example(
+        "diff.yml",
+        &["jobs", "diff", "steps", "1", "run"],
+        &["jobs", "diff", "steps", "2", "with", "path"],
+    );
+    assert_eq!(github.1, ["report/"]);
+    let job = "stackloom-diff";
+    let gitlab = example("gitlab-ci.yml", &[job, "script", "0"], &[job, "artifacts", "paths"]);
+    let programs = Path::new(env!("CARGO_BIN_EXE_stackloom")).parent().unwrap().to_owned();
+    let own = std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect::<Vec<_>>();
+    let path = std::env::join_paths(std::iter::once(programs).chain(own)).unwrap();
+    for (command, _) in [github, gitlab.clone()] {
+        let sandbox = fleet();
+        sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+        replace(&sandbox, THREE, "kubernetes: \"1.36\"", "kubernetes: \"1.35\"");
+        save(&sandbox, "topic");
+        sandbox.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+        sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
+        sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
+        let output = std::process::Command::new("bash")
+            .args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &command])
+            .current_dir(&sandbox.root)
+            .env("PATH", &path)
+            .env("CI_MERGE_REQUEST_DIFF_BASE_SHA", sandbox.git(&["rev-parse", "main"]).trim())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        for file in &gitlab.1 {
+            assert!(sandbox.has(file), "{file}: {said}");
+        }
+        let comment = sandbox.read("report/comment.md").unwrap();
+        assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");
+    }
 }

@@ -1,20 +1,25 @@
 //! `stackloom diff`: one folder per change, with the fleet before and after it, and what the report says.
 //!
 //! `before/` is laid over the small fleet, `after/` over the result (see [`overlay`]); each may be missing. `report.txt` has
-//! the messages and the text, `report.md` the comment. `UPDATE=1` writes what is expected.
+//! the messages and the text, `report.md` the comment, `findings.txt` what becomes annotations, where there is any, and
+//! `report.html` the page, in cases that have one. `UPDATE=1` writes what is expected.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use stackloom::{
     compare::Memory,
     generate::Failure,
     io::disk::Workspace,
     note::Notes,
-    report::{self, Report, Risk},
-    world::{Held, World},
+    report::{self, Finding, Page, Places, Report, Risk},
+    world::{Held, Input, World},
 };
 
-use super::{overlay, sandbox, support};
+use super::{overlay, page, sandbox, support};
 
 fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
     let mut memory = Memory::default();
@@ -47,32 +52,83 @@ fn text(report: &Report) -> String {
     lines.chain([String::new()]).collect::<Vec<_>>().join("\n")
 }
 
+/// What was made of a case.
+pub(super) struct Made {
+    /// The folder of the case.
+    pub(super) case: PathBuf,
+    pub(super) report: Report,
+    pub(super) notes: Notes,
+    before: Input,
+    after: Input,
+}
+
+/// The name of the commit before, in pages and comments.
+pub(super) const COMPARED: &str = "the fleet before";
+
+impl Made {
+    pub(super) fn html(&self) -> String {
+        report::html(&Page { report: Some(&self.report), compared: COMPARED, notes: &self.notes })
+    }
+
+    /// One line for each finding, and below it those of the group.
+    fn findings(&self) -> String {
+        let places = Places::new(&self.before, &self.after);
+        let line = |one: Finding| {
+            let level = if one.is_error { "error" } else { "warning" };
+            let head = format!("{level} {} {}: {}", one.risk.as_str(), one.place, one.text);
+            [vec![head], one.reasons].concat().join("\n    ") + "\n"
+        };
+        let each: String = Finding::each(&self.report, &places).into_iter().map(line).collect();
+        let folded: String = Finding::folded(&self.report, &places).into_iter().map(line).collect();
+        if each == folded { each } else { format!("{each}\nFolded:\n{folded}") }
+    }
+}
+
+/// The report of each case.
+pub(super) fn cases() -> impl Iterator<Item = Made> {
+    let folder = support::package().join("tests/diff");
+    let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    cases.sort();
+    cases.into_iter().map(made)
+}
+
+fn made(case: PathBuf) -> Made {
+    let before = laid(&support::package().join("tests/fleets/inmemory"), &case.join("before"));
+    let after = laid(before.path(), &case.join("after"));
+    let tree = archive(&Workspace::open(before.path()).unwrap(), Some(before.path()));
+    let [old, new] = [&before, &after].map(|root| Workspace::open(root.path()).unwrap());
+    let mut notes = Notes::new();
+    let Ok(report) = drawn(&tree, &new, &mut notes) else {
+        panic!("{}: {}", case.display(), sandbox::messages(&notes))
+    };
+    let [before, after] = [&old, &new].map(|world| Held::read(world).unwrap().input);
+    Made { case, report, notes, before, after }
+}
+
 #[test]
 fn every_change_is_told_as_expected() {
     let mut wrong = String::new();
     let mut seen: BTreeSet<Risk> = BTreeSet::new();
-    let folder = support::package().join("tests/diff");
-    let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    cases.sort();
-    for case in cases {
-        let before = laid(&support::package().join("tests/fleets/inmemory"), &case.join("before"));
-        let after = laid(before.path(), &case.join("after"));
-        let tree = archive(&Workspace::open(before.path()).unwrap(), Some(before.path()));
-        let mut notes = Notes::new();
-        let Ok(report) = drawn(&tree, &Workspace::open(after.path()).unwrap(), &mut notes) else {
-            panic!("{}: {}", case.display(), sandbox::messages(&notes))
-        };
+    for made in cases() {
+        let Made { case, report, notes, .. } = &made;
         seen.extend(report.risks());
-        let mut found = sandbox::messages(&notes);
+        let mut found = sandbox::messages(notes);
         if !found.is_empty() {
             found.push('\n');
         }
-        found.push_str(&text(&report));
+        found.push_str(&text(report));
         sandbox::expect_file(&case.join("report.txt"), &found, &mut wrong);
-        let comment = report::markdown(&report, "the fleet before");
+        let comment = report::markdown(report, COMPARED);
         sandbox::expect_file(&case.join("report.md"), &comment, &mut wrong);
+        let findings = made.findings();
+        if case.join("findings.txt").exists() || !findings.is_empty() {
+            sandbox::expect_file(&case.join("findings.txt"), &findings, &mut wrong);
+        }
+        if case.join("report.html").exists() {
+            sandbox::expect_file(&case.join("report.html"), &made.html(), &mut wrong);
+        }
         if case.join("report.json").exists() || case.ends_with("everything") {
-            let mut json = serde_json::to_string_pretty(&report::document(&report)).unwrap();
+            let mut json = serde_json::to_string_pretty(&report::document(report)).unwrap();
             json.push('\n');
             sandbox::expect_file(&case.join("report.json"), &json, &mut wrong);
         }
@@ -143,6 +199,7 @@ fn a_comment_fits_whatever_changes() {
     let gone = "clusters/team-000/cluster-00003.yaml";
     after.0.remove(gone);
     let report = drawn(&tree, &after, &mut Notes::new()).unwrap();
+    page::is_sound(&report, "a large fleet");
     let comment = report::markdown(&report, "the fleet before");
     assert!(comment.len() <= report::LIMIT, "{}", comment.len());
     assert!(comment.starts_with(&format!("### {}", report::summary(&report))), "{comment}");

@@ -26,6 +26,7 @@ mod messages;
 mod mistakes;
 mod origins;
 mod output;
+mod page;
 mod partial;
 mod removal;
 mod replaced;

@@ -1,0 +1,220 @@
+//! The report of `diff` in every form, on standard output and in files. One run may write several.
+
+use std::{collections::BTreeSet, path::PathBuf, str::FromStr};
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Exit, Format, Global, Printer,
+    printer::{envelope, fault_envelope, json_text, page, short_id, whole},
+    sarif,
+};
+use crate::{
+    io::{disk, git::Base},
+    note::{Fault, Notes},
+    report::{self, FOUND, Finding, Page, Places, Report, Risk},
+    world::Input,
+};
+
+/// A file to write a report to, and its form.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    form: Form,
+    path: PathBuf,
+}
+
+/// The forms that files have.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Html,
+    Json,
+    Markdown,
+    Sarif,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let told = "write it as FORMAT=FILE, where FORMAT is html, json, markdown or sarif";
+        let (form, path) = word.split_once('=').ok_or(told)?;
+        let form = match form {
+            "html" => Form::Html,
+            "json" => Form::Json,
+            "markdown" => Form::Markdown,
+            "sarif" => Form::Sarif,
+            _ => return Err(format!("there is no format `{form}` for files: {told}")),
+        };
+        if path.is_empty() || path == "-" {
+            return Err(format!("{told}; for standard output there is --format"));
+        }
+        Ok(Self { form, path: PathBuf::from(path) })
+    }
+}
+
+/// Refuses two reports for one file: the second would replace the first.
+pub(super) fn twice(targets: &[Target]) -> Option<Fault> {
+    let mut seen = BTreeSet::new();
+    let twice = targets.iter().find(|target| !seen.insert(&target.path))?;
+    let told = format!("`--write` names `{}` twice", twice.path.display());
+    Some(Fault::new(told).hint("give each format a file of its own"))
+}
+
+/// How a run of `diff` ended, and what it found.
+pub(super) struct Said<'a> {
+    /// How it ends.
+    pub(super) exit: Exit,
+    /// Its messages.
+    pub(super) notes: &'a Notes,
+    /// What was found; none if nothing could be compared.
+    pub(super) found: Option<Found<'a>>,
+    /// Where in its repository the fleet lies.
+    pub(super) folder: &'a str,
+}
+
+/// What a run of `diff` found.
+#[derive(Clone, Copy)]
+pub(super) struct Found<'a> {
+    /// The report.
+    pub(super) report: &'a Report,
+    /// What it was compared with.
+    pub(super) base: &'a Base,
+    /// The definitions before the change.
+    pub(super) before: &'a dyn Fn() -> Result<Input, Fault>,
+    /// The definitions after it.
+    pub(super) after: &'a Input,
+}
+
+impl Found<'_> {
+    /// What it was compared with, in words.
+    pub(super) fn compared(&self) -> String {
+        format!("{} ({})", short_id(&self.base.commit), self.base.why)
+    }
+
+    fn findings(&self, find: fn(&Report, &Places<'_>) -> Vec<Finding>) -> Result<Vec<Finding>, Fault> {
+        if !self.report.risks().iter().any(|risk| FOUND.contains(risk)) {
+            return Ok(Vec::new());
+        }
+        let before = (self.before)()?;
+        Ok(find(self.report, &Places::new(&before, self.after)))
+    }
+}
+
+impl Said<'_> {
+    /// Tells people, or the program that reads standard output.
+    pub(super) fn tell(&self, printer: &Printer) -> Result<(), Fault> {
+        match (printer.format(), &self.found) {
+            (Format::Sarif, _) => printer.structured(&self.sarif()?),
+            (Format::Json | Format::Yaml, _) => printer.structured(&self.json()),
+            (Format::Markdown, _) => {
+                printer.notes(self.notes);
+                printer.page(&self.markdown());
+            }
+            (Format::Html, _) => {
+                printer.notes(self.notes);
+                printer.page(&self.html());
+            }
+            (Format::Text, Some(found)) => {
+                printer.notes(self.notes);
+                text(found, printer);
+            }
+            (Format::Github, Some(found)) => {
+                printer.notes(&self.untold());
+                printer.findings(&found.findings(Finding::folded)?);
+                text(found, printer);
+            }
+            (Format::Text | Format::Github, None) => {
+                printer.notes(self.notes);
+                printer.talk("nothing was compared");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files that were asked for.
+    pub(super) fn write(&self, targets: &[Target], global: &Global) -> Result<(), Fault> {
+        for target in targets {
+            let text = match target.form {
+                Form::Html => page(&self.html()),
+                Form::Json => json_text(&self.json()) + "\n",
+                Form::Markdown => page(&self.markdown()),
+                Form::Sarif => json_text(&self.sarif()?) + "\n",
+            };
+            disk::write(&global.path(&target.path), &text)?;
+        }
+        Ok(())
+    }
+
+    /// The messages that no finding repeats at the line of a definition.
+    fn untold(&self) -> Notes {
+        let mut own = Notes::new();
+        let Some(found) = &self.found else { return self.notes.clone() };
+        let told = found.report.told();
+        own.append_if(self.notes.clone(), |note| !told.says(note));
+        own
+    }
+
+    fn sarif(&self) -> Result<Json, Fault> {
+        let code = self.exit.code();
+        let Some(found) = &self.found else { return Ok(sarif::report(code, self.notes, &[], self.folder)) };
+        let findings = found.findings(Finding::each)?;
+        Ok(sarif::report(code, &self.untold(), &findings, self.folder))
+    }
+
+    fn json(&self) -> Json {
+        let Some(found) = &self.found else { return envelope(self.exit, self.notes, json!({})) };
+        let mut document = report::document(found.report);
+        let base = json!({ "commit": found.base.commit, "found": found.base.why });
+        document.insert("base".to_owned(), base);
+        envelope(self.exit, self.notes, Json::Object(document))
+    }
+
+    fn markdown(&self) -> String {
+        match &self.found {
+            Some(found) => report::markdown(found.report, &found.compared()),
+            None => report::markdown_of_nothing(self.notes),
+        }
+    }
+
+    fn html(&self) -> String {
+        let compared = self.found.as_ref().map(Found::compared).unwrap_or_default();
+        let report = self.found.as_ref().map(|found| found.report);
+        report::html(&Page { report, compared: &compared, notes: self.notes })
+    }
+}
+
+/// Writes to files that a run failed outside of its input, so that none of an earlier run is taken for its result.
+pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) -> Result<(), Fault> {
+    let mut notes = Notes::new();
+    let note = notes.error("failed", None, whole(fault));
+    for hint in fault.hints() {
+        note.hint(hint);
+    }
+    for target in targets {
+        let text = match target.form {
+            Form::Html => page(&report::html(&Page { report: None, compared: "", notes: &notes })),
+            Form::Json => json_text(&fault_envelope(fault)) + "\n",
+            Form::Markdown => page(&report::markdown_of_nothing(&notes)),
+            Form::Sarif => json_text(&sarif::fault(Exit::World.code(), &whole(fault))) + "\n",
+        };
+        disk::write(&global.path(&target.path), &text)?;
+    }
+    Ok(())
+}
+
+fn text(found: &Found<'_>, printer: &Printer) {
+    printer.talk(&format!("compared with {}", found.compared()));
+    for line in report::lines(found.report, printer.is_verbose()) {
+        printer.coloured(&line.text, line.risk.map(colour));
+    }
+}
+
+/// The colour of a class's heading, by its number in terminals.
+fn colour(risk: Risk) -> u8 {
+    match risk {
+        Risk::Refused | Risk::Deletes => 31,
+        Risk::Unknown => 35,
+        Risk::ControlPlane | Risk::Pools | Risk::ScaleDown | Risk::Restarts => 33,
+        Risk::InPlace | Risk::Metadata | Risk::Nothing => 32,
+    }
+}

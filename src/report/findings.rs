@@ -1,0 +1,157 @@
+//! What of a report a reviewer must not miss, as findings with a place: what is refused, what is deleted, and what is not
+//! known. Everything milder is in the report alone.
+
+use std::{collections::BTreeSet, ops::Bound};
+
+use super::{
+    BesideChange, Report,
+    change::{Change, Effect, Leaving},
+    cluster::ClusterReport,
+    concerned,
+    group::GroupChange,
+    places::Places,
+    risk::Risk,
+    words,
+};
+use crate::{
+    model::ClusterId,
+    note::{Diagnostic, Place, Severity},
+};
+
+/// The classes of findings, the worst first.
+pub const FOUND: [Risk; 3] = [Risk::Refused, Risk::Deletes, Risk::Unknown];
+
+/// So many clusters are named in the finding of a group.
+const NAMED: usize = 8;
+
+/// A change that a reviewer must not miss.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The id of the change; of a group, that of its first cluster.
+    pub id: String,
+    /// Its class.
+    pub risk: Risk,
+    /// Whether it must not be merged as it is: it is refused, or deletes something without the steps for that.
+    pub is_error: bool,
+    /// The line of the definition that it comes from.
+    pub place: Place,
+    /// What happens, to which cluster.
+    pub text: String,
+    /// Why.
+    pub reasons: Vec<String>,
+    /// The clusters.
+    pub clusters: Vec<ClusterId>,
+}
+
+impl Finding {
+    /// Every change of each cluster, and what changes beside clusters, the worst first.
+    pub fn each(report: &Report, places: &Places<'_>) -> Vec<Self> {
+        let mut all = Vec::new();
+        for one in &report.clusters {
+            let clusters = std::slice::from_ref(&one.cluster);
+            let changes = one.changes.iter().filter(|change| FOUND.contains(&change.risk));
+            all.extend(changes.map(|change| Self::of(one, change, &alone(change), clusters, places)));
+        }
+        ordered(all, report)
+    }
+
+    /// The same with equal changes told once, at the definition of the first cluster.
+    pub fn folded(report: &Report, places: &Places<'_>) -> Vec<Self> {
+        let mut all = Vec::new();
+        for group in &report.groups {
+            let Some(first) = group.clusters.first().and_then(|id| report.cluster(id)) else { continue };
+            // In a group's change, stand-ins are in the place of names; they are no part of its id.
+            let changes = first.changes.iter().zip(&group.changes);
+            let found = changes.filter(|(own, _)| FOUND.contains(&own.risk));
+            all.extend(found.map(|(own, shown)| Self::of(first, own, shown, &group.clusters, places)));
+        }
+        ordered(all, report)
+    }
+
+    fn of(
+        first: &ClusterReport,
+        own: &Change,
+        shown: &GroupChange,
+        clusters: &[ClusterId],
+        places: &Places<'_>,
+    ) -> Self {
+        let names = words::names(clusters, NAMED);
+        let who = if clusters.len() == 1 { names } else { format!("{} clusters ({names})", clusters.len()) };
+        let change = &shown.change;
+        let causes = words::causes(change).into_iter().map(|cause| format!("because of {cause}"));
+        let fields = change.fields.iter().map(words::field);
+        Self {
+            id: own.id(&first.cluster),
+            risk: own.risk,
+            is_error: own.risk == Risk::Refused || own.is_unannounced(),
+            place: places.of(first, own),
+            text: format!("{who}: {}: {}", change.subject.words(), words::change(shown, clusters.len())),
+            reasons: change.reasons.iter().cloned().chain(fields).chain(causes).collect(),
+            clusters: clusters.to_vec(),
+        }
+    }
+
+    fn beside(change: &BesideChange) -> Self {
+        let file = change.files.keys().next().cloned().unwrap_or_default();
+        Self {
+            id: change.id.clone(),
+            risk: change.risk,
+            is_error: change.risk == Risk::Refused || change.is_unannounced(),
+            place: Place::file(file),
+            text: words::beside(change),
+            reasons: Vec::new(),
+            clusters: Vec::new(),
+        }
+    }
+}
+
+fn alone(change: &Change) -> GroupChange {
+    GroupChange { change: change.clone(), each: [change.machines; 2], total: change.machines }
+}
+
+fn ordered(mut all: Vec<Finding>, report: &Report) -> Vec<Finding> {
+    let beside = report.beside.iter().filter(|one| FOUND.contains(&one.risk));
+    all.extend(beside.map(Finding::beside));
+    all.sort_by(|a, b| {
+        (b.risk, &a.place, &a.clusters, &a.text).cmp(&(a.risk, &b.place, &b.clusters, &b.text))
+    });
+    all
+}
+
+impl Report {
+    fn cluster(&self, id: &ClusterId) -> Option<&ClusterReport> {
+        let at = self.clusters.binary_search_by(|one| one.cluster.cmp(id)).ok()?;
+        self.clusters.get(at)
+    }
+
+    /// What findings say, so that messages need not repeat it.
+    pub fn told(&self) -> Told<'_> {
+        let changes = self.clusters.iter().flat_map(|one| &one.changes);
+        let refused = changes.clone().filter(|change| change.risk == Risk::Refused);
+        Told {
+            reasons: refused.flat_map(|change| change.reasons.iter().map(String::as_str)).collect(),
+            abandons: changes.into_iter().any(|change| change.effect == Effect::Gone(Leaving::Abandoned)),
+        }
+    }
+}
+
+/// What findings say.
+#[derive(Debug)]
+pub struct Told<'a> {
+    /// Why changes are refused: messages, each with its first hint.
+    reasons: BTreeSet<&'a str>,
+    /// Whether clusters are abandoned.
+    abandons: bool,
+}
+
+impl Told<'_> {
+    /// Whether a finding says what a message says.
+    pub fn says(&self, note: &Diagnostic) -> bool {
+        if note.severity == Severity::Warning {
+            return self.abandons && note.code == "abandoned" && concerned(note).is_some();
+        }
+        let mut after = self.reasons.range::<str, _>((Bound::Included(&*note.message), Bound::Unbounded));
+        let rest = after.next().and_then(|reason| reason.strip_prefix(&*note.message));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ("))
+    }
+}

@@ -1,0 +1,111 @@
+//! One change on the page: what happens, and below it why.
+
+use maud::{Markup, html};
+
+use super::{Detail, tone};
+use crate::{
+    compare::FieldChange,
+    report::{BesideChange, group::GroupChange, risk::Risk, words},
+    tree::FileChange,
+};
+
+/// So few reasons are read without opening anything.
+const FEW: usize = 3;
+
+/// A change of each cluster of a group.
+pub(super) fn change(found: &GroupChange, clusters: usize, detail: Detail) -> Markup {
+    let change = &found.change;
+    let causes = words::causes(change);
+    html! {
+        li class=(tone(change.risk)) {
+            p {
+                strong { (change.subject.words()) } ": " (words::change(found, clusters)) ". "
+                span.badge { "[" (change.risk.title()) "]" }
+            }
+            @if change.risk >= Risk::Restarts { p.soft { "Undone by a revert: " (change.revert.words()) } }
+            (reasons(&change.reasons, detail))
+            (fields(&change.fields, detail))
+            @if !causes.is_empty() && detail.fields > 0 {
+                details {
+                    summary { "Caused by " (words::count(causes.len(), "field")) " of the objects that Cluster API makes" }
+                    ul { @for cause in causes.iter().take(detail.fields) { li { code { (cause) } } } }
+                    (more(causes.len(), detail))
+                }
+            }
+        }
+    }
+}
+
+fn reasons(reasons: &[String], detail: Detail) -> Markup {
+    let shown = reasons.iter().take(detail.fields.max(FEW));
+    let list = html! {
+        ul { @for reason in shown { li.text { (reason) } } }
+        (more_than(reasons.len(), detail.fields.max(FEW)))
+    };
+    html! {
+        @if !reasons.is_empty() {
+            @if reasons.len() <= FEW { (list) }
+            @else { details { summary { (words::count(reasons.len(), "reason")) } (list) } }
+        }
+    }
+}
+
+fn fields(fields: &[FieldChange], detail: Detail) -> Markup {
+    let count = words::count(fields.len(), "field");
+    html! {
+        @if !fields.is_empty() && detail.fields == 0 { p { (count) " differ" } }
+        @else if !fields.is_empty() {
+            details {
+                summary { (count) @if fields.len() == 1 { " differs" } @else { " differ" } }
+                div.scroll role="region" aria-label="Fields" tabindex="0" {
+                    table.fields {
+                        thead { tr { th scope="col" { "Field" } th scope="col" { "Before" } th scope="col" { "After" } } }
+                        tbody { @for field in fields.iter().take(detail.fields) { (row(field, detail)) } }
+                    }
+                }
+                (more(fields.len(), detail))
+            }
+        }
+    }
+}
+
+fn row(field: &FieldChange, detail: Detail) -> Markup {
+    let (path, [before, after]) = words::field_parts(field, detail.value);
+    html! {
+        tr { th scope="row" { code { (path) } } td { code { (before) } } td { code { (after) } } }
+    }
+}
+
+fn more(count: usize, detail: Detail) -> Markup {
+    more_than(count, detail.fields)
+}
+
+fn more_than(count: usize, most: usize) -> Markup {
+    html! { @if count > most { p { "… and " (count - most) " more" } } }
+}
+
+/// What changes beside clusters.
+pub(super) fn beside(change: &BesideChange, detail: Detail) -> Markup {
+    let files = change.files.iter().take(detail.fields);
+    html! {
+        article {
+            p { (words::beside(change)) }
+            @if detail.fields > 0 {
+                details {
+                    summary { (words::count(change.files.len(), "file")) }
+                    ul { @for (path, kind) in files { li { code { (path) } " " (file(*kind)) } } }
+                    (more(change.files.len(), detail))
+                }
+            }
+        }
+    }
+}
+
+fn file(kind: FileChange) -> &'static str {
+    match kind {
+        FileChange::Added => "(added)",
+        FileChange::Changed => "(changed)",
+        FileChange::Removed => "(removed)",
+        FileChange::Unchanged => "",
+    }
+}

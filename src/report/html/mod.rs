@@ -1,0 +1,247 @@
+//! A report as one HTML page that needs nothing else: no script, no other file, no network.
+//!
+//! Every value goes through the template, which escapes it, and a policy in the page's head forbids everything but its own
+//! style. Colours only repeat what words say. A large report loses values and fields first; classes, counts and the names of
+//! clusters are always whole.
+
+mod change;
+mod tables;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest as _, Sha256};
+
+use super::{Report, group::Group, markdown::digest, risk::Risk, summary::summary, words};
+use crate::note::{Cause, Notes, Severity};
+
+/// What a page is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The report; none if nothing could be compared.
+    pub report: Option<&'a Report>,
+    /// What the change was compared with.
+    pub compared: &'a str,
+    /// The messages of the run.
+    pub notes: &'a Notes,
+}
+
+/// A page is shortened so that it stays below this size, which browsers open without delay.
+const LIMIT: usize = 16 << 20;
+
+/// How much of each change is shown.
+#[derive(Clone, Copy, Debug)]
+struct Detail {
+    /// Fields, causes and reasons of a change; files of a change beside clusters.
+    fields: usize,
+    /// Characters of a value.
+    value: usize,
+}
+
+/// From the most to the least.
+const DETAILS: [Detail; 5] = [
+    Detail { fields: 1_000, value: 2_000 },
+    Detail { fields: 100, value: 400 },
+    Detail { fields: 20, value: 100 },
+    Detail { fields: 5, value: 60 },
+    Detail { fields: 0, value: 0 },
+];
+
+const STYLE: &str = include_str!("style.css");
+
+/// So many messages are shown; the rest is counted.
+const MESSAGES: usize = 500;
+
+/// A report as a page.
+pub fn html(page: &Page<'_>) -> String {
+    below(page, LIMIT)
+}
+
+fn below(page: &Page<'_>, limit: usize) -> String {
+    let mut made = String::new();
+    for detail in DETAILS {
+        made = document(page, detail).into_string();
+        if made.len() <= limit {
+            break;
+        }
+    }
+    made
+}
+
+fn document(page: &Page<'_>, detail: Detail) -> Markup {
+    let title = page.report.map_or_else(|| "Nothing was compared".to_owned(), summary);
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
+        STANDARD.encode(Sha256::digest(STYLE))
+    );
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                @if let Some(report) = page.report {
+                    meta name="stackloom-diff" content={ "sha256:" (digest(report)) };
+                }
+                title { (title) " – stackloom diff" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#report" { "Skip to the report" }
+                header {
+                    h1 { (title) }
+                    @if page.report.is_some() { p.soft { "Compared with " (page.compared) "." } }
+                }
+                @if let Some(report) = page.report { (contents(report, page.notes)) }
+                main #report {
+                    @if let Some(report) = page.report { (body(report, detail)) }
+                    (messages(page.notes))
+                }
+                (footer(page))
+            }
+        }
+    }
+}
+
+fn footer(page: &Page<'_>) -> Markup {
+    html! {
+        footer {
+            p { "Written by stackloom " (env!("CARGO_PKG_VERSION")) "." }
+            @if let Some(report) = page.report {
+                p { "Digest of the report, which is also the last line of the comment: " code { "sha256:" (digest(report)) } }
+            }
+        }
+    }
+}
+
+/// The tone of a class, which its title says in words.
+fn tone(risk: Risk) -> &'static str {
+    match risk {
+        Risk::Refused | Risk::Deletes => "high",
+        Risk::Unknown => "unknown",
+        Risk::ControlPlane | Risk::Pools | Risk::ScaleDown | Risk::Restarts => "mid",
+        Risk::InPlace | Risk::Metadata | Risk::Nothing => "low",
+    }
+}
+
+/// The classes that the report has sections of.
+fn classes(report: &Report) -> impl Iterator<Item = Risk> {
+    let has = |risk: &Risk| {
+        report.groups.iter().any(|one| one.risk == *risk) || report.beside.iter().any(|one| one.risk == *risk)
+    };
+    Risk::ALL.into_iter().filter(has)
+}
+
+fn contents(report: &Report, notes: &Notes) -> Markup {
+    let has_messages = notes.iter().next().is_some();
+    html! {
+        nav aria-label="Contents" {
+            ul {
+                @for risk in classes(report) {
+                    li { a href={ "#" (risk.as_str()) } { (risk.title()) } }
+                }
+                @if !report.peaks.is_empty() { li { a href="#peaks" { "Additional machines" } } }
+                @if !report.clusters.is_empty() { li { a href="#clusters" { "Clusters by name" } } }
+                @if has_messages { li { a href="#messages" { "Messages" } } }
+            }
+        }
+    }
+}
+
+fn body(report: &Report, detail: Detail) -> Markup {
+    html! {
+        (tables::classes(report))
+        (tables::owners(report))
+        @for risk in classes(report) { (class(report, risk, detail)) }
+        (tables::peaks(report))
+        (tables::clusters(report))
+    }
+}
+
+/// Groups of a class with their numbers in the report, which are the names of their sections.
+fn class(report: &Report, risk: Risk, detail: Detail) -> Markup {
+    let groups = report.groups.iter().enumerate().filter(|(_, group)| group.risk == risk);
+    let clusters: usize = groups.clone().map(|(_, group)| group.clusters.len()).sum();
+    let beside = report.beside.iter().filter(|one| one.risk == risk);
+    html! {
+        section aria-labelledby=(risk.as_str()) class=(tone(risk)) {
+            h2 id=(risk.as_str()) {
+                (risk.title())
+                @if clusters > 0 { ": " (words::count(clusters, "cluster")) }
+            }
+            @for (number, group) in groups { (one(group, number, detail)) }
+            @for change in beside { (change::beside(change, detail)) }
+        }
+    }
+}
+
+fn one(group: &Group, number: usize, detail: Detail) -> Markup {
+    let count = group.clusters.len();
+    let name = format!("group-{}", number + 1);
+    html! {
+        article aria-labelledby=(name) {
+            h3 id=(name) {
+                @if count == 1 { (words::names(&group.clusters, 1)) } @else { (count) " clusters, the same in each" }
+            }
+            @if let Some(versions) = words::versions(group) { p.soft { (versions) } }
+            @if count > 1 {
+                (names(group))
+            }
+            ul.changes {
+                @for change in &group.changes { (change::change(change, count, detail)) }
+            }
+            @if !group.steps.is_empty() {
+                p { "Steps of the upgrade, in this order:" }
+                ol { @for step in &group.steps { li { (step) } } }
+            }
+            @for note in &group.notes { p { "Note: " (note) } }
+        }
+    }
+}
+
+/// The clusters of a group; many of them are closed at first.
+fn names(group: &Group) -> Markup {
+    /// So many names are read at a glance.
+    const FEW: usize = 6;
+    let list = html! {
+        ul.names { @for cluster in &group.clusters { li { (cluster) } } }
+    };
+    html! {
+        @if group.clusters.len() <= FEW { (list) }
+        @else { details { summary { "Names of the " (group.clusters.len()) " clusters" } (list) } }
+    }
+}
+
+fn messages(notes: &Notes) -> Markup {
+    let causes = notes.causes();
+    html! {
+        @if !causes.is_empty() {
+            section aria-labelledby="messages" {
+                h2 id="messages" { "Messages: " (causes.len()) }
+                ul.changes { @for cause in causes.iter().take(MESSAGES) { (message(cause)) } }
+                @if causes.len() > MESSAGES { p { "… and " (causes.len() - MESSAGES) " more" } }
+            }
+        }
+    }
+}
+
+fn message(cause: &Cause) -> Markup {
+    let note = &cause.note;
+    let (tone, word) = match note.severity {
+        Severity::Error => ("high", "Error"),
+        Severity::Warning => ("mid", "Warning"),
+    };
+    html! {
+        li class=(tone) {
+            p.text { span.badge { (word) } " " code { (note.code) } ": " (note.message) }
+            @if let Some(place) = &note.place { p { code { (place) } } }
+            @if let Some(concerns) = cause.concerns(false) { p.text { (concerns) } }
+            @for hint in &note.hints { p.text { "Help: " (hint) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

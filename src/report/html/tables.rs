@@ -1,0 +1,158 @@
+//! The tables of the page: by class, by owner, by name.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use super::tone;
+use crate::report::{
+    Report,
+    change::Machines,
+    cluster::{ClusterReport, Sides},
+    risk::Risk,
+    summary::parts,
+    text::owners as owned,
+    words,
+};
+
+/// How many clusters and machines each class has.
+pub(super) fn classes(report: &Report) -> Markup {
+    html! {
+        @if !report.is_empty() {
+            section aria-labelledby="risks" {
+                h2 id="risks" { "Changes by risk" }
+                div.scroll role="region" aria-label="Changes by risk" tabindex="0" {
+                    table {
+                        caption { "Each cluster counts once, by the worst that happens to it." }
+                        thead {
+                            tr {
+                                th scope="col" { "Risk" }
+                                th.number scope="col" { "Clusters" }
+                                th.number scope="col" { "Machines that go" }
+                                th.number scope="col" { "Changes beside clusters" }
+                            }
+                        }
+                        tbody { @for risk in super::classes(report) { (class(report, risk)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn class(report: &Report, risk: Risk) -> Markup {
+    let clusters = report.clusters.iter().filter(|one| one.risk == risk);
+    let machines = clusters.clone().flat_map(|one| one.changes.iter().map(|change| change.machines));
+    let machines = words::machines(machines.fold(Machines::default(), Machines::and));
+    let beside = report.beside.iter().filter(|one| one.risk == risk).count();
+    html! {
+        tr class=(tone(risk)) {
+            th scope="row" { a href={ "#" (risk.as_str()) } { (risk.title()) } }
+            td.number { (clusters.count()) }
+            td.number { (machines.unwrap_or_else(|| "none".to_owned())) }
+            td.number { (beside) }
+        }
+    }
+}
+
+/// What happens to the clusters of each owner.
+pub(super) fn owners(report: &Report) -> Markup {
+    let owners = owned(report);
+    let is_owned = owners.keys().any(|owner| !owner.is_empty());
+    html! {
+        @if is_owned {
+            section aria-labelledby="owners" {
+                h2 id="owners" { "Owners" }
+                div.scroll role="region" aria-label="Owners" tabindex="0" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "Owner" }
+                                th.number scope="col" { "Clusters" }
+                                th scope="col" { "What happens to them" }
+                            }
+                        }
+                        tbody {
+                            @for (owner, clusters) in owners {
+                                tr {
+                                    th scope="row" { @if owner.is_empty() { "no owner" } @else { (owner) } }
+                                    td.number { (clusters.len()) }
+                                    td { (parts(&clusters)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The machines that exist in addition while everything rolls.
+pub(super) fn peaks(report: &Report) -> Markup {
+    html! {
+        @if !report.peaks.is_empty() {
+            section aria-labelledby="peaks" {
+                h2 id="peaks" { "Additional machines, if all roll at once" }
+                ul { @for peak in &report.peaks { li { (words::peak(peak)) } } }
+            }
+        }
+    }
+}
+
+/// Where to find each cluster.
+pub(super) fn clusters(report: &Report) -> Markup {
+    let groups = report.groups.iter().enumerate();
+    let numbers: BTreeMap<_, _> =
+        groups.flat_map(|(at, group)| group.clusters.iter().map(move |id| (id, at + 1))).collect();
+    html! {
+        @if !report.clusters.is_empty() {
+            section aria-labelledby="clusters" {
+                h2 id="clusters" { "Clusters by name" }
+                details {
+                    summary { "Show " (words::count(report.clusters.len(), "changed cluster")) }
+                    div.scroll role="region" aria-label="Clusters by name" tabindex="0" {
+                        table.index {
+                            thead {
+                                tr {
+                                    th scope="col" { "Cluster" }
+                                    th scope="col" { "Management cluster" }
+                                    th scope="col" { "Risk" }
+                                    th scope="col" { "Owners" }
+                                    th scope="col" { "Release" }
+                                    th scope="col" { "Kubernetes" }
+                                }
+                            }
+                            tbody { @for one in &report.clusters { (cluster(one, numbers.get(&one.cluster).copied())) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn cluster(one: &ClusterReport, group: Option<usize>) -> Markup {
+    html! {
+        tr {
+            th scope="row" {
+                @if let Some(group) = group { a href={ "#group-" (group) } { (one.cluster) } } @else { (one.cluster) }
+            }
+            td { (one.cluster.management) }
+            td { (one.risk.title()) }
+            td { (one.owners.join(", ")) }
+            td { (sides(&one.release)) }
+            td { (sides(&one.kubernetes)) }
+        }
+    }
+}
+
+fn sides(sides: &Sides) -> String {
+    match (&sides.before, &sides.after) {
+        (Some(before), Some(after)) if before == after => after.clone(),
+        (Some(before), Some(after)) => format!("{before} → {after}"),
+        (None, Some(after)) => after.clone(),
+        (Some(before), None) => format!("{before}, before"),
+        (None, None) => "not known".to_owned(),
+    }
+}

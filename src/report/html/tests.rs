@@ -1,0 +1,55 @@
+//! A page that would be too large.
+
+use super::*;
+use crate::{
+    compare::{FieldChange, FieldPath, Step},
+    model::{ClusterId, Label},
+    report::{
+        change::{Change, Effect, Revert, Subject},
+        cluster::{ClusterReport, Sides},
+        group,
+    },
+};
+
+/// A cluster with many long fields that no other has.
+fn cluster(name: &str) -> ClusterReport {
+    let label = |text: &str| Label::new(text).unwrap();
+    let field = |at: usize| FieldChange {
+        path: FieldPath(vec![Step::Key(format!("field{at}"))]),
+        before: None,
+        // Of another length in each: a name alone would make them equal.
+        after: Some("x".repeat(1_000 + usize::from(name.as_bytes()[0])).into()),
+    };
+    let changed = Change::new(Subject::Cluster, Effect::Changed, Risk::InPlace, Revert::Undoes);
+    ClusterReport {
+        cluster: ClusterId { management: label("m"), namespace: label("n"), name: label(name) },
+        owners: Vec::new(),
+        release: Sides::default(),
+        kubernetes: Sides::default(),
+        risk: Risk::InPlace,
+        changes: vec![Change { fields: (0..200).map(field).collect(), ..changed }],
+        steps: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn a_large_page_loses_values_and_fields_and_never_a_cluster_or_a_count() {
+    let clusters: Vec<ClusterReport> = ["a", "b", "c"].map(cluster).into();
+    let groups = group::groups(&clusters);
+    let report = Report { total: 3, clusters, groups, ..Report::default() };
+    let notes = Notes::new();
+    let page = Page { report: Some(&report), compared: "before", notes: &notes };
+    let rows = |limit: usize| {
+        let made = below(&page, limit);
+        for name in ["n/a", "n/b", "n/c"] {
+            assert!(made.contains(&format!(">{name}</h3>")), "{limit}: {name}");
+        }
+        assert_eq!(made.matches("200 fields").count(), 3, "{limit}");
+        (made.len(), made.matches("<th scope=\"row\"><code>").count())
+    };
+    assert_eq!(rows(LIMIT).1, 600);
+    let (size, shown) = rows(200_000);
+    assert!(size <= 200_000 && shown < 600 && shown > 0, "{size} {shown}");
+    assert_eq!(rows(0).1, 0);
+}

@@ -1,0 +1,152 @@
+//! Where the definitions say what a change comes from: the file of the cluster, or the defaults of its folders, and in it
+//! the line of the release, the version, the pool or the addon.
+//!
+//! Absent on purpose: what the line was before. A change of a stack is shown where a cluster chooses that stack.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ClusterReport,
+    change::{Change, Effect, Subject},
+};
+use crate::{
+    definition::{self, Definitions, Identity, Layer},
+    model::ClusterId,
+    note::{Notes, Place},
+    topology::role::{Part, Pool},
+    world::Input,
+    yaml::{Mapping, Node, Sources, Value},
+};
+
+/// The definitions of both sides.
+#[derive(Debug)]
+pub struct Places<'a> {
+    before: Side<'a>,
+    after: Side<'a>,
+}
+
+#[derive(Debug)]
+struct Side<'a> {
+    sources: &'a Sources,
+    definitions: Definitions,
+    /// Which definition each cluster has.
+    clusters: BTreeMap<ClusterId, usize>,
+}
+
+impl<'a> Places<'a> {
+    /// Reads the definitions before and after the change.
+    pub fn new(before: &'a Input, after: &'a Input) -> Self {
+        Self { before: Side::new(before), after: Side::new(after) }
+    }
+
+    /// The place for a change of a cluster. If its definition is gone or cannot be read, the file that it had.
+    pub(super) fn of(&self, cluster: &ClusterReport, change: &Change) -> Place {
+        if let Some(layer) = self.after.layer(&cluster.cluster) {
+            return self.after.line(layer, cluster, change);
+        }
+        let from = match &change.effect {
+            Effect::Moved { from, .. } => from,
+            _ => &cluster.cluster,
+        };
+        self.before
+            .layer(from)
+            .map_or_else(|| made(&cluster.cluster), |layer| Place::file(&*layer.source.path))
+    }
+}
+
+/// The Cluster object that was made, for a cluster that no definition names.
+fn made(id: &ClusterId) -> Place {
+    let ClusterId { management, namespace, name } = id;
+    Place::file(format!("generated/management/{management}/clusters/{namespace}/{name}/cluster/cluster.yaml"))
+}
+
+impl<'a> Side<'a> {
+    fn new(input: &'a Input) -> Self {
+        let definitions = definition::parse(input, &mut Notes::new());
+        let named = definitions.clusters.iter().enumerate();
+        let clusters =
+            named.filter_map(|(at, layer)| Some((Identity::new(&definitions, layer).id()?, at))).collect();
+        Self { sources: &input.sources, definitions, clusters }
+    }
+
+    fn layer(&self, cluster: &ClusterId) -> Option<&Layer> {
+        self.definitions.clusters.get(*self.clusters.get(cluster)?)
+    }
+
+    fn line(&self, layer: &Layer, cluster: &ClusterReport, change: &Change) -> Place {
+        let node = definition::merged(&self.definitions, layer);
+        let mut wanted = wanted(cluster, change);
+        if change.subject == Subject::Whole {
+            // What is refused as a whole has its cause in a part.
+            let parts = cluster.changes.iter().filter(|other| other.subject != Subject::Whole);
+            wanted.extend(parts.flat_map(|other| self::wanted(cluster, other)));
+        }
+        wanted.push(Wanted::Key(&["metadata", "name"]));
+        wanted
+            .iter()
+            .find_map(|wanted| wanted.find(&node, self.sources))
+            .unwrap_or_else(|| Place::file(&*layer.source.path))
+    }
+}
+
+/// What may be the line.
+enum Wanted<'a> {
+    Key(&'static [&'static str]),
+    Pool(&'a str),
+    Addon(&'a str),
+}
+
+impl Wanted<'_> {
+    fn find(&self, node: &Node, sources: &Sources) -> Option<Place> {
+        match self {
+            Self::Key([path @ .., key]) => entry(node.at(path)?.as_mapping()?, key, sources),
+            Self::Key([]) => None,
+            Self::Pool(name) => {
+                let mut pools = node.at(&["spec", "nodePools"])?.as_sequence()?.iter();
+                let own =
+                    pools.find_map(|pool| pool.get("name").filter(|found| found.as_str() == Some(name)))?;
+                sources.place(own.origin)
+            }
+            Self::Addon(name) => entry(node.at(&["spec", "addons"])?.as_mapping()?, name, sources),
+        }
+    }
+}
+
+/// The value of a key if it is one word, else the key.
+fn entry(mapping: &Mapping, key: &str, sources: &Sources) -> Option<Place> {
+    let entry = mapping.entry(key)?;
+    let is_block = matches!(entry.value.value, Value::Mapping(_) | Value::Sequence(_));
+    let own = if is_block { entry.key.origin } else { entry.value.origin };
+    sources.place(own).or_else(|| sources.place(entry.key.origin))
+}
+
+/// The lines that a change may come from, the likeliest first.
+fn wanted<'a>(cluster: &ClusterReport, change: &'a Change) -> Vec<Wanted<'a>> {
+    let mut found = match (&change.subject, &change.effect) {
+        (Subject::Whole, Effect::Paused | Effect::Resumed) => vec![Wanted::Key(&["spec", "suspend"])],
+        (Subject::Whole, Effect::Gone(_) | Effect::Detached | Effect::Attached) => {
+            vec![Wanted::Key(&["spec", "removal"])]
+        }
+        (Subject::Whole, Effect::Moved { .. }) => return vec![Wanted::Key(&["metadata", "name"])],
+        (_, Effect::Ignored) => return vec![Wanted::Key(&["spec", "network"])],
+        _ => Vec::new(),
+    };
+    if cluster.kubernetes.differs() {
+        found.push(Wanted::Key(&["spec", "kubernetes"]));
+    }
+    if cluster.release.differs() || cluster.kubernetes.differs() {
+        found.push(Wanted::Key(&["spec", "release"]));
+        found.push(Wanted::Key(&["spec", "stack"]));
+    }
+    match &change.subject {
+        Subject::Part(Part::ControlPlane) => found.push(Wanted::Key(&["spec", "controlPlane"])),
+        Subject::Part(Part::Pool(Pool { name, .. })) => {
+            found.push(Wanted::Pool(name));
+            found.push(Wanted::Key(&["spec", "nodePools"]));
+        }
+        // An addon that is turned off is chosen in a line of its own, whatever else changes.
+        Subject::Addon(name) => found.insert(0, Wanted::Addon(name)),
+        _ => {}
+    }
+    found
+}

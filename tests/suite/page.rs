@@ -1,0 +1,225 @@
+//! The page of `stackloom diff`, read by the parser of a browser: its structure, who can read it, and that no text of a
+//! definition becomes anything but text.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use html5ever::{ParseOpts, parse_document, tendril::TendrilSink as _};
+use markup5ever_rcdom::{Handle, NodeData, RcDom};
+use sha2::{Digest as _, Sha256};
+use stackloom::{
+    note::Notes,
+    report::{self, Page, Report, Risk},
+};
+
+use super::diff;
+
+/// What a page is made of. Nothing here runs, loads or sends anything.
+const ELEMENTS: [&str; 33] = [
+    "a", "article", "body", "caption", "code", "details", "div", "footer", "h1", "h2", "h3", "head",
+    "header", "html", "li", "main", "meta", "nav", "ol", "p", "section", "span", "strong", "style",
+    "summary", "table", "tbody", "td", "th", "thead", "title", "tr", "ul",
+];
+
+const ATTRIBUTES: [&str; 13] = [
+    "aria-label",
+    "aria-labelledby",
+    "charset",
+    "class",
+    "content",
+    "href",
+    "http-equiv",
+    "id",
+    "lang",
+    "name",
+    "role",
+    "scope",
+    "tabindex",
+];
+
+/// An element with its attributes and its text, in the order of the page.
+struct Element {
+    name: String,
+    attributes: BTreeMap<String, String>,
+    text: String,
+    /// The elements around it.
+    around: Vec<String>,
+}
+
+fn elements(page: &str) -> Vec<Element> {
+    let dom = parse_document(RcDom::default(), ParseOpts::default()).one(page);
+    let errors = dom.errors.borrow();
+    assert!(errors.is_empty(), "{errors:?}");
+    let mut found = Vec::new();
+    gather(&dom.document, &mut Vec::new(), &mut found);
+    found
+}
+
+fn gather(node: &Handle, around: &mut Vec<String>, found: &mut Vec<Element>) {
+    let NodeData::Element { name, attrs, .. } = &node.data else {
+        node.children.borrow().iter().for_each(|child| gather(child, around, found));
+        return;
+    };
+    let name = name.local.to_string();
+    let attributes =
+        attrs.borrow().iter().map(|one| (one.name.local.to_string(), one.value.to_string())).collect();
+    found.push(Element { name: name.clone(), attributes, text: text(node), around: around.clone() });
+    around.push(name);
+    node.children.borrow().iter().for_each(|child| gather(child, around, found));
+    around.pop();
+}
+
+fn text(node: &Handle) -> String {
+    let mut out = String::new();
+    if let NodeData::Text { contents } = &node.data {
+        write!(out, "{}", contents.borrow()).unwrap();
+    }
+    node.children.borrow().iter().for_each(|child| out.push_str(&text(child)));
+    out
+}
+
+fn named<'a>(all: &'a [Element], name: &'a str) -> impl Iterator<Item = &'a Element> {
+    all.iter().filter(move |one| one.name == name)
+}
+
+/// What every page holds, whatever is in it.
+fn holds(page: &str, of: &str) -> Vec<Element> {
+    let all = elements(page);
+    for one in &all {
+        assert!(ELEMENTS.contains(&&*one.name), "{of}: <{}>", one.name);
+        for (attribute, value) in &one.attributes {
+            assert!(ATTRIBUTES.contains(&&**attribute), "{of}: {attribute}={value}");
+        }
+    }
+    let ids: Vec<&String> = all.iter().filter_map(|one| one.attributes.get("id")).collect();
+    let known: BTreeSet<&str> = ids.iter().map(|id| id.as_str()).collect();
+    assert_eq!(ids.len(), known.len(), "{of}: an id twice: {ids:?}");
+    for one in &all {
+        if let Some(target) = one.attributes.get("href") {
+            let id = target.strip_prefix('#').unwrap_or_else(|| panic!("{of}: a link leads away: {target}"));
+            assert!(known.contains(id), "{of}: {target}");
+        }
+        if let Some(label) = one.attributes.get("aria-labelledby") {
+            assert!(known.contains(&**label), "{of}: {label}");
+        }
+    }
+    for (name, count) in [("html", 1), ("title", 1), ("h1", 1), ("main", 1), ("header", 1), ("footer", 1)] {
+        assert_eq!(named(&all, name).count(), count, "{of}: <{name}>");
+    }
+    assert_eq!(named(&all, "html").next().unwrap().attributes["lang"], "en");
+    let heading = named(&all, "h1").next().unwrap().text.clone();
+    assert!(named(&all, "title").next().unwrap().text.starts_with(&heading), "{of}");
+    headings_are_in_order(&all, of);
+    for cell in named(&all, "th") {
+        assert!(matches!(cell.attributes["scope"].as_str(), "row" | "col"), "{of}: {}", cell.text);
+        assert!(!cell.text.trim().is_empty(), "{of}: an empty header");
+    }
+    for region in all.iter().filter(|one| one.attributes.get("role").is_some_and(|role| role == "region")) {
+        assert!(region.attributes.contains_key("aria-label"), "{of}");
+    }
+    all
+}
+
+fn headings_are_in_order(all: &[Element], of: &str) {
+    let mut last = 0;
+    for level in all.iter().filter_map(|one| one.name.strip_prefix('h')?.parse::<u8>().ok()) {
+        assert!(level <= last + 1, "{of}: h{level} below h{last}");
+        last = level;
+    }
+}
+
+/// The rows of the table of classes: title, clusters, machines, changes beside clusters.
+fn risks(all: &[Element]) -> BTreeMap<String, (usize, usize)> {
+    let mut rows = BTreeMap::new();
+    let from = all.iter().position(|one| one.attributes.get("id").is_some_and(|id| id == "risks"));
+    let Some(from) = from else { return rows };
+    let body = all[from..].iter().skip_while(|one| one.name != "tbody").skip(1);
+    let cells: Vec<&Element> = body
+        .take_while(|one| one.around.iter().any(|name| name == "tbody"))
+        .filter(|one| matches!(one.name.as_str(), "th" | "td"))
+        .collect();
+    for row in cells.chunks(4) {
+        let numbers = (row[1].text.parse().unwrap(), row[3].text.parse().unwrap());
+        rows.insert(row[0].text.clone(), numbers);
+    }
+    rows
+}
+
+/// Every class with its counts, and every cluster by name.
+fn is_whole(all: &[Element], report: &Report, of: &str) {
+    let count = |risk: Risk| {
+        let clusters = report.clusters.iter().filter(|one| one.risk == risk).count();
+        (clusters, report.beside.iter().filter(|one| one.risk == risk).count())
+    };
+    let expected: BTreeMap<String, (usize, usize)> = Risk::ALL
+        .into_iter()
+        .map(|risk| (risk.title().to_owned(), count(risk)))
+        .filter(|(_, counts)| *counts != (0, 0))
+        .collect();
+    assert_eq!(risks(all), expected, "{of}");
+    let rows: BTreeSet<&str> = named(all, "th").map(|one| one.text.as_str()).collect();
+    for cluster in &report.clusters {
+        assert!(rows.contains(&*cluster.cluster.to_string()), "{of}: {}", cluster.cluster);
+    }
+}
+
+/// A page of a report holds what every page holds, and leaves no class and no cluster out.
+pub(super) fn is_sound(report: &Report, of: &str) {
+    let page = report::html(&Page { report: Some(report), compared: "before", notes: &Notes::new() });
+    is_whole(&holds(&page, of), report, of);
+}
+
+#[test]
+fn every_page_is_sound_and_whole() {
+    for made in diff::cases() {
+        let name = made.case.file_name().unwrap().to_string_lossy().into_owned();
+        let all = holds(&made.html(), &name);
+        is_whole(&all, &made.report, &name);
+        assert_eq!(named(&all, "h1").next().unwrap().text, report::summary(&made.report));
+        let page = &named(&all, "body").next().unwrap().text;
+        for reason in
+            made.report.groups.iter().flat_map(|group| &group.changes).flat_map(|one| &one.change.reasons)
+        {
+            assert!(page.contains(reason), "{name}: {reason}");
+        }
+    }
+}
+
+/// Text from definitions that would like to be more.
+#[test]
+fn hostile_text_stays_text() {
+    let made = diff::cases().find(|made| made.case.ends_with("hostile-text")).unwrap();
+    let all = holds(&made.html(), "hostile-text");
+    let cells: Vec<&str> = named(&all, "th").chain(named(&all, "td")).map(|one| one.text.as_str()).collect();
+    for hostile in [
+        "@everyone|</details>`x`",
+        "values[\"</details><script>alert(1)</script>\"]",
+        "\"``` | @someone <img src=x onerror=alert(1)> [l](https://example.org) \u{202e}\"",
+    ] {
+        assert!(cells.contains(&hostile), "{hostile}: {cells:?}");
+    }
+    let mut notes = Notes::new();
+    notes.error("odd", None, "</li></main><script>alert(1)</script>").hint("\"><img src=x onerror=alert(1)>");
+    let page = report::html(&Page { report: None, compared: "\"><script>", notes: &notes });
+    let all = holds(&page, "messages");
+    assert!(named(&all, "li").any(|one| one.text.contains("</li></main><script>alert(1)</script>")));
+    assert_eq!(named(&all, "h1").next().unwrap().text, "Nothing was compared");
+}
+
+/// What the page may load, which is nothing, and its own style by its digest.
+#[test]
+fn the_policy_of_a_page_allows_its_own_style_alone() {
+    let page = report::html(&Page { report: Some(&Report::default()), compared: "x", notes: &Notes::new() });
+    let all = holds(&page, "empty");
+    let policies = named(&all, "meta").filter(|one| one.attributes.contains_key("http-equiv"));
+    let policies: Vec<&str> = policies.map(|one| one.attributes["content"].as_str()).collect();
+    let [policy] = policies[..] else { panic!("{policies:?}") };
+    let style = &named(&all, "style").next().unwrap().text;
+    let digest = STANDARD.encode(Sha256::digest(style));
+    let expected =
+        format!("default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'");
+    assert_eq!(policy, expected);
+}
