@@ -1,26 +1,20 @@
 //! `stackloom diff`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    str::FromStr,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, str::FromStr, sync::Arc};
 
 use serde_json::{Value as Json, json};
 
 use super::{Done, Exit, Global, Printer, input_or_world, printer::short_id, progress::Progress, revision};
 use crate::{
-    compare::Archive as _,
     generate::{self, Failure},
     io::{
         disk::Workspace,
         git::{Base, Repository, Revision},
     },
     model::{EngineSource, Fleet, GitReference, ManagementCluster},
-    note::{Fault, Notes},
+    note::Notes,
     report::{self, Report, Risk},
-    world::{Held, Input, companion_folder, is_input},
-    yaml::Sources,
+    world::Held,
 };
 
 /// Say what a change does to all clusters
@@ -169,7 +163,8 @@ fn drawn(
     let held = Held::read(world)?;
     let (base, before) = before(args, &fleet(&held, notes)?, repository, notes)?;
     let progress = Progress::new(printer, "Comparing");
-    let made = report::drawn(&before, &held, &|done, all| progress.at(done, all), notes);
+    let since = repository.since(&base.commit, None)?;
+    let made = report::drawn(&before, &held, Some(&since), &|done, all| progress.at(done, all), notes);
     progress.end();
     Ok((made?, base))
 }
@@ -213,18 +208,8 @@ fn committed(
     let name = args.base.as_deref().unwrap_or_default();
     let before = revision::named(repository, name, name, notes)?;
     let archive = revision::named(repository, head, head, notes)?;
-    let report = report::committed(&before, &archive, &sources(&archive)?, notes)?;
+    let sources = report::definitions(&archive, archive.file("stackloom.yaml")?)?;
+    let since = repository.since(&before.commit(), Some(&archive.commit()))?;
+    let report = report::committed(&before, &archive, &sources, Some(&since), notes)?;
     Ok((report, Base { commit: before.commit(), why: name.to_owned() }))
-}
-
-/// The definitions of a commit.
-fn sources(archive: &Revision) -> Result<Input, Fault> {
-    let mut files = BTreeMap::new();
-    files.extend(archive.file("stackloom.yaml")?.map(|text| ("stackloom.yaml".to_owned(), text)));
-    for (path, id) in archive.list("clusters")? {
-        if is_input(&path) && companion_folder(&path).is_none() {
-            files.insert(path, archive.read(&id)?);
-        }
-    }
-    Ok(Input { sources: Sources::new(files), ..Input::default() })
 }

@@ -23,9 +23,11 @@ use crate::{
     note::Notes,
     partial::Left,
     plan::Plan,
-    publish, render,
+    publish,
+    remove::{self, Defined},
+    render,
     tree::{Changes, Nowhere, Sink},
-    world::World,
+    world::{Input, World},
 };
 
 pub use releases::{catalogue, cut, take};
@@ -61,6 +63,7 @@ pub fn generate(
     weave(&planned, sink, progress, notes)?;
     notes.halt(())?;
     let changes = sink.commit(notes, &publish::message)?;
+    place(notes, &planned.fleet.input);
     notes.halt(())?;
     Ok(Generation { plan: planned.plan, changes, left: Vec::new() })
 }
@@ -83,7 +86,15 @@ pub fn check_against(
     check_spare(&planned, notes);
     notes.halt(())?;
     sink.commit(notes, &publish::message)?;
+    place(notes, &planned.fleet.input);
     Ok(notes.halt(planned.plan)?)
+}
+
+/// Has messages about generated files name the definition that decides.
+fn place(notes: &mut Notes, input: &Input) {
+    if notes.iter().any(remove::is_unplaced) {
+        remove::place_in_definitions(notes, &Defined::read(input), None);
+    }
 }
 
 /// Releases that no cluster uses yet may be used, or cut, tomorrow.

@@ -191,6 +191,8 @@ pub struct Change {
     pub grants: bool,
     /// Whether reverting the commit undoes it.
     pub revert: Revert,
+    /// Whether steps of a removal announce that it goes.
+    pub announced: bool,
 }
 
 impl Change {
@@ -207,6 +209,7 @@ impl Change {
             reasons: Vec::new(),
             grants: false,
             revert,
+            announced: false,
         }
     }
 
@@ -215,7 +218,7 @@ impl Change {
         match &self.effect {
             Effect::Gone(leaving) => matches!(leaving, Leaving::Abandoned | Leaving::Unannounced),
             Effect::Moved { paused, .. } => !paused,
-            Effect::Addon { after: None, needed, .. } => *needed != Some(false),
+            Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
         }
     }

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
     model::ClusterId,
+    note::About as Leaves,
     topology::{
         predict::{
             report::step_in_words,
@@ -66,6 +67,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
         objects::add(found, about, &mut made.changes);
     }
     made.guards();
+    made.announced();
     made.finish()
 }
 
@@ -116,6 +118,31 @@ impl Making<'_> {
             None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
         };
         change.reasons.extend(reasons.iter().cloned());
+    }
+
+    /// What leaves by the steps of a removal, all of them in this change.
+    fn announced(&mut self) {
+        let Some(leaving) = self.about.announced.get(&self.found.cluster) else { return };
+        for change in &mut self.changes {
+            let about = match (&change.subject, &mut change.effect) {
+                (Subject::Whole, Effect::Gone(how)) if leaving.contains(&Leaves::Cluster) => {
+                    *how = Leaving::Announced;
+                    change.machines = all_machines(self.found.before.as_ref());
+                    change.revert = Revert::CreatesNew;
+                    Leaves::Cluster
+                }
+                (Subject::Part(Part::Pool(pool)), Effect::Verdict(Meaning::Delete)) => {
+                    Leaves::Pool(pool.name.clone())
+                }
+                (Subject::Addon(name), Effect::Addon { after: None, .. }) => Leaves::Addon(name.clone()),
+                _ => continue,
+            };
+            if leaving.contains(&about) {
+                change.announced = true;
+                let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
+                change.reasons.push(reason.to_owned());
+            }
+        }
     }
 
     fn fate(&mut self) {

@@ -85,6 +85,9 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
     if change.grants {
         out["grantsRights"] = json!(true);
     }
+    if change.announced {
+        out["announced"] = json!(true);
+    }
     if change.is_unannounced() {
         out["unannounced"] = json!(true);
     }

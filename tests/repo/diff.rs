@@ -119,3 +119,99 @@ fn what_generate_would_refuse_is_refused_against_a_base() {
     sandbox.git(&["checkout", "--quiet", "."]);
     says(&sandbox, &["check", "--against", "HEAD"], 0, "no fault found");
 }
+
+/// Generates, commits, and gives the commit as messages name it.
+fn step(sandbox: &Sandbox, message: &str) -> String {
+    ends(sandbox, &["generate", "--commit", "--all"], 0);
+    sandbox.git(&["commit", "--quiet", "--amend", "--message", message]);
+    sandbox.git(&["rev-parse", "HEAD"]).trim()[..10].to_owned()
+}
+
+const GUARDED: [&[&str]; 2] = [
+    &["check", "--against", "origin/main"],
+    &["diff", "origin/main", "--fail-on", "refused,unannounced-deletes"],
+];
+
+#[test]
+fn a_removal_with_all_its_steps_in_one_change_is_announced() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let text = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
+    let first = step(&sandbox, "detach");
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: delete }}\n"));
+    step(&sandbox, "delete");
+    fs::remove_file(sandbox.root.join(ONE)).unwrap();
+    // The last step is not committed yet.
+    for arguments in GUARDED {
+        says(&sandbox, arguments, 0, "warning[announced]");
+        says(&sandbox, arguments, 0, &first);
+        says(&sandbox, arguments, 0, ONE);
+    }
+    says(&sandbox, GUARDED[1], 0, "is deleted with 3 machines, as its removal announced");
+    step(&sandbox, "gone");
+    says(&sandbox, GUARDED[0], 0, "warning[announced]");
+    says(&sandbox, &["diff", "main", "topic", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
+    // As CI checks it out, with a commit on the branch meanwhile.
+    sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
+    sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", "meanwhile"]);
+    sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
+    says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
+    // The same in one commit is not.
+    sandbox.git(&["checkout", "--quiet", "-b", "squashed", "main"]);
+    sandbox.git(&["merge", "--quiet", "--squash", "topic"]);
+    sandbox.git(&["commit", "--quiet", "--message", "squashed"]);
+    says(&sandbox, GUARDED[1], 1, "abandoned");
+    // Neither is it where a step is left out.
+    sandbox.git(&["checkout", "--quiet", "-b", "jump", "main"]);
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
+    step(&sandbox, "detach");
+    fs::remove_file(sandbox.root.join(ONE)).unwrap();
+    fs::remove_dir_all(sandbox.root.join("generated/management/mgmt/clusters/blue/one")).unwrap();
+    says(&sandbox, GUARDED[1], 1, "abandoned");
+}
+
+#[test]
+fn a_shallow_clone_says_which_history_it_lacks() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let text = sandbox.read(ONE).unwrap();
+    for one in ["detach", "delete"] {
+        sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: {one} }}\n"));
+        step(&sandbox, one);
+    }
+    let lost = sandbox.git(&["rev-parse", "HEAD~1"]).trim()[..10].to_owned();
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", sandbox.root.display());
+    let into = clone.root.to_str().unwrap();
+    let depth = ["clone", "--quiet", "--depth", "1", "--no-single-branch", "--branch", "topic", &url, into];
+    assert!(git_in(&clone.outside()).args(depth).status().unwrap().success());
+    let check = ["check", "--against", "origin/main"];
+    says(&clone, &check, 1, &format!("the commit {lost}, parent of"));
+    says(&clone, &check, 1, "git fetch --unshallow");
+    clone.git(&["fetch", "--quiet", "--unshallow"]);
+    says(&clone, &check, 0, "warning[announced]");
+}
+
+#[test]
+fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    // The guards of `generate` do not see a tree that is not there.
+    let commit = |from: &str, to: &str, message: &str| {
+        replace(&sandbox, THREE, from, to);
+        fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
+        ends(&sandbox, &["generate"], 0);
+        save(&sandbox, message);
+    };
+    commit("kubernetes: \"1.36\"", "kubernetes: \"1.35\"", "down");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, "error[replaced]");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, &format!("--> {THREE}:"));
+    commit("kubernetes: \"1.35\"", "kubernetes: \"1.36\"", "up");
+    for arguments in GUARDED {
+        says(&sandbox, arguments, 0, "warning[replaced]");
+        says(&sandbox, arguments, 0, "(down): ");
+        says(&sandbox, arguments, 0, "squash the commits");
+    }
+}

@@ -22,14 +22,14 @@ fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
         memory.add(&path, &text);
     }
     let own = root.map(|root| sandbox::snapshot(&root.join("clusters"))).unwrap_or_default();
-    for (path, bytes) in own.iter().filter(|(path, _)| path.contains(".d/")) {
+    for (path, bytes) in &own {
         memory.add(&format!("clusters/{path}"), std::str::from_utf8(bytes).unwrap());
     }
     memory
 }
 
 fn drawn(before: &Memory, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
-    report::drawn(before, &Held::read(after).unwrap(), &|_, _| {}, notes)
+    report::drawn(before, &Held::read(after).unwrap(), None, &|_, _| {}, notes)
 }
 
 fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
