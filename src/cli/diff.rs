@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long)]
     exit_code: bool,
     /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what goes without
-    /// the steps of `stackloom remove`
+    /// the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not count
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
 }

@@ -74,7 +74,7 @@ pub(super) fn changes(
             let is_spare =
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
-            Ok(BesideChange { risk, place, kind, files })
+            Ok(BesideChange { place, risk, kind, files })
         })
         .collect()
 }

@@ -193,6 +193,12 @@ pub struct Change {
     pub revert: Revert,
     /// Whether steps of a removal announce that it goes.
     pub announced: bool,
+    /// Why a definition accepts its risk, if one does.
+    pub accepted: Option<String>,
+    /// Whether the guards of `generate` refuse it.
+    pub guarded: bool,
+    /// A digest of the Cluster before and after, if its fields are not all among those above.
+    pub cluster: String,
 }
 
 impl Change {
@@ -210,6 +216,9 @@ impl Change {
             grants: false,
             revert,
             announced: false,
+            accepted: None,
+            guarded: false,
+            cluster: String::new(),
         }
     }
 
@@ -223,8 +232,8 @@ impl Change {
         }
     }
 
-    /// The name of the change, which stays the same from run to run: made of the cluster, the subject, its effect, and
-    /// each field with its path and its values.
+    /// The name of the change, which stays the same from run to run: made of the cluster, the subject, its effect, each field
+    /// with its path and its values, and for what Cluster API makes of it, all that the Cluster says before and after.
     pub fn id(&self, cluster: &ClusterId) -> String {
         let mut hash = Sha256::new();
         let mut part = |text: &str| {
@@ -240,6 +249,7 @@ impl Change {
                 part(&value.as_ref().map_or_else(|| "-".to_owned(), Json::to_string));
             }
         }
+        part(&self.cluster);
         self.causes.iter().chain(&self.reasons).for_each(|text| part(text));
         hex(&hash.finalize()[..8])
     }

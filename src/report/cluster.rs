@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
-    model::ClusterId,
+    model::{ClusterId, hex},
     note::About as Leaves,
     topology::{
         predict::{
@@ -88,6 +88,13 @@ impl Making<'_> {
             change.reasons.push("something differs that this report does not know".to_owned());
             changes.push(change);
         }
+        let digest =
+            [&found.before, &found.after].map(|side| side.as_ref().map(|facts| hex(&facts.spec[..8])));
+        for change in &mut changes {
+            if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
+                change.cluster = format!("{digest:?}");
+            }
+        }
         changes.sort_by(|a, b| (b.risk, &a.subject).cmp(&(a.risk, &b.subject)));
         let of = |side: &Option<Facts>, get: fn(&Facts) -> Option<String>| side.as_ref().and_then(get);
         let sides = |get| Sides { before: of(&found.before, get), after: of(&found.after, get) };
@@ -112,11 +119,9 @@ impl Making<'_> {
     /// What the guards refuse.
     fn guards(&mut self) {
         let Some(reasons) = self.about.guarded.get(&self.found.cluster) else { return };
-        let refused = self.changes.iter_mut().find(|change| change.effect == Effect::Refused);
-        let change = match refused {
-            Some(change) => change,
-            None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
-        };
+        // Apart from what Cluster API refuses: one of the two may be accepted without the other.
+        let change = self.whole(Effect::Refused, Risk::Refused, Revert::Nothing);
+        change.guarded = true;
         change.reasons.extend(reasons.iter().cloned());
     }
 

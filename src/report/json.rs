@@ -85,6 +85,9 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
     if change.grants {
         out["grantsRights"] = json!(true);
     }
+    if let Some(reason) = &change.accepted {
+        out["accepted"] = json!({ "reason": reason });
+    }
     if change.announced {
         out["announced"] = json!(true);
     }

@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: git and the disk. Whoever asks gives both sides.
 
+mod accept;
 mod after;
 mod beside;
 mod change;
@@ -175,9 +176,18 @@ pub fn check_against(
     let mut after = After::new(before)?;
     let plan = generate::check_against(world, &mut after, progress, notes)?;
     after.close(&world.input, &LeftClusters::default());
-    let (mut refused, _) = guarded(&after, past)?;
-    place(&mut refused, &world.input, before)?;
-    notes.append(refused);
+    let input = &world.input;
+    if accept::Acceptances::read(input).is_empty() {
+        let (mut refused, _) = guarded(&after, past)?;
+        place(&mut refused, input, before)?;
+        notes.append(refused);
+        return Ok(plan);
+    }
+    // Which changes are accepted is only known by their ids.
+    let fleet = generate::fleet(input, &mut Notes::new());
+    let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
+    let (left, about) = (LeftClusters::default(), About::default());
+    Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
     Ok(plan)
 }
 
@@ -259,8 +269,6 @@ impl Comparing<'_> {
         let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
         self.about.announced = announced;
-        place(&mut refused, self.input, self.before)?;
-        notes.append(refused);
         let (old, new) = (Tree::new(self.before, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
@@ -270,6 +278,15 @@ impl Comparing<'_> {
         let mut clusters: Vec<ClusterReport> =
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
+        let acceptances = accept::Acceptances::read(self.input);
+        if !acceptances.is_empty() {
+            let old = definitions_before(self.before, self.input)?;
+            let defined = [&Defined::read(self.input), &Defined::read(&old)];
+            acceptances.apply(&mut clusters, defined, notes);
+            accept::soften(&mut refused, &clusters);
+        }
+        place(&mut refused, self.input, self.before)?;
+        notes.append(refused);
         Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
@@ -302,16 +319,18 @@ impl Report {
         self.clusters.is_empty() && self.beside.is_empty()
     }
 
-    /// The classes that occur.
+    /// The classes that occur, without changes that are accepted.
     pub fn risks(&self) -> BTreeSet<Risk> {
-        let clusters = self.clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.risk));
+        let changes = self.clusters.iter().flat_map(|one| &one.changes);
+        let clusters = changes.filter(|change| change.accepted.is_none()).map(|change| change.risk);
         clusters.chain(self.beside.iter().map(|one| one.risk)).collect()
     }
 
     /// Whether something goes that no removal announced.
     pub fn has_unannounced(&self) -> bool {
         let mut changes = self.clusters.iter().flat_map(|one| &one.changes);
-        changes.any(Change::is_unannounced) || self.beside.iter().any(|one| self.is_unannounced(one))
+        changes.any(|change| change.accepted.is_none() && change.is_unannounced())
+            || self.beside.iter().any(|one| self.is_unannounced(one))
     }
 
     /// Whether a namespace goes, though no cluster of it left by its steps, or something in it goes that may be in use.

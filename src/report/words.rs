@@ -46,6 +46,10 @@ pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     if one.grants {
         words.push_str("; it grants rights");
     }
+    if let Some(reason) = &one.accepted {
+        words.push_str("; accepted: ");
+        words.push_str(reason);
+    }
     words
 }
 

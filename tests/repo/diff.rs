@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    release::ends,
+    release::{ends, stackloom},
     sandbox::{Sandbox, git_in},
 };
 
@@ -214,4 +214,56 @@ fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
         says(&sandbox, arguments, 0, "(down): ");
         says(&sandbox, arguments, 0, "squash the commits");
     }
+}
+
+/// The id of the change of a part, as a document has it.
+fn id_of(sandbox: &Sandbox, part: &str, risk: &str) -> String {
+    let output = stackloom(sandbox, &["diff", "origin/main", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let changes = document["clusters"][0]["changes"].as_array().unwrap();
+    let found = changes.iter().find(|one| one["part"] == part && one["risk"] == risk);
+    found.unwrap_or_else(|| panic!("{document:#}"))["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    replace(&sandbox, ONE, "name: md-0", "name: md-1");
+    fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
+    let text = sandbox.read(ONE).unwrap();
+    let check = ["check", "--against", "origin/main"];
+    let diff = ["diff", "origin/main", "--fail-on", "refused,deletes,unannounced-deletes"];
+    says(&sandbox, &check, 1, "error[removal]");
+    says(&sandbox, &diff, 1, "error[removal]");
+    let (refused, deletes) = (id_of(&sandbox, "cluster", "refused"), id_of(&sandbox, "md.md-0", "deletes"));
+    let accept = |deletes: &str| {
+        let both = format!(
+            "  accept:\n    - {{ risk: refused, reason: it is empty, change: {refused} }}\n    - {{ risk: {deletes}, reason: it is empty, change: {} }}\n",
+            id_of(&sandbox, "md.md-0", "deletes")
+        );
+        sandbox.write(ONE, format!("{text}{both}"));
+    };
+    accept("deletes");
+    assert_eq!(id_of(&sandbox, "md.md-0", "deletes"), deletes);
+    says(&sandbox, &check, 0, "this risk is accepted: it is empty");
+    says(&sandbox, &diff, 0, "is refused; accepted: it is empty");
+    says(&sandbox, &["diff", "origin/main", "--fail-on", "in-place"], 1, "accepted");
+    // Another risk than that of the change.
+    accept("pools");
+    says(&sandbox, &diff, 1, "has the risk `deletes`, not `pools`");
+    accept("deletes");
+    // Any other change of the cluster.
+    let accepted = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, accepted.replace("replicas: 2", "replicas: 3"));
+    says(&sandbox, &diff, 1, "warning[unused-acceptance]");
+    // In the base, nothing needs it any more; and nobody else's definition may accept it.
+    sandbox.write(ONE, text.clone());
+    let other = sandbox.read(THREE).unwrap();
+    let own = format!("  accept: [{{ risk: refused, reason: it is empty, change: {refused} }}]\n");
+    sandbox.write(THREE, format!("{other}{own}"));
+    says(&sandbox, &check, 1, "is of a cluster for which this file does not speak");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    sandbox.write(THREE, format!("{other}{own}"));
+    says(&sandbox, &check, 0, "nothing needs this acceptance");
 }
