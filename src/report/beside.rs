@@ -28,6 +28,8 @@ pub enum Place {
     Engine(String),
     /// The user's own objects in the folder of a cluster.
     Own(String),
+    /// An image that machines are made of.
+    NodeImage(String),
     /// What the tree as a whole has.
     Tree,
 }

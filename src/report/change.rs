@@ -64,6 +64,8 @@ pub enum Effect {
         /// Whether nodes need it to become ready; none where no release says.
         needed: Option<bool>,
     },
+    /// The cluster refers to the object, and did not before.
+    Needed,
     /// The object is new.
     Added,
     /// The object goes.

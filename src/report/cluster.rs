@@ -66,6 +66,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) {
         objects::add(found, about, &mut made.changes);
     }
+    objects::add_secrets(found, &mut made.changes);
     made.guards();
     made.announced();
     made.finish()
@@ -374,6 +375,7 @@ mod tests {
             objects: Vec::new(),
             addons: Vec::new(),
             outcome: Outcome::Judged(std::sync::Arc::new(answer)),
+            secrets: crate::compare::Needs::new(),
         };
         report(&found, &About::default())
     }

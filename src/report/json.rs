@@ -137,6 +137,7 @@ fn effect(effect: &Effect) -> &'static str {
         Effect::Addon { before: None, .. } => "addon-added",
         Effect::Addon { after: None, .. } => "addon-removed",
         Effect::Addon { .. } => "addon-changed",
+        Effect::Needed => "needed",
         Effect::Added => "added",
         Effect::Removed => "removed",
         Effect::Changed => "changed",
@@ -161,6 +162,7 @@ fn beside(change: &BesideChange) -> Json {
         Place::Namespace { management, namespace } => ("namespace", format!("{management}/{namespace}")),
         Place::Engine(name) => ("engine", name.clone()),
         Place::Own(folder) => ("own", folder.clone()),
+        Place::NodeImage(name) => ("node-image", name.clone()),
         Place::Tree => ("tree", String::new()),
     };
     json!({

@@ -11,6 +11,7 @@ mod beside;
 mod change;
 mod cluster;
 mod group;
+mod images;
 mod json;
 mod left;
 mod markdown;
@@ -287,13 +288,16 @@ impl Comparing<'_> {
         }
         place(&mut refused, self.input, self.before)?;
         notes.append(refused);
-        Ok(Report {
+        let images = images::changes(self.after, self.before, &compared.clusters)?;
+        let mut report = Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
             peaks: peaks(&clusters),
             clusters,
             beside: beside::changes(self.after, self.before, &self.about.announced)?,
-        })
+        };
+        report.add_beside(images);
+        Ok(report)
     }
 
     /// Who clusters belonged to that nothing defines any more.

@@ -58,6 +58,7 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     save(&sandbox, "topic");
     says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
     says(&sandbox, &["diff", "HEAD", "--exit-code"], 0, "None of 3");
+    says(&sandbox, &["diff", "topic", "topic", "--exit-code"], 0, "None of 3");
     says(
         &sandbox,
         &["diff", "origin/main", "topic", "--exit-code"],
