@@ -32,7 +32,9 @@ use crate::{
 ///
 /// With --against, changes that `generate` would refuse are errors, judged against `generated/` of BASE instead of the
 /// tree on disk: a cluster or pool that goes without its steps, another provider or network, a downgrade or a skipped minor
-/// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them.
+/// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
+/// is judged, too: a removal with all its steps in one change passes with a warning. Risks that a definition accepts
+/// (`accept`) are warnings, and so are acceptances that nothing needs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom check
@@ -71,7 +73,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             let repository = Repository::discover(&world)?;
             let held = Held::read(&world)?;
             let before = revision::named(&repository, base, &format!("--against {base}"), &mut notes);
-            before.and_then(|before| report::check_against(&before, &held, &tell, &mut notes))
+            before.and_then(|before| {
+                let since = repository.since(&before.commit(), None)?;
+                report::check_against(&before, &held, Some(&since), &tell, &mut notes)
+            })
         }
     };
     progress.end();

@@ -1,10 +1,6 @@
 //! `stackloom diff`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    str::FromStr,
-    sync::Arc,
-};
+use std::{collections::BTreeSet, str::FromStr, sync::Arc};
 
 use super::{
     Done, Exit, Global, Printer, input_or_world,
@@ -13,17 +9,15 @@ use super::{
     revision,
 };
 use crate::{
-    compare::Archive as _,
     generate::{self, Failure},
     io::{
         disk::{Workspace, folder_in_repository},
         git::{Base, Repository, Revision},
     },
     model::{EngineSource, Fleet, GitReference, ManagementCluster},
-    note::{Fault, Notes},
+    note::Notes,
     report::{self, Report, Risk},
-    world::{Held, Input, companion_folder, is_input},
-    yaml::Sources,
+    world::{Held, Input},
 };
 
 /// Say what a change does to all clusters
@@ -52,7 +46,7 @@ pub(super) struct Args {
     #[arg(long)]
     exit_code: bool,
     /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what goes without
-    /// the steps of `stackloom remove`
+    /// the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not count
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// Also write the report to FILE, as html, json, markdown or sarif; repeat it for several files
@@ -144,7 +138,10 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     let exit = made.as_ref().map_or(Exit::Input, |made| exit(args, made, &notes));
-    let before = || made.as_ref().map_or_else(|| Ok(Input::default()), |made| sources(&made.before));
+    let before = || match &made {
+        Some(Compared { before, .. }) => report::definitions(before, before.file("stackloom.yaml")?),
+        None => Ok(Input::default()),
+    };
     let found = made.as_ref().map(|made| Found {
         report: &made.report,
         base: &made.base,
@@ -180,7 +177,8 @@ fn drawn(
     let held = Held::read(world)?;
     let (base, before) = before(args, &fleet(&held, notes)?, repository, notes)?;
     let progress = Progress::new(printer, "Comparing");
-    let made = report::drawn(&before, &held, &|done, all| progress.at(done, all), notes);
+    let since = repository.since(&base.commit, None)?;
+    let made = report::drawn(&before, &held, Some(&since), &|done, all| progress.at(done, all), notes);
     progress.end();
     Ok(Compared { report: made?, base, before, after: held.input })
 }
@@ -224,19 +222,8 @@ fn committed(
     let name = args.base.as_deref().unwrap_or_default();
     let before = revision::named(repository, name, name, notes)?;
     let archive = revision::named(repository, head, head, notes)?;
-    let after = sources(&archive)?;
-    let report = report::committed(&before, &archive, &after, notes)?;
+    let after = report::definitions(&archive, archive.file("stackloom.yaml")?)?;
+    let since = repository.since(&before.commit(), Some(&archive.commit()))?;
+    let report = report::committed(&before, &archive, &after, Some(&since), notes)?;
     Ok(Compared { report, base: Base { commit: before.commit(), why: name.to_owned() }, before, after })
-}
-
-/// The definitions of a commit.
-fn sources(archive: &Revision) -> Result<Input, Fault> {
-    let mut files = BTreeMap::new();
-    files.extend(archive.file("stackloom.yaml")?.map(|text| ("stackloom.yaml".to_owned(), text)));
-    for (path, id) in archive.list("clusters")? {
-        if is_input(&path) && companion_folder(&path).is_none() {
-            files.insert(path, archive.read(&id)?);
-        }
-    }
-    Ok(Input { sources: Sources::new(files), ..Input::default() })
 }

@@ -11,7 +11,7 @@ use super::{
     or_exit, table,
 };
 use crate::{
-    compare::{self, Classes, Written},
+    compare::{self, Classes, Needs, Written, is_made_by_cluster_api, refer},
     generate,
     model::{ClusterId, is_called},
     note::Notes,
@@ -36,9 +36,6 @@ pub(super) struct Args {
     #[arg(value_name = "CLUSTER")]
     cluster: Option<String>,
 }
-
-/// Secrets by namespace and name, each with those who refer to it.
-type Needs = BTreeMap<(String, String), BTreeSet<String>>;
 
 /// What a cluster needs.
 struct Needed {
@@ -134,54 +131,8 @@ fn needed(
         }
         unknown.extend(opaque.iter().map(|one| format!("{}: {}", one.role, one.reason)));
     }
-    // Cluster API makes these itself.
-    let own = ["kubeconfig", "ca", "etcd", "proxy", "sa"].map(|what| format!("{}-{what}", plan.cluster.name));
-    secrets.retain(|(_, name), _| !own.contains(name));
+    secrets.retain(|(_, name), _| !is_made_by_cluster_api(&plan.cluster.name, name));
     Needed { id, secrets, unknown }
-}
-
-/// Adds the Secrets that an object refers to; they are in its own namespace.
-fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
-    let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
-    let (kind, name) = (text("/kind"), text("/metadata/name"));
-    // The end of some names is only known once Cluster API has made it.
-    let who = if name.contains('#') { kind.to_owned() } else { format!("{kind} {name}") };
-    let own = text("/metadata/namespace");
-    let namespace = if own.is_empty() { namespace } else { own };
-    let mut found = BTreeSet::new();
-    for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata") {
-        // What a chart makes of its values is in the workload cluster.
-        match (kind, value) {
-            ("HelmRelease", Json::Object(spec)) => {
-                spec.iter()
-                    .filter(|(key, _)| *key != "values")
-                    .for_each(|(key, value)| collect(key, value, &mut found));
-            }
-            _ => collect(key, value, &mut found),
-        }
-    }
-    for name in found {
-        needs.entry((namespace.to_owned(), name)).or_default().insert(who.clone());
-    }
-}
-
-/// Looks for references: `{kind: Secret, name}` or `{type: Secret, name}`, and keys that say that a Secret is meant.
-fn collect(key: &str, value: &Json, found: &mut BTreeSet<String>) {
-    match value {
-        Json::Object(fields) => {
-            let is_secret = ["kind", "type"].iter().any(|key| fields.get(*key) == Some(&json!("Secret")));
-            let is_reference = key == "secret" || key.ends_with("ecretRef") || key.ends_with("ecretKeyRef");
-            // A reference to something else says so.
-            let other = fields.get("kind").is_some_and(|kind| kind != "Secret");
-            if is_secret || is_reference && !other {
-                found.extend(fields.get("name").and_then(Json::as_str).map(str::to_owned));
-            }
-            fields.iter().for_each(|(key, value)| collect(key, value, found));
-        }
-        Json::Array(items) => items.iter().for_each(|item| collect(key, item, found)),
-        Json::String(name) if key == "secretName" && !name.is_empty() => drop(found.insert(name.clone())),
-        _ => {}
-    }
 }
 
 /// The files that make Secrets, by where these are and their names.

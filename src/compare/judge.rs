@@ -10,7 +10,10 @@ use std::{
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
-use super::state::Classes;
+use super::{
+    secrets::{Needs, refer},
+    state::Classes,
+};
 use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
@@ -66,10 +69,13 @@ pub struct Answer {
     pub notes: Vec<String>,
     /// The steps of an upgrade, in order.
     pub steps: Vec<Step>,
+    /// The Secrets that the objects refer to which Cluster API makes, and did not before.
+    pub secrets: Needs,
 }
 
 impl From<Forecast> for Answer {
     fn from(forecast: Forecast) -> Self {
+        let secrets = referred(&forecast);
         let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
         let upgrade = change.filter(|change| change.plan.is_some());
         Self {
@@ -78,6 +84,7 @@ impl From<Forecast> for Answer {
             opaque,
             notes,
             steps: upgrade.map(|change| change.steps).unwrap_or_default(),
+            secrets,
         }
     }
 }
@@ -136,6 +143,26 @@ pub fn created(after: Written) -> Forecast {
     forecast
 }
 
+/// The Secrets that the objects refer to which Cluster API makes.
+fn referred(forecast: &Forecast) -> Needs {
+    let mut needs = Needs::new();
+    for object in forecast.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default().values() {
+        refer(object, "", &mut needs);
+    }
+    needs
+}
+
+/// What becomes of a Cluster that runs, as its report needs it.
+fn answer(before: Written, after: Written) -> Told {
+    let old = before.clone();
+    let mut answer = Answer::from(forecast(before, after)?);
+    if !answer.secrets.is_empty() {
+        let known = referred(&made(old));
+        answer.secrets.retain(|secret, _| !known.contains_key(secret));
+    }
+    Ok(Arc::new(answer))
+}
+
 type Told = Result<Arc<Answer>, Vec<Fault>>;
 
 /// Answers that were given.
@@ -147,14 +174,14 @@ impl Answers {
     pub(super) fn of(&self, before: Written, after: Written) -> Told {
         if before.running.is_some() {
             // What runs is told of this cluster alone.
-            return forecast(before, after).map(|forecast| Arc::new(Answer::from(forecast)));
+            return answer(before, after);
         }
         let key = key(&before, &after);
         if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
-        let told = forecast(before, after).map(|forecast| Arc::new(Answer::from(forecast)));
+        let told = answer(before, after);
         let text = format!("{told:?}");
         // What holds a name is no answer for others.
         if names.iter().all(|name| !text.contains(name)) {

@@ -17,6 +17,7 @@ mod fields;
 mod given;
 mod judge;
 mod pair;
+mod secrets;
 mod state;
 mod tree;
 
@@ -42,6 +43,7 @@ pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, Step, changed};
 pub use given::{Given, all_running, side};
 pub use judge::{Answer, Running, Written, created, desired, forecast, made, settings};
+pub use secrets::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};
 
@@ -73,6 +75,8 @@ pub struct ClusterChange {
     pub addons: Vec<AddonChange>,
     /// What Cluster API makes of it.
     pub outcome: Outcome,
+    /// The Secrets that it refers to, and did not before.
+    pub secrets: Needs,
 }
 
 /// What becomes of a cluster as a whole.
@@ -283,6 +287,7 @@ impl<'a> Comparing<'a> {
         }
         let is_deleted = fate == Fate::Changed && before.is_some() && after.is_none();
         let addons = addons::changed(&objects, pair);
+        let secrets = self.new_secrets(pair, &outcome)?;
         Ok(Some(ClusterChange {
             cluster: pair.cluster.clone(),
             fate: if is_deleted { Fate::Deleted } else { fate },
@@ -291,6 +296,7 @@ impl<'a> Comparing<'a> {
             objects,
             addons,
             outcome,
+            secrets,
         }))
     }
 
@@ -445,5 +451,6 @@ fn unknown(cluster: &ClusterId, fate: Fate, why: Unknown) -> ClusterChange {
         objects: Vec::new(),
         addons: Vec::new(),
         outcome: Outcome::Unknown(why),
+        secrets: Needs::new(),
     }
 }

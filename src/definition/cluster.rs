@@ -144,6 +144,10 @@ pub struct ClusterSpec {
     /// False alarms to allow: values in this file or its `.d` folder that only look like secrets, and kinds in the `.d`
     /// folder, each with a reason.
     pub allow: Option<Vec<SecretAllowance>>,
+    /// Risks of a change that are accepted, each with a reason. `diff` and `check --against` let them pass. Nothing is generated
+    /// from it.
+    #[schemars(length(max = 100))]
+    pub accept: Option<Vec<Acceptance>>,
     /// Anything else that a Cluster's `spec` can say, merged over what the program makes.
     pub raw: Option<AnyMap>,
 }
@@ -161,6 +165,47 @@ pub struct SecretAllowance {
     /// Why this is allowed.
     #[schemars(length(min = 1))]
     pub reason: String,
+}
+
+/// One risk that is accepted. Any other change is another id, and is not accepted.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "risk": "deletes",
+    "reason": "the pool is empty since Monday",
+    "change": "0123456789abcdef",
+}]))]
+pub struct Acceptance {
+    /// The class of the risk, as `stackloom diff` names it.
+    pub risk: AcceptedRisk,
+    /// Why it is accepted. Reports show it.
+    #[schemars(length(min = 1))]
+    pub reason: String,
+    /// The id of the change, as `stackloom diff --format json` prints it.
+    #[schemars(regex(pattern = "^[0-9a-f]{16}$"))]
+    pub change: String,
+}
+
+/// A class of risks.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AcceptedRisk {
+    /// Something refuses it, or it gets stuck half-way.
+    Refused,
+    /// Something is deleted, or nothing manages it any more.
+    Deletes,
+    /// Nobody can know what happens.
+    Unknown,
+    /// Machines of a control plane are replaced.
+    ControlPlane,
+    /// Machines of a pool are replaced.
+    Pools,
+    /// Workloads of addons may restart.
+    Restarts,
+    /// Something changes without replacing a machine.
+    InPlace,
+    /// Labels and annotations.
+    Metadata,
 }
 
 /// The cluster's own networks.

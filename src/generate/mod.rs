@@ -27,9 +27,10 @@ use crate::{
     partial::Left,
     plan::Plan,
     publish,
+    remove::{self, Defined},
     render::{self, Subject},
     tree::{Changes, Nowhere, Sink},
-    world::World,
+    world::{Input, World},
 };
 
 pub use releases::{catalogue, cut, take};
@@ -65,6 +66,7 @@ pub fn generate(
     weave(&planned, sink, progress, notes)?;
     notes.halt(())?;
     let changes = sink.commit(notes, &publish::message)?;
+    place(notes, &planned.fleet.input);
     notes.halt(())?;
     Ok(Generation { plan: planned.plan, changes, left: Vec::new() })
 }
@@ -87,6 +89,7 @@ pub fn check_against(
     check_spare(&planned, notes);
     notes.halt(())?;
     sink.commit(notes, &publish::message)?;
+    place(notes, &planned.fleet.input);
     Ok(notes.halt(planned.plan)?)
 }
 
@@ -95,22 +98,29 @@ pub fn check_against(
 pub fn check_near(world: &dyn World, files: &[&str], notes: &mut Notes) -> Result<(), Failure> {
     let planned = stages::prepare_all(world, notes)?;
     let clusters = || planned.plan.clusters.iter().filter(|plan| files.contains(&&*plan.cluster.file));
-    let places: BTreeSet<_> = clusters().map(|plan| place(&plan.cluster)).collect();
+    let places: BTreeSet<_> = clusters().map(|plan| home(&plan.cluster)).collect();
     let releases: BTreeSet<_> = clusters().map(|plan| plan.release.name.as_str()).collect();
     let mut near = render::subjects(&planned.plan);
     near.retain(|subject| match subject {
         Subject::Root | Subject::Management(..) => true,
         Subject::Release(release) => releases.contains(release.name.as_str()),
         Subject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
-        Subject::Cluster(one) => places.contains(&place(&one.cluster)),
+        Subject::Cluster(one) => places.contains(&home(&one.cluster)),
     });
     weave_some(&planned, &near, &mut Nowhere, &|_, _| {}, notes)?;
     Ok(notes.halt(())?)
 }
 
 /// The management cluster and the namespace of a cluster.
-fn place(cluster: &Cluster) -> (&Label, &Label) {
+fn home(cluster: &Cluster) -> (&Label, &Label) {
     (&cluster.management.name, &cluster.namespace)
+}
+
+/// Has messages about generated files name the definition that decides.
+fn place(notes: &mut Notes, input: &Input) {
+    if notes.iter().any(remove::is_unplaced) {
+        remove::place_in_definitions(notes, &Defined::read(input), None);
+    }
 }
 
 /// Releases that no cluster uses yet may be used, or cut, tomorrow.

@@ -48,6 +48,7 @@ pub fn generate_some(
             continue;
         }
         notes.append(found);
+        super::place(notes, &input);
         let mut changes = made?;
         if !scope.only.is_empty() {
             // Everything else was left on purpose.

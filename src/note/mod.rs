@@ -91,6 +91,26 @@ pub struct Diagnostic {
     /// How many messages of the same code about the same file it stands for; 0 for one that stands for itself.
     #[serde(skip_serializing_if = "stands_for_itself")]
     pub more: usize,
+    /// The part of a cluster's definition that decides it, if the place is in a file that was generated from it.
+    #[serde(skip)]
+    pub about: Option<About>,
+}
+
+/// The part of a cluster's definition that decides what a message says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    /// Whether it is defined, and how it leaves.
+    Cluster,
+    /// One of its node pools.
+    Pool(String),
+    /// One of its addons.
+    Addon(String),
+    /// Its release or Kubernetes version.
+    Release,
+    /// Its network of `pods` or `services`.
+    Network(&'static str),
+    /// The management cluster that builds it.
+    ManagementCluster,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
@@ -108,6 +128,12 @@ impl Diagnostic {
     /// Adds another place, and what it is.
     pub fn related(&mut self, what: impl Into<String>, place: Place) -> &mut Self {
         self.related.push((what.into(), place));
+        self
+    }
+
+    /// Says which part of a definition decides it.
+    pub fn about(&mut self, about: About) -> &mut Self {
+        self.about = Some(about);
         self
     }
 
@@ -193,7 +219,17 @@ impl Notes {
         message: String,
     ) -> &mut Diagnostic {
         let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
-        self.keep(Diagnostic { severity, code, place, message, related, hints, clusters, more: 0 })
+        self.keep(Diagnostic {
+            severity,
+            code,
+            place,
+            message,
+            related,
+            hints,
+            clusters,
+            more: 0,
+            about: None,
+        })
     }
 
     /// Adds a message.
@@ -248,6 +284,7 @@ impl Notes {
             hints,
             clusters: BTreeSet::new(),
             more,
+            about: None,
         });
     }
 
@@ -293,6 +330,14 @@ impl Notes {
     pub fn concern(&mut self, cluster: &str) {
         for note in &mut self.list {
             note.clusters.insert(cluster.to_owned());
+        }
+    }
+
+    /// Changes every message.
+    pub fn change(&mut self, mut change: impl FnMut(&mut Diagnostic)) {
+        for mut note in std::mem::take(self).list {
+            change(&mut note);
+            self.keep(note);
         }
     }
 

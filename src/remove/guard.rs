@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::{drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
-    note::{Notes, Place},
+    note::{About, Notes, Place},
     render::{is_paused, is_protected},
     tree::{Changes, FileChange, Part, PartId, TreePath},
     yaml::Node,
@@ -32,10 +32,15 @@ pub struct Guard {
 }
 
 impl Guard {
+    /// Whether the guard needs the text of a file that a run makes.
+    pub fn reads(path: &TreePath) -> bool {
+        path.as_str().ends_with(CLUSTER)
+    }
+
     /// Remembers a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         let PartId::Cluster { .. } = &part.id else { return };
-        let Some(file) = part.files.iter().find(|file| file.path.as_str().ends_with(CLUSTER)) else { return };
+        let Some(file) = part.files.iter().find(|file| Self::reads(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
             self.made.insert(file.path.clone(), (part.id.clone(), text));
@@ -108,6 +113,7 @@ fn judge_pools(
                 Place::file(path.as_str()),
                 format!("the node pool `{name}` of `{namespace}/{cluster}` would be deleted with {machines}, but its definition does not ask for that"),
             )
+            .about(About::Pool(name.clone()))
             .hint(format!("restore it, and run `stackloom remove {cluster} --pool {name} --reason …`: the pool is removed in steps, machines first"))
             .hint("a new name, or a MachinePool instead of a MachineDeployment, makes a different pool: add the new pool first");
     }
@@ -123,6 +129,7 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
                 place,
                 format!("the cluster `{namespace}/{cluster}` would move from `{management}` to `{new}`, but git moves only its files: it keeps running in `{management}`"),
             )
+            .about(About::ManagementCluster)
             .hint(format!("move its objects with `clusterctl move` before `{new}` leaves standby: docs/management-clusters.md has the steps"));
     } else {
         notes
@@ -131,6 +138,7 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
                 place,
                 format!("the cluster `{namespace}/{cluster}` would be built a second time: it runs in `{management}`, and `{new}` does not know its machines"),
             )
+            .about(About::ManagementCluster)
             .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
             .hint(format!("to leave it where it is, restore `managementCluster: {management}`"));
     }
@@ -146,6 +154,7 @@ fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
             Place::file(path.as_str()),
             format!("nothing defines the addon `{name}` of `{namespace}/{cluster}` any more, but its nodes need it: it stays installed from `{management}`, unmanaged"),
         )
+        .about(About::Addon(name.to_owned()))
         .hint(format!("to turn it off, restore it and run `stackloom remove {cluster} --addon {name} --reason …`"));
 }
 
@@ -162,6 +171,7 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                     place,
                     format!("the cluster `{namespace}/{cluster}` would be deleted without being detached first: the engine would leave it behind"),
                 )
+                .about(About::Cluster)
                 .hint("write `step: detach`, generate, commit, and wait until that is applied; `stackloom remove` guides you through the steps");
         }
         (false, false) => {
@@ -171,6 +181,7 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                     place,
                     format!("the definition of the cluster `{namespace}/{cluster}` is gone before its step `delete`: its credentials could be deleted before its infrastructure"),
                 )
+                .about(About::Cluster)
                 .hint("restore the definition, and run `stackloom remove` again: the definition is deleted last");
         }
         (false, true) => {
@@ -180,6 +191,7 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                     place,
                     format!("the cluster `{namespace}/{cluster}` no longer has a definition: it keeps running in `{management}`, unmanaged"),
                 )
+                .about(About::Cluster)
                 .hint("to keep it, restore the definition: the cluster itself has not changed")
                 .hint("to delete it, restore the definition and run `stackloom remove`");
         }

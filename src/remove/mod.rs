@@ -7,6 +7,7 @@ mod advice;
 mod drawn;
 mod guard;
 mod network;
+mod place;
 mod replaced;
 
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
 pub use guard::Guard;
+pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 
 /// What leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use crate::{
     compare::Facts,
-    note::{Notes, Place},
+    note::{About, Notes, Place},
     tree::{PartId, TreePath},
     yaml::{Node, to_json},
 };
@@ -27,12 +27,14 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
         if before.is_none() {
             notes
                 .warning("network-changed", place, format!("{what} was not set when the cluster was created; it would now be set to {}", shown(after)))
+                .about(About::Network(key))
                 .hint("existing machines do not pick it up; if the nodes never became ready, recreate the cluster");
             continue;
         }
         let (before, after) = (shown(before), shown(after));
         notes
             .error("network-changed", place, format!("{what} would change from {before} to {after}: a cluster keeps the network it was created with"))
+            .about(About::Network(key))
             .hint(format!("set `network.{key}` back to {before} in its definition or in the defaults of its folders"))
             .hint("for another network, create a new cluster, move the workloads, and remove the old cluster with `stackloom remove`")
             .hint(format!("if the cluster was never created in `{management}`: delete its folder below `generated/`, commit that, and generate again"));

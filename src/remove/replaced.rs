@@ -3,7 +3,7 @@
 
 use crate::{
     compare::Facts,
-    note::{Notes, Place},
+    note::{About, Notes, Place},
     tree::{PartId, TreePath},
 };
 
@@ -24,6 +24,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would switch from the provider `{before}` to `{after}`, but its machines cannot be moved"),
             )
+            .about(About::Release)
             .hint(format!("define a cluster with another name for `{after}`, move the workloads, then remove this cluster: `stackloom remove {cluster} --reason …`"))
             .hint(undone());
         // Versions of two providers are not those of one cluster.
@@ -37,6 +38,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would be downgraded from Kubernetes {before} to {after}: Cluster API refuses that"),
             )
+            .about(About::Release)
             .hint(format!("choose a release with Kubernetes {before} or later: a control plane cannot be downgraded"))
             .hint(undone());
     } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + 1) {
@@ -47,6 +49,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
                 Place::file(path.as_str()),
                 format!("the cluster `{namespace}/{cluster}` would be upgraded from Kubernetes {before} to {after}, which skips a minor version"),
             )
+            .about(About::Release)
             .hint(format!("upgrade to a release with Kubernetes {between} first, and continue once all machines run it"))
             .hint(undone());
     }

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The folder of everything that is generated.
-const GENERATED: &str = "generated";
+pub(super) const GENERATED: &str = "generated";
 
 /// A tree that is being made, or was read from a commit, beside the one before it.
 pub struct After<'a> {
@@ -130,31 +130,28 @@ impl<'a> After<'a> {
             Some(self.before.read(id).ok()?.into_bytes())
         };
         self.guard.judge(&self.changes, &text, notes);
-        let edited: BTreeSet<&str> = self
-            .changes
-            .files
-            .iter()
-            .filter(|(_, change)| **change != FileChange::Removed)
-            .filter_map(|(path, _)| release_of(path.as_str()))
-            .filter(|name| self.is_old_release(name))
-            .collect();
-        for name in edited {
-            notes
-                .error(
-                    "edited-release",
-                    crate::note::Place::file(format!("generated/releases/{name}/release.yaml")),
-                    format!(
-                        "the numbered release `{name}` would differ from what it was: it must never change"
-                    ),
-                )
-                .hint("restore it, and cut a new release: `stackloom release`");
-        }
+        edited_releases(&self.changes, &self.old, notes);
     }
+}
 
-    fn is_old_release(&self, name: &str) -> bool {
+/// Refuses changes of numbered releases that were there before.
+pub(super) fn edited_releases(changes: &Changes, old: &BTreeMap<String, BlobId>, notes: &mut Notes) {
+    let is_old = |name: &&str| {
         let folder = format!("{GENERATED}/releases/{name}/");
         !is_head_release(name)
-            && self.old.range(folder.clone()..).next().is_some_and(|(path, _)| path.starts_with(&folder))
+            && old.range(folder.clone()..).next().is_some_and(|(path, _)| path.starts_with(&folder))
+    };
+    let files = changes.files.iter().filter(|(_, change)| **change != FileChange::Removed);
+    let edited: BTreeSet<&str> =
+        files.filter_map(|(path, _)| release_of(path.as_str())).filter(is_old).collect();
+    for name in edited {
+        notes
+            .error(
+                "edited-release",
+                crate::note::Place::file(format!("{GENERATED}/releases/{name}/release.yaml")),
+                format!("the numbered release `{name}` would differ from what it was: it must never change"),
+            )
+            .hint("restore it, and cut a new release: `stackloom release`");
     }
 }
 

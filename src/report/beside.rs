@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{after::After, risk::Risk};
+use super::{after::After, past::Announced, risk::Risk};
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
-    note::{Fault, Notes},
+    note::{About, Fault, Notes},
+    render,
     tree::{FileChange, PartId, TreePath},
     world::{Input, companion_folder, is_head_release},
     yaml::{self, FileId, Node, Source},
@@ -30,6 +31,8 @@ pub enum Place {
     Engine(String),
     /// The user's own objects in the folder of a cluster.
     Own(String),
+    /// An image that machines are made of.
+    NodeImage(String),
     /// What the tree as a whole has.
     Tree,
 }
@@ -50,15 +53,12 @@ pub struct BesideChange {
     pub files: BTreeMap<String, FileChange>,
 }
 
-impl BesideChange {
-    /// Whether a namespace goes. Single objects of one go and come with the versions that its clusters have.
-    pub fn is_unannounced(&self) -> bool {
-        matches!(self.place, Place::Namespace { .. }) && self.kind == FileChange::Removed
-    }
-}
-
 /// What differs of generated files beside clusters.
-pub(super) fn changes(after: &After<'_>, before: &dyn Archive) -> Result<Vec<BesideChange>, Fault> {
+pub(super) fn changes(
+    after: &After<'_>,
+    before: &dyn Archive,
+    announced: &Announced,
+) -> Result<Vec<BesideChange>, Fault> {
     let mut found: BTreeMap<Place, BTreeMap<String, FileChange>> = BTreeMap::new();
     for (path, change) in &after.changes().files {
         let Some(place) = place(path) else { continue };
@@ -68,7 +68,7 @@ pub(super) fn changes(after: &After<'_>, before: &dyn Archive) -> Result<Vec<Bes
         found.entry(place).or_default().insert(path.to_string(), *change);
     }
     let [old, new] = after.listings().map(places);
-    Ok(found
+    found
         .into_iter()
         .map(|(place, files)| {
             let kind = match (old.contains(&place), new.contains(&place)) {
@@ -76,10 +76,87 @@ pub(super) fn changes(after: &After<'_>, before: &dyn Archive) -> Result<Vec<Bes
                 (_, false) => FileChange::Removed,
                 _ => FileChange::Changed,
             };
-            let id = id(&place, &files, after.listings());
-            BesideChange { id, risk: risk(&place, kind, &files), place, kind, files }
+            (place, kind, files)
         })
-        .collect())
+        .map(|(place, kind, files)| {
+            let is_spare =
+                kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
+            let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
+            let id = id(&place, &files, after.listings());
+            Ok(BesideChange { id, place, risk, kind, files })
+        })
+        .collect()
+}
+
+/// Whether all that goes from a namespace belongs to a Kubernetes version that no cluster there has any more.
+fn is_spare(
+    place: &Place,
+    files: &BTreeMap<String, FileChange>,
+    (after, before): (&After<'_>, &dyn Archive),
+    announced: &Announced,
+) -> Result<bool, Fault> {
+    let Place::Namespace { management, namespace } = place else { return Ok(false) };
+    let removed: Vec<&String> =
+        files.iter().filter(|(_, change)| **change == FileChange::Removed).map(|(path, _)| path).collect();
+    if removed.is_empty() {
+        return Ok(false);
+    }
+    let folder = format!("generated/management/{management}/clusters/{namespace}/");
+    let [old, new] = after.listings();
+    let (old_clusters, new_clusters) = (clusters(old, &folder), clusters(new, &folder));
+    let mut left = BTreeSet::new();
+    let mut kept = BTreeSet::new();
+    for (path, id) in old_clusters {
+        let text = before.read(id)?;
+        // What nothing defines any more keeps running, and keeps what it needs.
+        let is_abandoned =
+            !new.contains_key(path) && render::is_protected(&text) && !is_announced(path, announced);
+        if is_abandoned { &mut kept } else { &mut left }.extend(version(path, text));
+    }
+    for (path, id) in new_clusters {
+        kept.extend(version(path, after.read(id)?));
+    }
+    left.retain(|version| !kept.contains(version));
+    for path in removed {
+        let Some(id) = old.get(path) else { return Ok(false) };
+        let text = before.read(id)?;
+        if !left.iter().any(|version| is_named(&text, version)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The Cluster objects in a folder.
+fn clusters<'a>(
+    listing: &'a BTreeMap<String, BlobId>,
+    folder: &str,
+) -> impl Iterator<Item = (&'a String, &'a BlobId)> {
+    let below = listing.range(folder.to_owned()..).take_while(move |(path, _)| path.starts_with(folder));
+    below.filter(|(path, _)| path.ends_with("/cluster/cluster.yaml"))
+}
+
+fn is_announced(path: &str, announced: &Announced) -> bool {
+    let part = TreePath::parse(path).and_then(|path| PartId::of_path(&path));
+    let cluster = part.as_ref().and_then(super::cluster_of);
+    cluster.and_then(|cluster| announced.get(&cluster)).is_some_and(|what| what.contains(&About::Cluster))
+}
+
+/// The Kubernetes version of a Cluster, without its `v`.
+fn version(path: &str, text: String) -> Option<String> {
+    let cluster = yaml::read(&Source::new(FileId(0), path, text), &mut Notes::new())?;
+    let version = cluster.at(&["spec", "topology", "version"])?.as_str()?;
+    Some(version.trim_start_matches('v').to_owned())
+}
+
+/// Whether a text has a version, and not as a part of a longer one.
+fn is_named(text: &str, version: &str) -> bool {
+    text.match_indices(version).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + version.len()..].chars().next();
+        let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        !is_digit(before) && before != Some('.') && !is_digit(after)
+    })
 }
 
 /// What differs of the users' own objects, file by file: the program applies them as they are.
@@ -130,7 +207,12 @@ fn own_of(old: &BTreeMap<String, BlobId>, new: &BTreeMap<String, BlobId>) -> Vec
 fn id(place: &Place, files: &BTreeMap<String, FileChange>, sides: [&BTreeMap<String, BlobId>; 2]) -> String {
     let content = |path: &String| sides.map(|side| side.get(path));
     let files: Vec<_> = files.keys().map(|path| (path, content(path))).collect();
-    hex(&Sha256::digest(format!("{place:?} {files:?}"))[..8])
+    hashed(&format!("{place:?} {files:?}"))
+}
+
+/// The id that stands for a text.
+pub(super) fn hashed(text: &str) -> String {
+    hex(&Sha256::digest(text)[..8])
 }
 
 fn place(path: &TreePath) -> Option<Place> {

@@ -64,6 +64,8 @@ pub enum Effect {
         /// Whether nodes need it to become ready; none where no release says.
         needed: Option<bool>,
     },
+    /// The cluster refers to the object, and did not before.
+    Needed,
     /// The object is new.
     Added,
     /// The object goes.
@@ -191,6 +193,14 @@ pub struct Change {
     pub grants: bool,
     /// Whether reverting the commit undoes it.
     pub revert: Revert,
+    /// Whether steps of a removal announce that it goes.
+    pub announced: bool,
+    /// Why a definition accepts its risk, if one does.
+    pub accepted: Option<String>,
+    /// Whether the guards of `generate` refuse it.
+    pub guarded: bool,
+    /// A digest of the Cluster before and after, if its fields are not all among those above.
+    pub cluster: String,
 }
 
 impl Change {
@@ -207,6 +217,10 @@ impl Change {
             reasons: Vec::new(),
             grants: false,
             revert,
+            announced: false,
+            accepted: None,
+            guarded: false,
+            cluster: String::new(),
         }
     }
 
@@ -215,13 +229,13 @@ impl Change {
         match &self.effect {
             Effect::Gone(leaving) => matches!(leaving, Leaving::Abandoned | Leaving::Unannounced),
             Effect::Moved { paused, .. } => !paused,
-            Effect::Addon { after: None, needed, .. } => *needed != Some(false),
+            Effect::Addon { after: None, needed, .. } => !self.announced && *needed != Some(false),
             _ => false,
         }
     }
 
-    /// The name of the change, which stays the same from run to run: made of the cluster, the subject, its effect, and
-    /// each field with its path and its values.
+    /// The name of the change, which stays the same from run to run: made of the cluster, the subject, its effect, each field
+    /// with its path and its values, and for what Cluster API makes of it, all that the Cluster says before and after.
     pub fn id(&self, cluster: &ClusterId) -> String {
         let mut hash = Sha256::new();
         let mut part = |text: &str| {
@@ -237,6 +251,7 @@ impl Change {
                 part(&value.as_ref().map_or_else(|| "-".to_owned(), Json::to_string));
             }
         }
+        part(&self.cluster);
         self.causes.iter().chain(&self.reasons).for_each(|text| part(text));
         hex(&hash.finalize()[..8])
     }

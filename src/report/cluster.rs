@@ -8,7 +8,8 @@ use super::{
 };
 use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
-    model::ClusterId,
+    model::{ClusterId, hex},
+    note::About as Leaves,
     topology::{
         predict::{
             report::step_in_words,
@@ -65,7 +66,9 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     if matches!(found.fate, Fate::Changed | Fate::Moved { .. }) {
         objects::add(found, about, &mut made.changes);
     }
+    objects::add_secrets(found, &mut made.changes);
     made.guards();
+    made.announced();
     made.finish()
 }
 
@@ -85,6 +88,13 @@ impl Making<'_> {
             let mut change = Change::new(Subject::Whole, Effect::Unknown, Risk::Unknown, Revert::Unknown);
             change.reasons.push("something differs that this report does not know".to_owned());
             changes.push(change);
+        }
+        let digest =
+            [&found.before, &found.after].map(|side| side.as_ref().map(|facts| hex(&facts.spec[..8])));
+        for change in &mut changes {
+            if matches!(change.subject, Subject::Whole | Subject::Part(_)) {
+                change.cluster = format!("{digest:?}");
+            }
         }
         changes.sort_by(|a, b| (b.risk, &a.subject).cmp(&(a.risk, &b.subject)));
         let of = |side: &Option<Facts>, get: fn(&Facts) -> Option<String>| side.as_ref().and_then(get);
@@ -110,12 +120,35 @@ impl Making<'_> {
     /// What the guards refuse.
     fn guards(&mut self) {
         let Some(reasons) = self.about.guarded.get(&self.found.cluster) else { return };
-        let refused = self.changes.iter_mut().find(|change| change.effect == Effect::Refused);
-        let change = match refused {
-            Some(change) => change,
-            None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
-        };
+        // Apart from what Cluster API refuses: one of the two may be accepted without the other.
+        let change = self.whole(Effect::Refused, Risk::Refused, Revert::Nothing);
+        change.guarded = true;
         change.reasons.extend(reasons.iter().cloned());
+    }
+
+    /// What leaves by the steps of a removal, all of them in this change.
+    fn announced(&mut self) {
+        let Some(leaving) = self.about.announced.get(&self.found.cluster) else { return };
+        for change in &mut self.changes {
+            let about = match (&change.subject, &mut change.effect) {
+                (Subject::Whole, Effect::Gone(how)) if leaving.contains(&Leaves::Cluster) => {
+                    *how = Leaving::Announced;
+                    change.machines = all_machines(self.found.before.as_ref());
+                    change.revert = Revert::CreatesNew;
+                    Leaves::Cluster
+                }
+                (Subject::Part(Part::Pool(pool)), Effect::Verdict(Meaning::Delete)) => {
+                    Leaves::Pool(pool.name.clone())
+                }
+                (Subject::Addon(name), Effect::Addon { after: None, .. }) => Leaves::Addon(name.clone()),
+                _ => continue,
+            };
+            if leaving.contains(&about) {
+                change.announced = true;
+                let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
+                change.reasons.push(reason.to_owned());
+            }
+        }
     }
 
     fn fate(&mut self) {
@@ -342,6 +375,7 @@ mod tests {
             objects: Vec::new(),
             addons: Vec::new(),
             outcome: Outcome::Judged(std::sync::Arc::new(answer)),
+            secrets: crate::compare::Needs::new(),
         };
         report(&found, &About::default())
     }

@@ -7,7 +7,6 @@ use super::{
     BesideChange, Report,
     change::{Change, Effect, Leaving},
     cluster::ClusterReport,
-    concerned,
     group::GroupChange,
     places::Places,
     risk::Risk,
@@ -16,6 +15,7 @@ use super::{
 use crate::{
     model::ClusterId,
     note::{Diagnostic, Place, Severity},
+    remove,
 };
 
 /// The classes of findings, the worst first.
@@ -83,7 +83,7 @@ impl Finding {
         Self {
             id: own.id(&first.cluster),
             risk: own.risk,
-            is_error: own.risk == Risk::Refused || own.is_unannounced(),
+            is_error: own.accepted.is_none() && (own.risk == Risk::Refused || own.is_unannounced()),
             place: places.of(first, own),
             text: format!("{who}: {}: {}", change.subject.words(), words::change(shown, clusters.len())),
             reasons: change.reasons.iter().cloned().chain(fields).chain(causes).collect(),
@@ -91,12 +91,12 @@ impl Finding {
         }
     }
 
-    fn beside(change: &BesideChange) -> Self {
+    fn beside(change: &BesideChange, report: &Report) -> Self {
         let file = change.files.keys().next().cloned().unwrap_or_default();
         Self {
             id: change.id.clone(),
             risk: change.risk,
-            is_error: change.risk == Risk::Refused || change.is_unannounced(),
+            is_error: change.risk == Risk::Refused || report.is_unannounced(change),
             place: Place::file(file),
             text: words::beside(change),
             reasons: Vec::new(),
@@ -111,7 +111,7 @@ fn alone(change: &Change) -> GroupChange {
 
 fn ordered(mut all: Vec<Finding>, report: &Report) -> Vec<Finding> {
     let beside = report.beside.iter().filter(|one| FOUND.contains(&one.risk));
-    all.extend(beside.map(Finding::beside));
+    all.extend(beside.map(|one| Finding::beside(one, report)));
     all.sort_by(|a, b| {
         (b.risk, &a.place, &a.clusters, &a.text).cmp(&(a.risk, &b.place, &b.clusters, &b.text))
     });
@@ -148,7 +148,7 @@ impl Told<'_> {
     /// Whether a finding says what a message says.
     pub fn says(&self, note: &Diagnostic) -> bool {
         if note.severity == Severity::Warning {
-            return self.abandons && note.code == "abandoned" && concerned(note).is_some();
+            return self.abandons && note.code == "abandoned" && remove::cluster_of(note).is_some();
         }
         let mut after = self.reasons.range::<str, _>((Bound::Included(&*note.message), Bound::Unbounded));
         let rest = after.next().and_then(|reason| reason.strip_prefix(&*note.message));

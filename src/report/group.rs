@@ -70,7 +70,7 @@ fn key(cluster: &ClusterReport) -> String {
         .iter()
         .map(|one| {
             let fields = format!("{:?}", one.fields);
-            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons)
+            (one.subject.key(), one.effect_key(), one.risk, fields, &one.causes, &one.reasons, &one.accepted)
         })
         .collect();
     let steps = (&cluster.steps, &cluster.notes);

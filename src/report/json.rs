@@ -85,6 +85,12 @@ fn of_change(change: &Change, cluster: &ClusterId) -> Json {
     if change.grants {
         out["grantsRights"] = json!(true);
     }
+    if let Some(reason) = &change.accepted {
+        out["accepted"] = json!({ "reason": reason });
+    }
+    if change.announced {
+        out["announced"] = json!(true);
+    }
     if change.is_unannounced() {
         out["unannounced"] = json!(true);
     }
@@ -131,6 +137,7 @@ fn effect(effect: &Effect) -> &'static str {
         Effect::Addon { before: None, .. } => "addon-added",
         Effect::Addon { after: None, .. } => "addon-removed",
         Effect::Addon { .. } => "addon-changed",
+        Effect::Needed => "needed",
         Effect::Added => "added",
         Effect::Removed => "removed",
         Effect::Changed => "changed",
@@ -155,6 +162,7 @@ fn beside(change: &BesideChange) -> Json {
         Place::Namespace { management, namespace } => ("namespace", format!("{management}/{namespace}")),
         Place::Engine(name) => ("engine", name.clone()),
         Place::Own(folder) => ("own", folder.clone()),
+        Place::NodeImage(name) => ("node-image", name.clone()),
         Place::Tree => ("tree", String::new()),
     };
     json!({

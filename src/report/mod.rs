@@ -5,6 +5,7 @@
 //!
 //! Absent on purpose: git and the disk. Whoever asks gives both sides.
 
+mod accept;
 mod after;
 mod beside;
 mod change;
@@ -12,10 +13,12 @@ mod cluster;
 mod findings;
 mod group;
 mod html;
+mod images;
 mod json;
 mod left;
 mod markdown;
 mod objects;
+mod past;
 mod places;
 mod risk;
 mod summary;
@@ -28,16 +31,16 @@ use std::{
 };
 
 use crate::{
-    compare::{Archive, Tree, compare},
-    definition::{self, Identity},
+    compare::{Archive, Fate, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Diagnostic, Fault, Notes, Severity},
+    note::{Fault, Notes, Severity},
     partial::Scope,
     plan::Plan,
-    tree::{PartId, TreePath},
-    world::{Held, Input},
-    yaml::{self, FileId, Mapping, Node, Source},
+    remove::{self, Defined},
+    tree::{FileChange, PartId},
+    world::{Held, Input, companion_folder, is_input},
+    yaml::{self, FileId, Mapping, Node, Source, Sources},
 };
 
 pub use after::After;
@@ -50,6 +53,7 @@ pub use html::{Page, html};
 pub use json::document;
 pub use left::LeftClusters;
 pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing};
+pub use past::{Missing, Past, PastStep};
 pub use places::Places;
 pub use risk::Risk;
 pub use summary::summary;
@@ -94,6 +98,8 @@ struct About {
     guarded: BTreeMap<ClusterId, Vec<String>>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
+    /// What leaves by steps that are all in this change.
+    announced: past::Announced,
 }
 
 impl About {
@@ -125,18 +131,12 @@ impl About {
     fn heed(&mut self, notes: &Notes) {
         let errors = notes.iter().filter(|note| note.severity == Severity::Error);
         for note in errors {
-            if let Some(cluster) = concerned(note) {
+            if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
                 self.guarded.entry(cluster).or_default().push(format!("{}{hint}", note.message));
             }
         }
     }
-}
-
-/// The cluster in whose folder the place of a message lies.
-fn concerned(note: &Diagnostic) -> Option<ClusterId> {
-    let path = TreePath::parse(&note.place.as_ref()?.file)?;
-    cluster_of(&PartId::of_path(&path)?)
 }
 
 /// The cluster that a part of the tree is of.
@@ -146,10 +146,12 @@ fn cluster_of(part: &PartId) -> Option<ClusterId> {
     Some(ClusterId { management: label(management)?, namespace: label(namespace)?, name: label(cluster)? })
 }
 
-/// What the definitions of a world make, compared with an earlier tree. What `generate` would refuse goes to `notes`.
+/// What the definitions of a world make, compared with an earlier tree. What `generate` would refuse goes to `notes`; `past` are
+/// the commits in between.
 pub fn drawn(
     before: &dyn Archive,
     world: &Held,
+    past: Option<&dyn Past>,
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
@@ -162,7 +164,9 @@ pub fn drawn(
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
     let about = About { owners: owners.collect(), ..About::default() };
-    let mut report = Comparing { before, after: &after, left: &left, management, about }.report(notes)?;
+    let input = &world.input;
+    let mut report =
+        Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
     report.add_beside(beside::own(before, &world.input)?);
     Ok(report)
 }
@@ -172,13 +176,25 @@ pub fn drawn(
 pub fn check_against(
     before: &dyn Archive,
     world: &Held,
+    past: Option<&dyn Past>,
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Plan, Failure> {
     let mut after = After::new(before)?;
     let plan = generate::check_against(world, &mut after, progress, notes)?;
     after.close(&world.input, &LeftClusters::default());
-    after.judge(notes);
+    let input = &world.input;
+    if accept::Acceptances::read(input).is_empty() {
+        let (mut refused, _) = guarded(&after, past)?;
+        place(&mut refused, input, before)?;
+        notes.append(refused);
+        return Ok(plan);
+    }
+    // Which changes are accepted is only known by their ids.
+    let fleet = generate::fleet(input, &mut Notes::new());
+    let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
+    let (left, about) = (LeftClusters::default(), About::default());
+    Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
     Ok(plan)
 }
 
@@ -187,20 +203,59 @@ pub fn committed(
     before: &dyn Archive,
     archive: &dyn Archive,
     sources: &Input,
+    past: Option<&dyn Past>,
     notes: &mut Notes,
 ) -> Result<Report, Failure> {
     let fleet = generate::fleet(sources, notes)?;
     let after = After::committed(before, archive)?;
-    let definitions = definition::parse(sources, &mut Notes::new());
-    let owned = definitions.clusters.iter().filter_map(|layer| {
-        let id = Identity::new(&definitions, layer).id()?;
-        Some((id, definition::owners(&definition::merged(&definitions, layer))))
-    });
-    let about = About { owners: owned.collect(), ..About::default() };
+    let about = About { owners: Defined::read(sources).all_owners(), ..About::default() };
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
-    let mut report = Comparing { before, after: &after, left: &left, management, about }.report(notes)?;
+    let mut report =
+        Comparing { before, after: &after, left: &left, management, about, input: sources, past }
+            .report(notes)?;
     report.add_beside(beside::own_committed(before, archive)?);
     Ok(report)
+}
+
+/// The definitions that an archive has; `fleet` is the file of the fleet.
+pub fn definitions(archive: &dyn Archive, fleet: Option<String>) -> Result<Input, Fault> {
+    let mut files = BTreeMap::new();
+    files.extend(fleet.map(|text| ("stackloom.yaml".to_owned(), text)));
+    for (path, id) in archive.list("clusters")? {
+        if is_input(&path) && companion_folder(&path).is_none() {
+            files.insert(path, archive.read(&id)?);
+        }
+    }
+    Ok(Input { sources: Sources::new(files), ..Input::default() })
+}
+
+/// The definitions before a change. The fleet's own file is that after it: it only names management clusters.
+fn definitions_before(before: &dyn Archive, after: &Input) -> Result<Input, Fault> {
+    definitions(before, after.sources.at("stackloom.yaml").map(|source| source.text.to_string()))
+}
+
+/// What the guards say, once the commits in between were seen.
+fn guarded(after: &After<'_>, past: Option<&dyn Past>) -> Result<(Notes, past::Announced), Fault> {
+    let mut whole = Notes::new();
+    after.judge(&mut whole);
+    let [_, new] = after.listings();
+    past.map_or_else(
+        || Ok((whole.clone(), past::Announced::new())),
+        |past| past::judge(past, new, after, whole.clone()),
+    )
+}
+
+/// Has messages of guards name the definition to change.
+fn place(notes: &mut Notes, input: &Input, before: &dyn Archive) -> Result<(), Fault> {
+    if !notes.iter().any(remove::is_unplaced) {
+        return Ok(());
+    }
+    remove::place_in_definitions(notes, &Defined::read(input), None);
+    if notes.iter().any(remove::is_unplaced) {
+        let old = definitions_before(before, input)?;
+        remove::place_in_definitions(notes, &Defined::read(input), Some(&Defined::read(&old)));
+    }
+    Ok(())
 }
 
 struct Comparing<'a> {
@@ -209,30 +264,57 @@ struct Comparing<'a> {
     left: &'a LeftClusters,
     management: Vec<Arc<ManagementCluster>>,
     about: About,
+    /// The definitions after the change.
+    input: &'a Input,
+    past: Option<&'a dyn Past>,
 }
 
 impl Comparing<'_> {
     fn report(mut self, notes: &mut Notes) -> Result<Report, Fault> {
         self.about.learn(self.before)?;
         self.about.learn(self.after)?;
-        let mut refused = Notes::new();
-        self.after.judge(&mut refused);
+        let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
-        notes.append(refused);
+        self.about.announced = announced;
         let (old, new) = (Tree::new(self.before, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
         let compared = compare(&old, &sound)?;
+        let gone = compared.clusters.iter().filter(|one| one.fate == Fate::Gone);
+        self.learn_owners(&gone.map(|one| &one.cluster).collect::<Vec<_>>())?;
         let mut clusters: Vec<ClusterReport> =
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
-        Ok(Report {
+        let acceptances = accept::Acceptances::read(self.input);
+        if !acceptances.is_empty() {
+            let old = definitions_before(self.before, self.input)?;
+            let defined = [&Defined::read(self.input), &Defined::read(&old)];
+            acceptances.apply(&mut clusters, defined, notes);
+            accept::soften(&mut refused, &clusters);
+        }
+        place(&mut refused, self.input, self.before)?;
+        notes.append(refused);
+        let images = images::changes(self.after, self.before, &compared.clusters)?;
+        let mut report = Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
             peaks: peaks(&clusters),
             clusters,
-            beside: beside::changes(self.after, self.before)?,
-        })
+            beside: beside::changes(self.after, self.before, &self.about.announced)?,
+        };
+        report.add_beside(images);
+        Ok(report)
+    }
+
+    /// Who clusters belonged to that nothing defines any more.
+    fn learn_owners(&mut self, gone: &[&ClusterId]) -> Result<(), Fault> {
+        if gone.is_empty() {
+            return Ok(());
+        }
+        let input = definitions_before(self.before, self.input)?;
+        let defined = Defined::read(&input);
+        self.about.owners.extend(gone.iter().map(|one| ((*one).clone(), defined.owners(one))));
+        Ok(())
     }
 }
 
@@ -247,16 +329,35 @@ impl Report {
         self.clusters.is_empty() && self.beside.is_empty()
     }
 
-    /// The classes that occur.
+    /// The classes that occur, without changes that are accepted.
     pub fn risks(&self) -> BTreeSet<Risk> {
-        let clusters = self.clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.risk));
+        let changes = self.clusters.iter().flat_map(|one| &one.changes);
+        let clusters = changes.filter(|change| change.accepted.is_none()).map(|change| change.risk);
         clusters.chain(self.beside.iter().map(|one| one.risk)).collect()
     }
 
     /// Whether something goes that no removal announced.
     pub fn has_unannounced(&self) -> bool {
         let mut changes = self.clusters.iter().flat_map(|one| &one.changes);
-        changes.any(Change::is_unannounced) || self.beside.iter().any(BesideChange::is_unannounced)
+        changes.any(|change| change.accepted.is_none() && change.is_unannounced())
+            || self.beside.iter().any(|one| self.is_unannounced(one))
+    }
+
+    /// Whether a namespace goes, though no cluster of it left by its steps, or something in it goes that may be in use.
+    pub(super) fn is_unannounced(&self, beside: &BesideChange) -> bool {
+        let Place::Namespace { management, namespace } = &beside.place else { return false };
+        let is_there = |one: &&ClusterReport| {
+            one.cluster.management.as_str() == management && one.cluster.namespace.as_str() == namespace
+        };
+        let has_left = |one: &ClusterReport| {
+            one.changes
+                .iter()
+                .any(|change| matches!(change.effect, Effect::Gone(Leaving::Announced | Leaving::Finished)))
+        };
+        if beside.kind != FileChange::Removed {
+            return beside.risk == Risk::Deletes;
+        }
+        !self.clusters.iter().filter(is_there).any(has_left)
     }
 }
 

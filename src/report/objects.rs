@@ -45,6 +45,18 @@ fn is_told(object: &ObjectChange, found: &ClusterChange) -> bool {
     }
 }
 
+/// Adds the Secrets that the cluster did not need before.
+pub(super) fn add_secrets(found: &ClusterChange, changes: &mut Vec<Change>) {
+    for ((namespace, name), who) in &found.secrets {
+        let (namespace, name) = (namespace.clone(), name.clone());
+        let address = Address { group: String::new(), kind: "Secret".to_owned(), namespace, name };
+        let subject = Subject::Object(Section::Cluster, address);
+        let mut change = Change::new(subject, Effect::Needed, Risk::InPlace, Revert::Undoes);
+        change.reasons.extend(who.iter().map(|who| format!("{who} refers to it")));
+        changes.push(change);
+    }
+}
+
 fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change {
     let is_own = |object: &&ObjectChange| object.addon(&found.cluster).as_deref() == Some(&*addon.name);
     let own: Vec<&ObjectChange> = found.objects.iter().filter(is_own).collect();

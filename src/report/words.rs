@@ -46,6 +46,10 @@ pub(super) fn change(change: &GroupChange, clusters: usize) -> String {
     if one.grants {
         words.push_str("; it grants rights");
     }
+    if let Some(reason) = &one.accepted {
+        words.push_str("; accepted: ");
+        words.push_str(reason);
+    }
     words
 }
 
@@ -82,6 +86,7 @@ fn effect(change: &GroupChange, clusters: usize) -> String {
         Effect::Unknown => "not known".to_owned(),
         Effect::Ignored => "is accepted, and Cluster API never acts on it".to_owned(),
         Effect::Addon { before, after, needed } => addon(before.as_deref(), after.as_deref(), *needed),
+        Effect::Needed => "is needed from now on: it has to exist in the management cluster".to_owned(),
         Effect::Added => "is added".to_owned(),
         Effect::Removed => "is removed".to_owned(),
         Effect::Changed => "changes".to_owned(),
@@ -218,6 +223,7 @@ pub(super) fn beside(change: &BesideChange) -> String {
         Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),
         Place::Engine(name) => format!("engine objects in {name}"),
         Place::Own(folder) => format!("own objects in {folder}"),
+        Place::NodeImage(name) => format!("node image {name}"),
         Place::Tree => "the tree's own files".to_owned(),
     };
     let count = |wanted, word: &str| {
@@ -231,6 +237,10 @@ pub(super) fn beside(change: &BesideChange) -> String {
     ];
     let files: Vec<String> = files.into_iter().flatten().collect();
     let kind = match (change.kind, &change.place) {
+        (FileChange::Added, Place::NodeImage(_)) => {
+            "is used for the first time: it has to exist before machines are made of it"
+        }
+        (FileChange::Removed, Place::NodeImage(_)) => "is no longer used by any cluster",
         (FileChange::Added, _) => "is new",
         (FileChange::Removed, Place::Release(_)) => {
             "goes from the tree; its class stays in the management clusters"
@@ -242,6 +252,9 @@ pub(super) fn beside(change: &BesideChange) -> String {
         (_, Place::Release(_)) => "changes under its name",
         _ => "changes",
     };
+    if matches!(change.place, Place::NodeImage(_)) {
+        return format!("{what} {kind}");
+    }
     format!("{what} {kind} (files: {})", files.join(", "))
 }
 

@@ -60,6 +60,7 @@ fn a_change_is_compared_with_where_it_left_the_branch_that_the_engine_reads() {
     save(&sandbox, "topic");
     says(&sandbox, &["diff", "--exit-code"], 3, "1 of 3 clusters changes: 1 in place");
     says(&sandbox, &["diff", "HEAD", "--exit-code"], 0, "None of 3");
+    says(&sandbox, &["diff", "topic", "topic", "--exit-code"], 0, "None of 3");
     says(
         &sandbox,
         &["diff", "origin/main", "topic", "--exit-code"],
@@ -271,4 +272,152 @@ fn the_examples_for_reviews_write_what_they_keep() {
         let comment = sandbox.read("report/comment.md").unwrap();
         assert!(comment.contains("| Refused or stuck | 1 |"), "{comment}");
     }
+}
+
+/// Generates, commits, and gives the commit as messages name it.
+fn step(sandbox: &Sandbox, message: &str) -> String {
+    ends(sandbox, &["generate", "--commit", "--all"], 0);
+    sandbox.git(&["commit", "--quiet", "--amend", "--message", message]);
+    sandbox.git(&["rev-parse", "HEAD"]).trim()[..10].to_owned()
+}
+
+const GUARDED: [&[&str]; 2] = [
+    &["check", "--against", "origin/main"],
+    &["diff", "origin/main", "--fail-on", "refused,unannounced-deletes"],
+];
+
+#[test]
+fn a_removal_with_all_its_steps_in_one_change_is_announced() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let text = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
+    let first = step(&sandbox, "detach");
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: delete }}\n"));
+    step(&sandbox, "delete");
+    fs::remove_file(sandbox.root.join(ONE)).unwrap();
+    // The last step is not committed yet.
+    for arguments in GUARDED {
+        says(&sandbox, arguments, 0, "warning[announced]");
+        says(&sandbox, arguments, 0, &first);
+        says(&sandbox, arguments, 0, ONE);
+    }
+    says(&sandbox, GUARDED[1], 0, "is deleted with 3 machines, as its removal announced");
+    step(&sandbox, "gone");
+    says(&sandbox, GUARDED[0], 0, "warning[announced]");
+    says(&sandbox, &["diff", "main", "topic", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
+    // As CI checks it out, with a commit on the branch meanwhile.
+    sandbox.git(&["checkout", "--quiet", "--detach", "main"]);
+    sandbox.git(&["commit", "--quiet", "--allow-empty", "--message", "meanwhile"]);
+    sandbox.git(&["merge", "--quiet", "--no-ff", "--message", "merge", "topic"]);
+    says(&sandbox, &["diff", "--fail-on", "unannounced-deletes"], 0, "warning[announced]");
+    // The same in one commit is not.
+    sandbox.git(&["checkout", "--quiet", "-b", "squashed", "main"]);
+    sandbox.git(&["merge", "--quiet", "--squash", "topic"]);
+    sandbox.git(&["commit", "--quiet", "--message", "squashed"]);
+    says(&sandbox, GUARDED[1], 1, "abandoned");
+    // Neither is it where a step is left out.
+    sandbox.git(&["checkout", "--quiet", "-b", "jump", "main"]);
+    sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: detach }}\n"));
+    step(&sandbox, "detach");
+    fs::remove_file(sandbox.root.join(ONE)).unwrap();
+    fs::remove_dir_all(sandbox.root.join("generated/management/mgmt/clusters/blue/one")).unwrap();
+    says(&sandbox, GUARDED[1], 1, "abandoned");
+}
+
+#[test]
+fn a_shallow_clone_says_which_history_it_lacks() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let text = sandbox.read(ONE).unwrap();
+    for one in ["detach", "delete"] {
+        sandbox.write(ONE, format!("{text}  removal: {{ reason: over, step: {one} }}\n"));
+        step(&sandbox, one);
+    }
+    let lost = sandbox.git(&["rev-parse", "HEAD~1"]).trim()[..10].to_owned();
+    let clone = Sandbox::new();
+    fs::remove_dir(&clone.root).unwrap();
+    let url = format!("file://{}", sandbox.root.display());
+    let into = clone.root.to_str().unwrap();
+    let depth = ["clone", "--quiet", "--depth", "1", "--no-single-branch", "--branch", "topic", &url, into];
+    assert!(git_in(&clone.outside()).args(depth).status().unwrap().success());
+    let check = ["check", "--against", "origin/main"];
+    says(&clone, &check, 1, &format!("the commit {lost}, parent of"));
+    says(&clone, &check, 1, "git fetch --unshallow");
+    clone.git(&["fetch", "--quiet", "--unshallow"]);
+    says(&clone, &check, 0, "warning[announced]");
+}
+
+#[test]
+fn what_a_later_commit_undoes_is_a_warning_and_what_it_does_not_is_an_error() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    // The guards of `generate` do not see a tree that is not there.
+    let commit = |from: &str, to: &str, message: &str| {
+        replace(&sandbox, THREE, from, to);
+        fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
+        ends(&sandbox, &["generate"], 0);
+        save(&sandbox, message);
+    };
+    commit("kubernetes: \"1.36\"", "kubernetes: \"1.35\"", "down");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, "error[replaced]");
+    says(&sandbox, &["check", "--against", "origin/main"], 1, &format!("--> {THREE}:"));
+    commit("kubernetes: \"1.35\"", "kubernetes: \"1.36\"", "up");
+    for arguments in GUARDED {
+        says(&sandbox, arguments, 0, "warning[replaced]");
+        says(&sandbox, arguments, 0, "(down): ");
+        says(&sandbox, arguments, 0, "squash the commits");
+    }
+}
+
+/// The id of the change of a part, as a document has it.
+fn id_of(sandbox: &Sandbox, part: &str, risk: &str) -> String {
+    let output = stackloom(sandbox, &["diff", "origin/main", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let changes = document["clusters"][0]["changes"].as_array().unwrap();
+    let found = changes.iter().find(|one| one["part"] == part && one["risk"] == risk);
+    found.unwrap_or_else(|| panic!("{document:#}"))["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    replace(&sandbox, ONE, "name: md-0", "name: md-1");
+    fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
+    let text = sandbox.read(ONE).unwrap();
+    let check = ["check", "--against", "origin/main"];
+    let diff = ["diff", "origin/main", "--fail-on", "refused,deletes,unannounced-deletes"];
+    says(&sandbox, &check, 1, "error[removal]");
+    says(&sandbox, &diff, 1, "error[removal]");
+    let (refused, deletes) = (id_of(&sandbox, "cluster", "refused"), id_of(&sandbox, "md.md-0", "deletes"));
+    let accept = |deletes: &str| {
+        let both = format!(
+            "  accept:\n    - {{ risk: refused, reason: it is empty, change: {refused} }}\n    - {{ risk: {deletes}, reason: it is empty, change: {} }}\n",
+            id_of(&sandbox, "md.md-0", "deletes")
+        );
+        sandbox.write(ONE, format!("{text}{both}"));
+    };
+    accept("deletes");
+    assert_eq!(id_of(&sandbox, "md.md-0", "deletes"), deletes);
+    says(&sandbox, &check, 0, "this risk is accepted: it is empty");
+    says(&sandbox, &diff, 0, "is refused; accepted: it is empty");
+    says(&sandbox, &["diff", "origin/main", "--fail-on", "in-place"], 1, "accepted");
+    // Another risk than that of the change.
+    accept("pools");
+    says(&sandbox, &diff, 1, "has the risk `deletes`, not `pools`");
+    accept("deletes");
+    // Any other change of the cluster.
+    let accepted = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, accepted.replace("replicas: 2", "replicas: 3"));
+    says(&sandbox, &diff, 1, "warning[unused-acceptance]");
+    // In the base, nothing needs it any more; and nobody else's definition may accept it.
+    sandbox.write(ONE, text.clone());
+    let other = sandbox.read(THREE).unwrap();
+    let own = format!("  accept: [{{ risk: refused, reason: it is empty, change: {refused} }}]\n");
+    sandbox.write(THREE, format!("{other}{own}"));
+    says(&sandbox, &check, 1, "is of a cluster for which this file does not speak");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    sandbox.write(THREE, format!("{other}{own}"));
+    says(&sandbox, &check, 0, "nothing needs this acceptance");
 }

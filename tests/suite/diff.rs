@@ -27,14 +27,14 @@ fn archive(world: &dyn World, root: Option<&Path>) -> Memory {
         memory.add(&path, &text);
     }
     let own = root.map(|root| sandbox::snapshot(&root.join("clusters"))).unwrap_or_default();
-    for (path, bytes) in own.iter().filter(|(path, _)| path.contains(".d/")) {
+    for (path, bytes) in &own {
         memory.add(&format!("clusters/{path}"), std::str::from_utf8(bytes).unwrap());
     }
     memory
 }
 
 fn drawn(before: &Memory, after: &dyn World, notes: &mut Notes) -> Result<Report, Failure> {
-    report::drawn(before, &Held::read(after).unwrap(), &|_, _| {}, notes)
+    report::drawn(before, &Held::read(after).unwrap(), None, &|_, _| {}, notes)
 }
 
 fn laid(base: &Path, case: &Path) -> tempfile::TempDir {
@@ -174,8 +174,51 @@ fn a_change_split_by_cluster_gives_the_same() {
     changes.sort_by(|a, b| a.cluster.cmp(&b.cluster));
     assert!(changes.len() > 5, "{changes:#?}");
     assert_eq!(all.clusters, changes);
+    let risks = |clusters: &[report::ClusterReport]| -> BTreeSet<Risk> {
+        clusters.iter().flat_map(|one| one.changes.iter().map(|change| change.risk)).collect()
+    };
+    assert_eq!(risks(&changes), all.risks());
     let grouped: usize = all.groups.iter().map(|group| group.clusters.len()).sum();
     assert_eq!(grouped, changes.len());
+}
+
+/// Neither the order in which a tree is read nor that of the definitions' files is in the digest.
+#[test]
+fn the_digest_does_not_depend_on_the_order_of_files() {
+    let before = support::many(9);
+    let tree = archive(&before, None);
+    let mut reversed = Memory::default();
+    for (path, text) in sandbox::tree(&before).into_iter().rev() {
+        reversed.add(&path, &text);
+    }
+    let mut after = before.clone();
+    for (path, text) in &before.0 {
+        let text = text.replace("motd: cluster", "motd: klaster").replace("number:", "nummer:");
+        after.0.insert(path.clone(), text);
+    }
+    let mut renamed = after.clone();
+    let paths: Vec<String> = after.0.keys().filter(|path| path.contains("/cluster-")).cloned().collect();
+    for (at, path) in paths.iter().enumerate() {
+        let (folder, _) = path.rsplit_once('/').unwrap();
+        let text = renamed.0.remove(path).unwrap();
+        renamed.0.insert(format!("{folder}/{:03}.yaml", paths.len() - at), text);
+    }
+    let digest = |tree: &Memory, world: &dyn World| {
+        let report = drawn(tree, world, &mut Notes::new()).unwrap();
+        assert!(!report.is_empty());
+        report::digest(&report)
+    };
+    let first = digest(&tree, &after);
+    assert_eq!(digest(&reversed, &after), first);
+    assert_eq!(digest(&tree, &renamed), first);
+    assert_ne!(
+        digest(&tree, &{
+            let mut other = after.clone();
+            other.0.remove(&paths[0]);
+            other
+        }),
+        first
+    );
 }
 
 /// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, fleet::Lowered, label, removal, settings};
+use super::{Lowering, accept, fleet::Lowered, label, removal, settings};
 use crate::{
     definition::{
         Identity, closest,
@@ -77,6 +77,7 @@ pub(super) fn lower_all(
         One { context, fleet, input, layer, node }.check_unused(notes);
     }
     removal::check_defaults(context, notes);
+    accept::check(context, notes);
     clusters
 }
 

@@ -2,6 +2,7 @@
 //! and either-or rules are checked here.
 
 mod addon;
+mod accept;
 mod allowance;
 mod cluster;
 mod dependencies;

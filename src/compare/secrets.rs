@@ -1,0 +1,100 @@
+//! Which Secrets objects refer to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value as Json, json};
+
+use super::{Comparing, Objects, Outcome, Pair, Section, in_namespace, objects, state::Files};
+use crate::{model::Label, note::Fault, yaml::to_json};
+
+/// Secrets by namespace and name, each with those who refer to it.
+pub type Needs = BTreeMap<(String, String), BTreeSet<String>>;
+
+/// Adds the Secrets that an object refers to; they are in its own namespace.
+pub fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
+    let text = |path: &str| object.pointer(path).and_then(Json::as_str).unwrap_or_default();
+    let (kind, name) = (text("/kind"), text("/metadata/name"));
+    // The end of some names is only known once Cluster API has made it.
+    let who = if name.contains('#') { kind.to_owned() } else { format!("{kind} {name}") };
+    let own = text("/metadata/namespace");
+    let namespace = if own.is_empty() { namespace } else { own };
+    let mut found = BTreeSet::new();
+    for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata") {
+        // What a chart makes of its values is in the workload cluster.
+        match (kind, value) {
+            ("HelmRelease", Json::Object(spec)) => {
+                spec.iter()
+                    .filter(|(key, _)| *key != "values")
+                    .for_each(|(key, value)| collect(key, value, &mut found));
+            }
+            _ => collect(key, value, &mut found),
+        }
+    }
+    for name in found {
+        needs.entry((namespace.to_owned(), name)).or_default().insert(who.clone());
+    }
+}
+
+/// Looks for references: `{kind: Secret, name}` or `{type: Secret, name}`, and keys that say that a Secret is meant.
+fn collect(key: &str, value: &Json, found: &mut BTreeSet<String>) {
+    match value {
+        Json::Object(fields) => {
+            let is_secret = ["kind", "type"].iter().any(|key| fields.get(*key) == Some(&json!("Secret")));
+            let is_reference = key == "secret" || key.ends_with("ecretRef") || key.ends_with("ecretKeyRef");
+            // A reference to something else says so.
+            let other = fields.get("kind").is_some_and(|kind| kind != "Secret");
+            if is_secret || is_reference && !other {
+                found.extend(fields.get("name").and_then(Json::as_str).map(str::to_owned));
+            }
+            fields.iter().for_each(|(key, value)| collect(key, value, found));
+        }
+        Json::Array(items) => items.iter().for_each(|item| collect(key, item, found)),
+        Json::String(name) if key == "secretName" && !name.is_empty() => drop(found.insert(name.clone())),
+        _ => {}
+    }
+}
+
+/// Whether Cluster API itself makes a Secret of this name for a cluster.
+pub fn is_made_by_cluster_api(cluster: &Label, secret: &str) -> bool {
+    let what = secret.strip_prefix(cluster.as_str()).and_then(|rest| rest.strip_prefix('-'));
+    what.is_some_and(|what| ["kubeconfig", "ca", "etcd", "proxy", "sa"].contains(&what))
+}
+
+/// What the objects of a cluster in its management cluster refer to.
+fn referred(objects: &Objects, namespace: &Label) -> Needs {
+    let mut needs = Needs::new();
+    for ((section, _), (_, object)) in objects {
+        if !matches!(section, Section::Manifests(_)) {
+            refer(&to_json(object), namespace.as_str(), &mut needs);
+        }
+    }
+    needs
+}
+
+impl Comparing<'_> {
+    /// The Secrets that a cluster did not refer to before.
+    pub(super) fn new_secrets(&self, pair: &Pair<'_>, outcome: &Outcome) -> Result<Needs, Fault> {
+        let Pair { from, cluster, before, after } = pair;
+        let mut new = referred(after, &cluster.namespace);
+        if let Outcome::Judged(answer) = outcome {
+            for (secret, who) in &answer.secrets {
+                new.entry(secret.clone()).or_default().extend(who.iter().cloned());
+            }
+        }
+        let old = referred(before, &cluster.namespace);
+        new.retain(|secret, _| {
+            !old.contains_key(secret) && !is_made_by_cluster_api(&cluster.name, &secret.1)
+        });
+        if new.is_empty() {
+            return Ok(new);
+        }
+        // An object that is as it was may refer to it, too. What cannot be read is told elsewhere.
+        if let Files::Known(files) = self.before.files(from)?
+            && let Ok(all) = objects(from, files, self.before)?
+        {
+            let old = referred(&in_namespace(all, cluster), &cluster.namespace);
+            new.retain(|secret, _| !old.contains_key(secret));
+        }
+        Ok(new)
+    }
+}

@@ -1,0 +1,148 @@
+//! Which line of a definition decides what a guard found: guards look at generated files, and nobody edits those.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    definition::{self, Definitions, Identity},
+    model::{ClusterId, Label},
+    note::{About, Diagnostic, Notes, Place},
+    tree::{PartId, TreePath},
+    world::Input,
+    yaml::Node,
+};
+
+/// The definitions of a fleet, by the clusters that they are of.
+#[derive(Debug)]
+pub struct Defined<'a> {
+    input: &'a Input,
+    definitions: Definitions,
+    /// The layer of each cluster.
+    clusters: BTreeMap<ClusterId, usize>,
+}
+
+impl<'a> Defined<'a> {
+    /// Reads the definitions of an input. Errors in them are not reported.
+    pub fn read(input: &'a Input) -> Self {
+        let definitions = definition::parse(input, &mut Notes::new());
+        let layers = definitions.clusters.iter().enumerate();
+        let clusters = layers.filter_map(|(at, layer)| Some((Identity::new(&definitions, layer).id()?, at)));
+        let clusters = clusters.collect();
+        Self { input, definitions, clusters }
+    }
+
+    /// The file of a cluster's definition.
+    pub fn file(&self, cluster: &ClusterId) -> Option<&str> {
+        Some(&self.definitions.clusters.get(*self.clusters.get(cluster)?)?.source.path)
+    }
+
+    /// Who a cluster belongs to.
+    pub fn owners(&self, cluster: &ClusterId) -> Vec<String> {
+        self.merged(cluster).map(|node| definition::owners(&node)).unwrap_or_default()
+    }
+
+    /// Who the clusters belong to.
+    pub fn all_owners(&self) -> BTreeMap<ClusterId, Vec<String>> {
+        self.clusters.keys().map(|cluster| (cluster.clone(), self.owners(cluster))).collect()
+    }
+
+    fn merged(&self, cluster: &ClusterId) -> Option<Node> {
+        let layer = self.definitions.clusters.get(*self.clusters.get(cluster)?)?;
+        Some(definition::merged(&self.definitions, layer))
+    }
+
+    /// The cluster that a file defines.
+    fn at(&self, file: &str) -> Option<&ClusterId> {
+        self.clusters.keys().find(|cluster| self.file(cluster) == Some(file))
+    }
+
+    /// The first of these keys that a cluster's definition or the defaults of its folders set.
+    fn place(&self, cluster: &ClusterId, paths: &[&[&str]]) -> Option<Place> {
+        let node = self.merged(cluster)?;
+        let found = paths.iter().find_map(|path| node.at(path))?;
+        self.input.sources.place(found.origin)
+    }
+
+    fn of(&self, cluster: &ClusterId, about: &About) -> Option<Place> {
+        let name: &[&str] = &["metadata", "name"];
+        match about {
+            About::Cluster => self.place(cluster, &[&["spec", "removal"], name]),
+            About::Pool(pool) => self
+                .pool(cluster, pool)
+                .or_else(|| self.place(cluster, &[&["spec", "nodePools"], &["spec"], name])),
+            About::Addon(addon) => {
+                self.place(cluster, &[&["spec", "addons", addon], &["spec", "release"], name])
+            }
+            About::Release => self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name]),
+            About::Network(kind) => {
+                self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])
+            }
+            About::ManagementCluster => self.place(cluster, &[&["spec", "managementCluster"], name]),
+        }
+    }
+
+    fn pool(&self, cluster: &ClusterId, pool: &str) -> Option<Place> {
+        let node = self.merged(cluster)?;
+        let mut pools = node.at(&["spec", "nodePools"])?.as_sequence()?.iter();
+        let found = pools.find(|one| one.get("name").and_then(Node::as_str) == Some(pool))?;
+        self.input.sources.place(found.get("removal").unwrap_or(found).origin)
+    }
+
+    /// What makes another cluster of a definition: its name, its namespace or its management cluster.
+    fn renamed(&self, old: &ClusterId, new: &ClusterId) -> Option<Place> {
+        let name: &[&str] = &["metadata", "name"];
+        if old.name != new.name {
+            return self.place(new, &[name]);
+        }
+        if old.namespace != new.namespace {
+            return self.place(new, &[&["metadata", "namespace"], name]);
+        }
+        self.place(new, &[&["spec", "managementCluster"], name])
+    }
+}
+
+/// Has the messages of guards name the line of the definition that decides. `before` are the definitions before the change, if
+/// anything knows them: only they say where a cluster was defined that is gone.
+pub fn place_in_definitions(notes: &mut Notes, after: &Defined<'_>, before: Option<&Defined<'_>>) {
+    notes.change(|note| {
+        let Some(cluster) = cluster_of(note) else { return };
+        let Some(about) = note.about.clone() else { return };
+        let place = after
+            .of(&cluster, &about)
+            .or_else(|| of_moved(&cluster, after))
+            .or_else(|| of_gone(&cluster, after, before?));
+        let Some(place) = place else { return };
+        if let Some(generated) = note.place.replace(place) {
+            note.related("generated from it", generated);
+        }
+    });
+}
+
+/// Whether a message of a guard stands at a generated file.
+pub fn is_unplaced(note: &Diagnostic) -> bool {
+    note.about.is_some() && cluster_of(note).is_some()
+}
+
+/// The cluster in whose generated files a message stands.
+pub fn cluster_of(note: &Diagnostic) -> Option<ClusterId> {
+    let PartId::Cluster { management, namespace, cluster } =
+        PartId::of_path(&TreePath::parse(&note.place.as_ref()?.file)?)?
+    else {
+        return None;
+    };
+    let label = |text: &str| Label::new(text).ok();
+    Some(ClusterId { management: label(&management)?, namespace: label(&namespace)?, name: label(&cluster)? })
+}
+
+/// A cluster of the same name in another management cluster.
+fn of_moved(cluster: &ClusterId, after: &Defined<'_>) -> Option<Place> {
+    let is_same = |one: &&ClusterId| one.namespace == cluster.namespace && one.name == cluster.name;
+    after.renamed(cluster, after.clusters.keys().find(is_same)?)
+}
+
+fn of_gone(cluster: &ClusterId, after: &Defined<'_>, before: &Defined<'_>) -> Option<Place> {
+    let file = before.file(cluster)?;
+    match after.at(file) {
+        Some(new) => after.renamed(cluster, new),
+        None => Some(Place::file(file)),
+    }
+}

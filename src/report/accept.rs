@@ -1,0 +1,159 @@
+//! Risks that definitions accept, each bound to one change by its id.
+//!
+//! An acceptance holds for the cluster in whose definition it stands. In the defaults of a folder it holds for the clusters
+//! below it, and so also for one whose definition is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{cluster::ClusterReport, risk::Risk};
+use crate::{
+    definition::{self, Identity},
+    model::ClusterId,
+    note::{Diagnostic, Notes, Place, Severity},
+    remove::{self, Defined},
+    world::Input,
+    yaml::Node,
+};
+
+/// The acceptances of a fleet.
+#[derive(Debug, Default)]
+pub(super) struct Acceptances(Vec<Acceptance>);
+
+#[derive(Debug)]
+struct Acceptance {
+    risk: Risk,
+    reason: String,
+    change: String,
+    place: Option<Place>,
+    of: Of,
+}
+
+/// Whose changes it accepts.
+#[derive(Debug)]
+enum Of {
+    Cluster(Option<ClusterId>),
+    /// With a `/` at its end.
+    Folder(String),
+}
+
+impl Acceptances {
+    /// Those of the definitions of an input.
+    pub(super) fn read(input: &Input) -> Self {
+        // Few fleets have any, and definitions are many.
+        if !input.sources.below("clusters").any(|source| source.text.contains("accept")) {
+            return Self::default();
+        }
+        let definitions = definition::parse(input, &mut Notes::new());
+        let mut found = Self::default();
+        for (folder, layer) in &definitions.defaults {
+            found.add(&layer.node, input, || Of::Folder(format!("{folder}/")));
+        }
+        for layer in &definitions.clusters {
+            found.add(&layer.node, input, || Of::Cluster(Identity::new(&definitions, layer).id()));
+        }
+        found
+    }
+
+    fn add(&mut self, node: &Node, input: &Input, of: impl Fn() -> Of) {
+        for one in node.at(&["spec", "accept"]).and_then(Node::as_sequence).unwrap_or_default() {
+            let text = |key: &str| one.get(key).and_then(Node::as_str);
+            let (Some(risk), Some(reason), Some(change)) =
+                (text("risk").and_then(Risk::parse), text("reason"), text("change"))
+            else {
+                continue;
+            };
+            if reason.trim().is_empty() {
+                continue;
+            }
+            self.0.push(Acceptance {
+                risk,
+                reason: reason.to_owned(),
+                change: change.to_owned(),
+                place: input.sources.place(one.origin),
+                of: of(),
+            });
+        }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Marks the changes that are accepted, and names acceptances that nothing needs.
+    pub(super) fn apply(
+        &self,
+        clusters: &mut [ClusterReport],
+        defined: [&Defined<'_>; 2],
+        notes: &mut Notes,
+    ) {
+        let mut used = BTreeSet::new();
+        let mut risks: BTreeMap<String, Risk> = BTreeMap::new();
+        for cluster in clusters.iter_mut() {
+            let id = cluster.cluster.clone();
+            for change in &mut cluster.changes {
+                let name = change.id(&id);
+                let own = |one: &&Acceptance| one.change == name && one.is_of(&id, defined);
+                if let Some(found) = self.0.iter().filter(own).find(|one| one.risk == change.risk) {
+                    change.accepted = Some(found.reason.clone());
+                    used.insert(name.clone());
+                }
+                risks.insert(name, change.risk);
+            }
+        }
+        for one in self.0.iter().filter(|one| !used.contains(&one.change)) {
+            let (message, hint) = match risks.get(&one.change) {
+                Some(risk) if *risk != one.risk => (
+                    format!(
+                        "the change `{}` has the risk `{}`, not `{}`",
+                        one.change,
+                        risk.as_str(),
+                        one.risk.as_str()
+                    ),
+                    "look at the change again, and accept it with its risk if it is meant",
+                ),
+                Some(_) => (
+                    format!("the change `{}` is of a cluster for which this file does not speak", one.change),
+                    "move it to the definition of the cluster, or to the defaults of its folder",
+                ),
+                None => (
+                    format!("nothing needs this acceptance: no change has the id `{}`", one.change),
+                    "remove it; if the change is another one by now, look at it again: `stackloom diff --format json` prints its id",
+                ),
+            };
+            notes.warning("unused-acceptance", one.place.clone(), message).hint(hint);
+        }
+    }
+}
+
+impl Acceptance {
+    fn is_of(&self, cluster: &ClusterId, defined: [&Defined<'_>; 2]) -> bool {
+        match &self.of {
+            Of::Cluster(own) => own.as_ref() == Some(cluster),
+            Of::Folder(folder) => defined
+                .iter()
+                .filter_map(|one| one.file(cluster))
+                .any(|file| file.starts_with(folder.as_str())),
+        }
+    }
+}
+
+/// Has the errors of guards that are accepted count as warnings.
+pub(super) fn soften(refused: &mut Notes, clusters: &[ClusterReport]) {
+    let accepted: BTreeMap<&ClusterId, &str> = clusters
+        .iter()
+        .filter_map(|one| {
+            Some((&one.cluster, one.changes.iter().find(|change| change.guarded)?.accepted.as_deref()?))
+        })
+        .collect();
+    refused.change(|note: &mut Diagnostic| {
+        let Some(reason) = remove::cluster_of(note).and_then(|cluster| accepted.get(&cluster).copied())
+        else {
+            return;
+        };
+        if note.severity == Severity::Error {
+            note.severity = Severity::Warning;
+            note.hints = vec![format!("this risk is accepted: {reason}")];
+        }
+    });
+}

@@ -1,0 +1,79 @@
+//! The node images that clusters use: those of the releases that they are made from.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::{
+    After,
+    beside::{BesideChange, Place, hashed},
+    risk::Risk,
+};
+use crate::{
+    compare::{Archive, BlobId, ClusterChange},
+    note::{Fault, Notes},
+    tree::FileChange,
+    yaml::{self, FileId, Node, Source},
+};
+
+/// The node images that clusters use for the first time, and those that none uses any more.
+pub(super) fn changes(
+    after: &After<'_>,
+    before: &dyn Archive,
+    clusters: &[ClusterChange],
+) -> Result<Vec<BesideChange>, Fault> {
+    let release = |facts: &Option<crate::compare::Facts>| facts.as_ref()?.release.clone();
+    let [old, new] = [0, 1].map(|side| {
+        let sides = clusters.iter().map(|one| [&one.before, &one.after]);
+        sides.filter_map(|one| release(one[side])).collect::<BTreeSet<String>>()
+    });
+    if old == new {
+        return Ok(Vec::new());
+    }
+    let [listed, made] = after.listings();
+    // Clusters that do not change use images as well.
+    let old = images(&used(listed, before)?, listed, before)?;
+    let new = images(&used(made, after)?, made, after)?;
+    let change = |name: &String, path: &str, kind| BesideChange {
+        id: hashed(&format!("node image {name} {kind:?}")),
+        place: Place::NodeImage(name.clone()),
+        risk: Risk::InPlace,
+        kind,
+        files: BTreeMap::from([(path.to_owned(), kind)]),
+    };
+    let appear = new.iter().filter(|(name, _)| !old.contains_key(*name));
+    let go = old.iter().filter(|(name, _)| !new.contains_key(*name));
+    let appear = appear.map(|(name, path)| change(name, path, FileChange::Added));
+    Ok(appear.chain(go.map(|(name, path)| change(name, path, FileChange::Removed))).collect())
+}
+
+/// The releases that Clusters of a tree name.
+fn used(listing: &BTreeMap<String, BlobId>, archive: &dyn Archive) -> Result<BTreeSet<String>, Fault> {
+    let clusters: Vec<_> =
+        listing.iter().filter(|(path, _)| path.ends_with("/cluster/cluster.yaml")).collect();
+    let read = |(path, id): &(&String, &BlobId)| -> Result<Option<String>, Fault> {
+        let cluster = yaml::read(&Source::new(FileId(0), &***path, archive.read(id)?), &mut Notes::new());
+        let name =
+            cluster.as_ref().and_then(|one| one.at(&["spec", "topology", "classRef", "name"])?.as_str());
+        Ok(name.map(str::to_owned))
+    };
+    clusters.par_iter().filter_map(|one| read(one).transpose()).collect()
+}
+
+/// The images of releases, each with the file that names it.
+fn images(
+    releases: &BTreeSet<String>,
+    listing: &BTreeMap<String, BlobId>,
+    archive: &dyn Archive,
+) -> Result<BTreeMap<String, String>, Fault> {
+    let mut found = BTreeMap::new();
+    for release in releases {
+        let path = format!("generated/releases/{release}/release.yaml");
+        let Some(id) = listing.get(&path) else { continue };
+        let read = yaml::read(&Source::new(FileId(0), &*path, archive.read(id)?), &mut Notes::new());
+        let listed = read.as_ref().and_then(|one| one.at(&["spec", "images"])?.as_sequence());
+        let names = listed.into_iter().flatten().filter_map(|image| image.get("name").and_then(Node::as_str));
+        found.extend(names.map(|name| (name.to_owned(), path.clone())));
+    }
+    Ok(found)
+}
