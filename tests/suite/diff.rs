@@ -155,11 +155,14 @@ fn the_digest_does_not_depend_on_the_order_of_files() {
     let first = digest(&tree, &after);
     assert_eq!(digest(&reversed, &after), first);
     assert_eq!(digest(&tree, &renamed), first);
-    assert_ne!(digest(&tree, &{
-        let mut other = after.clone();
-        other.0.remove(&paths[0]);
-        other
-    }), first);
+    assert_ne!(
+        digest(&tree, &{
+            let mut other = after.clone();
+            other.0.remove(&paths[0]);
+            other
+        }),
+        first
+    );
 }
 
 /// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.
