@@ -45,7 +45,8 @@ impl<'a> Defined<'a> {
         self.clusters.keys().map(|cluster| (cluster.clone(), self.owners(cluster))).collect()
     }
 
-    fn merged(&self, cluster: &ClusterId) -> Option<Node> {
+    /// The definition of a cluster over the defaults of its folders.
+    pub fn merged(&self, cluster: &ClusterId) -> Option<Node> {
         let layer = self.definitions.clusters.get(*self.clusters.get(cluster)?)?;
         Some(definition::merged(&self.definitions, layer))
     }

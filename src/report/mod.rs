@@ -20,6 +20,7 @@ mod markdown;
 mod objects;
 mod past;
 mod places;
+mod preflight;
 mod risk;
 mod summary;
 mod text;
@@ -285,6 +286,7 @@ impl Comparing<'_> {
         let mut clusters: Vec<ClusterReport> =
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
+        preflight::add(&mut clusters, self.before, self.after, self.input)?;
         let acceptances = accept::Acceptances::read(self.input);
         if !acceptances.is_empty() {
             let old = definitions_before(self.before, self.input)?;

@@ -166,7 +166,9 @@ fn check_refuses_what_generate_refuses() {
         edit(root, file, from, to);
         let told = json(root, &["check"], 1);
         let found = &told["diagnostics"][0];
-        assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &cluster.into()), "{told:#}");
+        // The line to change is in the definition; what was generated from it stands beside.
+        assert_eq!((&found["code"], &found["place"]["file"]), (&code.into(), &file.into()), "{told:#}");
+        assert_eq!(found["related"][0][1]["file"], cluster, "{told:#}");
         assert_eq!(ends(root, &["generate"], 1).out, "", "{code}");
         fs::write(root.join(DEFAULTS), &as_it_was).unwrap();
         fs::write(root.join(DEV), &definition).unwrap();

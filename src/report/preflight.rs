@@ -1,0 +1,262 @@
+//! What a cluster that moves to another release has to change in its definition: variables and worker classes that differ.
+//!
+//! A cluster that moves has the differences in its notes. One whose definition does not fit the new release is refused, and
+//! its reasons name the lines to change. A variable that is gone may be called otherwise; no release says so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{After, change::Effect, cluster::ClusterReport};
+use crate::{
+    compare::{Archive, ClassName},
+    model::ClusterId,
+    note::{Fault, Notes},
+    remove::Defined,
+    render,
+    world::Input,
+    yaml::{self, FileId, Node, Source},
+};
+
+/// What a class asks of clusters.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Class {
+    variables: BTreeMap<String, Variable>,
+    workers: BTreeSet<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Variable {
+    is_required: bool,
+    kind: String,
+}
+
+/// One thing that differs between two classes.
+#[derive(Debug, PartialEq, Eq)]
+enum Difference<'a> {
+    Gone(&'a str),
+    Required(&'a str),
+    Retyped(&'a str, &'a str, &'a str),
+    NoWorker(&'a str),
+}
+
+impl Difference<'_> {
+    fn words(&self, release: &str) -> String {
+        match self {
+            Self::Gone(name) => format!("the variable `{name}` is gone in {release}"),
+            Self::Required(name) => {
+                format!("the variable `{name}` is required in {release}, and was not before")
+            }
+            Self::Retyped(name, old, new) => {
+                format!("the variable `{name}` is of type {new} in {release}, and was of type {old}")
+            }
+            Self::NoWorker(name) => format!("the worker class `{name}` is gone in {release}"),
+        }
+    }
+
+    /// The nodes of a definition that do not fit; none where it does not matter to it.
+    fn nodes<'n>(&self, definition: &'n Node) -> Vec<&'n Node> {
+        let spec = |path: &[&str]| definition.get("spec").and_then(|spec| spec.at(path));
+        let pools = || spec(&["nodePools"]).and_then(Node::as_sequence).unwrap_or_default();
+        let set = |name: &str| {
+            let of_pools = pools().iter().filter_map(|pool| pool.at(&["variables", name]));
+            let own = [spec(&["variables", name]), spec(&["controlPlane", "variables", name])];
+            own.into_iter().flatten().chain(of_pools).collect::<Vec<_>>()
+        };
+        match self {
+            Self::Gone(name) | Self::Retyped(name, ..) => set(name),
+            Self::Required(name) if set(name).is_empty() => {
+                spec(&["variables"]).or_else(|| definition.get("spec")).into_iter().collect()
+            }
+            Self::Required(_) => Vec::new(),
+            Self::NoWorker(name) => {
+                let classes = pools().iter().filter_map(|pool| pool.get("class"));
+                classes.filter(|class| class.as_str() == Some(name)).collect()
+            }
+        }
+    }
+}
+
+impl Class {
+    fn read(archive: &dyn Archive, release: &str) -> Result<Option<Self>, Fault> {
+        for (path, id) in archive.list(&format!("generated/releases/{release}/cluster-class"))? {
+            let read = yaml::read(&Source::new(FileId(0), &*path, archive.read(&id)?), &mut Notes::new());
+            let class = read.filter(|one| one.get("kind").and_then(Node::as_str) == Some("ClusterClass"));
+            if let Some(class) = class {
+                return Ok(Some(Self::of(&class)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn of(class: &Node) -> Self {
+        let list = |path: &[&str]| class.at(path).and_then(Node::as_sequence).unwrap_or_default();
+        let variable = |one: &Node| {
+            let kind = one.at(&["schema", "openAPIV3Schema", "type"]).and_then(Node::as_str);
+            let is_required = one.get("required").and_then(Node::as_bool) == Some(true);
+            let kind = kind.unwrap_or("any").to_owned();
+            Some((one.get("name")?.as_str()?.to_owned(), Variable { is_required, kind }))
+        };
+        let workers = ["machineDeployments", "machinePools"].map(|kind| list(&["spec", "workers", kind]));
+        let name = |one: &Node| Some(one.get("class")?.as_str()?.to_owned());
+        Self {
+            variables: list(&["spec", "variables"]).iter().filter_map(variable).collect(),
+            workers: workers.into_iter().flatten().filter_map(name).collect(),
+        }
+    }
+
+    fn differences<'a>(&'a self, new: &'a Self) -> Vec<Difference<'a>> {
+        let gone = self.variables.keys().filter(|name| !new.variables.contains_key(*name));
+        let mut found: Vec<_> = gone.map(|name| Difference::Gone(name)).collect();
+        for (name, now) in &new.variables {
+            let before = self.variables.get(name);
+            if now.is_required && before.is_none_or(|before| !before.is_required) {
+                found.push(Difference::Required(name));
+            }
+            if let Some(before) = before.filter(|before| before.kind != now.kind) {
+                found.push(Difference::Retyped(name, &before.kind, &now.kind));
+            }
+        }
+        found.extend(self.workers.difference(&new.workers).map(|name| Difference::NoWorker(name)));
+        found
+    }
+}
+
+/// Classes of both sides by release, each read once.
+struct Classes<'a> {
+    sides: [&'a dyn Archive; 2],
+    read: BTreeMap<(usize, String), Option<Class>>,
+}
+
+impl Classes<'_> {
+    fn learn(&mut self, releases: [&str; 2]) -> Result<(), Fault> {
+        for (side, release) in releases.into_iter().enumerate() {
+            let key = (side, release.to_owned());
+            if !self.read.contains_key(&key) {
+                self.read.insert(key, Class::read(self.sides[side], release)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn differences(&self, [old, new]: [&str; 2]) -> Vec<Difference<'_>> {
+        let side = |side: usize, release: &str| self.read.get(&(side, release.to_owned()))?.as_ref();
+        match (side(0, old), side(1, new)) {
+            (Some(old), Some(new)) => old.differences(new),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Adds to reports what the move to another release asks for; `input` are the definitions after the change.
+pub(super) fn add(
+    clusters: &mut [ClusterReport],
+    before: &dyn Archive,
+    after: &After<'_>,
+    input: &Input,
+) -> Result<(), Fault> {
+    let mut classes = Classes { sides: [before, after], read: BTreeMap::new() };
+    for one in clusters.iter_mut() {
+        if let (Some(old), Some(new), true) = (&one.release.before, &one.release.after, one.release.differs())
+        {
+            classes.learn([old, new])?;
+            let found = classes.differences([old, new]);
+            one.notes.extend(found.iter().map(|difference| difference.words(new)));
+        }
+    }
+    let is_refused = |one: &&mut ClusterReport| {
+        let refused = one.changes.iter().any(|change| change.effect == Effect::Refused && !change.guarded);
+        refused && one.release.after.is_none()
+    };
+    let refused: Vec<_> = clusters.iter_mut().filter(is_refused).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let defined = Defined::read(input);
+    for one in refused {
+        let Some(definition) = defined.merged(&one.cluster) else { continue };
+        let Some(new) = definition.at(&["spec", "release"]).and_then(Node::as_str) else { continue };
+        let Some(old) = release_before(&one.cluster, before, after)?.filter(|old| old != new) else {
+            continue;
+        };
+        classes.learn([&old, new])?;
+        let mut reasons = Vec::new();
+        for difference in classes.differences([&old, new]) {
+            let places = difference.nodes(&definition).into_iter();
+            let places = places.filter_map(|node| input.sources.place(node.origin));
+            reasons.extend(places.map(|place| format!("{place}: {}", difference.words(new))));
+        }
+        if let Some(change) = one.changes.iter_mut().find(|change| change.effect == Effect::Refused) {
+            change.reasons.extend(reasons);
+        }
+    }
+    Ok(())
+}
+
+/// The release that a cluster had.
+fn release_before(
+    cluster: &ClusterId,
+    before: &dyn Archive,
+    after: &After<'_>,
+) -> Result<Option<String>, Fault> {
+    let path = format!("{}/cluster/cluster.yaml", render::folder_of_cluster(cluster));
+    let [old, _] = after.listings();
+    let Some(id) = old.get(&path) else { return Ok(None) };
+    let read = yaml::read(&Source::new(FileId(0), &*path, before.read(id)?), &mut Notes::new());
+    Ok(read.map(|cluster| ClassName::of(&cluster).name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(text: &str) -> Node {
+        yaml::read(&Source::new(FileId(0), "test", text.to_owned()), &mut Notes::new()).unwrap()
+    }
+
+    const OLD: &str = "
+spec:
+  variables:
+    - { name: flavor, required: true, schema: { openAPIV3Schema: { type: string } } }
+    - { name: size, schema: { openAPIV3Schema: { type: string } } }
+    - { name: same, schema: { openAPIV3Schema: { type: string } } }
+  workers: { machineDeployments: [{ class: default-worker }, { class: gpu }] }
+";
+    const NEW: &str = "
+spec:
+  variables:
+    - { name: workerFlavor, required: true, schema: { openAPIV3Schema: { type: string } } }
+    - { name: size, schema: { openAPIV3Schema: { type: integer } } }
+    - { name: same, schema: { openAPIV3Schema: { type: string } } }
+  workers: { machineDeployments: [{ class: default-worker }] }
+";
+    const DEFINITION: &str = "
+spec:
+  release: b
+  nodePools:
+    - { name: md-0, class: gpu, variables: { size: big } }
+    - { name: md-1, class: default-worker }
+  variables: { flavor: large, same: yes-it-is }
+";
+
+    #[test]
+    fn what_does_not_fit_another_class_is_named_with_its_lines() {
+        let (old, new, definition) = (Class::of(&node(OLD)), Class::of(&node(NEW)), node(DEFINITION));
+        let source = Source::new(FileId(0), "c.yaml", DEFINITION.to_owned());
+        let mut told = Vec::new();
+        for difference in old.differences(&new) {
+            for found in difference.nodes(&definition) {
+                let line = source.word(found.origin.offset as usize).line;
+                told.push(format!("{line}: {}", difference.words("b")));
+            }
+        }
+        assert_eq!(
+            told,
+            [
+                "7: the variable `flavor` is gone in b",
+                "5: the variable `size` is of type integer in b, and was of type string",
+                "7: the variable `workerFlavor` is required in b, and was not before",
+                "5: the worker class `gpu` is gone in b",
+            ]
+        );
+        assert!(old.differences(&old).is_empty());
+    }
+}
