@@ -24,6 +24,7 @@ use crate::{
     model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart, StackId},
     note::{Fault, Notes},
     world::{CHART_VALUES, Input, LOCK},
+    yaml::Origin,
 };
 
 /// Look up charts and images where they come from, and lock what they are
@@ -157,7 +158,7 @@ fn all<T: Sync>(
 
 /// One question for each classic repository, and one for each chart of a registry.
 fn questions(
-    charts: &BTreeMap<ChartVersion, BTreeSet<String>>,
+    charts: &BTreeMap<ChartVersion, BTreeSet<Origin>>,
     old: &Lock,
     input: &Input,
 ) -> Vec<ChartQuestion> {

@@ -89,8 +89,8 @@ pub fn merge(
     let mut merger =
         Merger { old, found, accept, used: BTreeSet::new(), sources, notes, changes: Vec::new() };
     let mut lock = Lock { releases: old.releases.clone(), ..Lock::default() };
-    for (key, files) in &wanted.charts {
-        merger.missing(key, files);
+    for (key, listed) in &wanted.charts {
+        merger.missing(key, listed);
         if let Some(mut chart) = merger.chart(key) {
             chart.replaces.retain(|digest| *digest != chart.digest && releases.records(key, digest));
             lock.charts.insert(key.clone(), chart);
@@ -219,16 +219,16 @@ impl Merger<'_> {
             .hint(format!("if it is meant: `stackloom update --accept {name}`"));
     }
 
-    fn missing(&mut self, key: &ChartVersion, files: &BTreeSet<String>) {
+    fn missing(&mut self, key: &ChartVersion, listed: &BTreeSet<Origin>) {
         if !self.found.missing.contains(key) {
             return;
         }
         let ChartVersion { chart, version } = key;
         let known = self.found.available.get(chart).into_iter().flatten().rev().take(5);
         let known: Vec<_> = known.map(ToString::to_string).collect();
-        for file in files {
+        for origin in listed {
             let message = format!("`{}` has no version {version} of `{}`", chart.repository, chart.name);
-            let note = self.notes.error("no-chart", Place::file(file), message);
+            let note = self.notes.error("no-chart", self.sources.place(*origin), message);
             match known.as_slice() {
                 [] => note.hint("look at the repository and the name of the chart"),
                 _ => note.hint(format!("its newest versions are {}", known.join(", "))),
@@ -279,9 +279,7 @@ mod tests {
     }
 
     fn wanted(versions: &[&str]) -> Wanted {
-        let one = |version: &&str| {
-            (key(version), BTreeSet::from(["stacks/test/tiny/addons/notes/addon.yaml".to_owned()]))
-        };
+        let one = |version: &&str| (key(version), BTreeSet::from([Origin::NOWHERE]));
         Wanted { charts: versions.iter().map(one).collect(), ..Wanted::default() }
     }
 

@@ -12,6 +12,7 @@ mod pools;
 mod raw;
 mod settings;
 mod removal;
+mod rules;
 mod sources;
 mod stack;
 
