@@ -20,7 +20,7 @@ use crate::{
 
 pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
-pub use guard::Guard;
+pub use guard::{Before, Guard};
 
 /// What leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Finder<'_> {
         }
         let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
             notes
-                .error("removal", self.place(), "nothing says why")
+                .error("removal", self.place(), "`--reason` is missing")
                 .hint("give a reason with `--reason`: it is written to the definition, for anyone who reads it later");
             return None;
         };
