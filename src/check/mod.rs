@@ -35,7 +35,8 @@ use crate::{
     yaml::{Node, Step},
 };
 
-pub use variable_value::Classes;
+pub use chart_values::check_rest;
+pub use variable_value::{Classes, check_values};
 
 /// A rule.
 #[derive(Debug)]

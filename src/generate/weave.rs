@@ -46,6 +46,7 @@ pub(super) fn weave<'a>(
         }
         progress((batch * AT_A_TIME + chunk.len()).min(subjects.len()), subjects.len());
     }
+    check::check_rest(plan, &planned.fleet.model.lock, &classes, input, notes);
     Ok(faulty)
 }
 

@@ -100,6 +100,15 @@ pub fn merge(
         lock.images.extend(merger.image(image, old.images.get(image)).map(|digest| (image.clone(), digest)));
     }
     let mut changes = std::mem::take(&mut merger.changes);
+    if wanted.is_partial {
+        // A stack that could not be read may want any of it.
+        for (key, chart) in &old.charts {
+            lock.charts.entry(key.clone()).or_insert_with(|| chart.clone());
+        }
+        for (name, digest) in &old.images {
+            lock.images.entry(name.clone()).or_insert_with(|| digest.clone());
+        }
+    }
     for unused in accept.difference(&merger.used) {
         notes
             .warning("nothing-to-accept", None, format!("`{unused}` is nothing that changed"))
@@ -310,6 +319,9 @@ mod tests {
         let (second, _) = run(&first.lock, &wanted(&["1.1.0"]), &Found::default(), &[]);
         assert!(second.lock.is_empty());
         assert_eq!(second.changes[0].after, None);
+        let partial = Wanted { is_partial: true, ..wanted(&["1.1.0"]) };
+        let (third, _) = run(&first.lock, &partial, &Found::default(), &[]);
+        assert_eq!((third.lock, third.changes), (first.lock, Vec::new()));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub struct Wanted {
     pub charts: BTreeMap<ChartVersion, BTreeSet<Origin>>,
     /// Images by name, each with the stacks that name it.
     pub images: BTreeMap<String, BTreeSet<String>>,
+    /// Whether some stacks could not be read: what they want is not known.
+    pub is_partial: bool,
     /// Images whose name is made when a cluster is, as they are written: which they are is not known.
     pub unknown: BTreeSet<String>,
 }

@@ -162,7 +162,6 @@ impl OneStack<'_> {
         files
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what one minor is made of; there is no smaller whole")]
     fn one_minor(
         &mut self,
         id: &StackId,
@@ -365,7 +364,11 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     if !sound {
         notes
             .error("wrong-date", place.clone(), format!("`{date}` is not a date"))
-            .hint("write it as YYYY-MM-DD");
+            .hint("write it as 'YYYY-MM-DD', in quotes");
+    } else if place.source.chars().nth(place.column.saturating_sub(1)) == date.chars().next() {
+        notes.warning("unquoted-date", place.clone(), format!("`{date}` has no quotes")).hint(format!(
+            "write '{date}': editors and other YAML readers take a date without quotes for a timestamp"
+        ));
     }
 }
 
