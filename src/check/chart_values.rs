@@ -1,19 +1,20 @@
 //! Values that a chart does not take, as far as the lock knows what it takes.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Check, Finder, Rule};
+use super::{Check, Classes, Finder, Rule};
 use crate::{
     lock::values::{self, Finding, Judge},
-    model::Digest,
-    note::{Place, Severity},
-    release::sha256,
+    model::{Digest, Lock},
+    note::{Notes, Place, Severity},
+    plan::{Plan, described, undescribed},
+    release::{ReleaseAddon, sha256},
     render::{ChartValues, Drawn},
     world::{Input, LOCK, release_of},
-    yaml::{Node, Origin, Value, to_json},
+    yaml::{self, Node, Origin, Value, to_json},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -80,10 +81,12 @@ fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
 }
 
 fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
+    let sources = &finder.input.sources;
     let origin = origin_of(&given.values, &finding.path);
-    let place = finder.input.sources.place(origin);
-    let place =
-        place.or_else(|| finder.input.sources.place(given.described.1)).unwrap_or_else(|| Place::file(LOCK));
+    // What is missing is missing in the stack, and in each of its clusters: that is one message.
+    let listed = sources.place(given.listed).filter(|place| release_of(&place.file).is_none());
+    let place = listed.filter(|_| finding.is_missing).or_else(|| sources.place(origin));
+    let place = place.or_else(|| sources.place(given.described.1)).unwrap_or_else(|| Place::file(LOCK));
     // A release does not change any more.
     let is_frozen = release_of(&place.file).is_some();
     let chart = format!("the chart `{}` {}", given.chart, given.version);
@@ -103,11 +106,88 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
     };
     match &finding.similar {
         Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+        None if finding.is_missing => note.hint(format!(
+            "set it in `values.yaml` of the addon `{}`, or in the definitions of its clusters",
+            given.addon
+        )),
         None => note.hint("the chart's `values.yaml` and `values.schema.json` say what it takes"),
     };
     if is_frozen {
         note.hint("it is in a numbered release: fix it in the stack, and cut the next release");
     }
+}
+
+/// Looks at what no part of a tree shows: the values of addons that no cluster has, and charts that say nothing of theirs.
+pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, input: &Input, notes: &mut Notes) {
+    let mut used = BTreeSet::new();
+    let mut unknown = BTreeMap::new();
+    for one in &plan.clusters {
+        for addon in &one.addons {
+            used.insert((one.release.name.as_str(), addon.frozen.addon.name.as_str()));
+            let Some(version) = &addon.version else { continue };
+            if let Some(origin) = undescribed(&addon.frozen, version, lock) {
+                unknown.insert(origin, (&addon.frozen.addon, version));
+            }
+        }
+    }
+    for (origin, (addon, version)) in unknown {
+        let chart = addon.chart.as_ref().map_or("", |chart| &chart.name);
+        notes
+            .warning(RULE.name, input.sources.place(origin), format!("the values of the chart `{chart}` {version} are not checked: the lock does not say which values it takes"))
+            .hint("`stackloom update` adds that, or says why it cannot");
+    }
+    let finder = &mut Finder::new(input, classes, notes);
+    for release in plan.heads.iter().chain(&plan.spare) {
+        let spare = |addon: &&Arc<ReleaseAddon>| !used.contains(&(&*release.name, addon.addon.name.as_str()));
+        for addon in release.addons.iter().filter(spare) {
+            let Some(given) = written_values(addon, lock) else { continue };
+            let Some(found) = classes.charts.judge(&given, input) else {
+                tell_missing(&given, finder);
+                continue;
+            };
+            let is_known = |finding: &&Finding| !is_made(&given.values, &finding.path);
+            found.iter().filter(is_known).for_each(|finding| tell(&given, finding, finder));
+        }
+    }
+}
+
+/// The values that a stack gives an addon, as written; none where they are put together for each cluster. A cluster that turns
+/// the addon on may add others.
+fn written_values(addon: &ReleaseAddon, lock: &Lock) -> Option<ChartValues> {
+    let version = addon.version.as_ref()?;
+    let source = addon.values.as_ref()?.template.source();
+    let values = yaml::read(source, &mut Notes::new()).filter(|_| !source.text.contains("#%"))?;
+    let row = addon.addon.matrix.iter().find(|row| row.version == *version);
+    Some(ChartValues {
+        addon: addon.addon.name.to_string(),
+        chart: addon.addon.chart.as_ref()?.name.clone(),
+        version: version.to_string(),
+        described: described(addon, version, lock)?,
+        listed: row.map_or(Origin::NOWHERE, |row| row.version_origin),
+        values,
+        is_part: true,
+    })
+}
+
+/// Whether a value is an expression, or holds one.
+fn is_made(values: &Node, path: &[String]) -> bool {
+    fn holds(node: &Node) -> bool {
+        match &node.value {
+            Value::String(text) => text.contains("${{"),
+            Value::Sequence(items) => items.iter().any(holds),
+            Value::Mapping(mapping) => mapping.iter().any(|entry| holds(&entry.value)),
+            _ => false,
+        }
+    }
+    let mut at = values;
+    for part in path {
+        let items = || at.as_sequence()?.get(part.parse::<usize>().ok()?);
+        match at.get(part).or_else(items) {
+            Some(inner) => at = inner,
+            None => return false,
+        }
+    }
+    holds(at)
 }
 
 /// Where a value stands, or the deepest map around it that does.

@@ -35,7 +35,8 @@ use crate::{
     yaml::{Node, Step},
 };
 
-pub use variable_value::Classes;
+pub use chart_values::check_rest;
+pub use variable_value::{Classes, check_values};
 
 /// A rule.
 #[derive(Debug)]
@@ -280,7 +281,7 @@ spec:
         let definitions = definition::parse(&input, &mut notes);
         let plan = definition::lower(&definitions, &input, &semver::Version::new(0, 1, 0), &mut notes)
             .and_then(|model| {
-                let resolution = resolve::resolve(&model, &mut notes)?;
+                let resolution = resolve::resolve(&model, &input.sources, &mut notes)?;
                 let releases = release::releases(&resolution, &input, &mut notes)?;
                 plan::plan(&model, &releases, &input, &mut notes)
             })

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 use super::{Check, Finder, Rule, chart_values::Charts, lints::Findings};
 use crate::{
     definition::closest,
-    model::{Allowance, StackId},
-    note::MOST_ALIKE,
-    plan::{ClusterPlan, Plan},
+    model::{Allowance, Cluster, StackId},
+    note::{MOST_ALIKE, Notes},
+    plan::{self, ClusterPlan, Plan},
     release::Release,
     topology::{
         fault::FieldError,
@@ -21,6 +21,7 @@ use crate::{
             validation::validate_variables,
         },
     },
+    world::Input,
     yaml::{Mapping, Node, Origin, Step, to_json, trail},
 };
 
@@ -56,14 +57,18 @@ impl Classes {
             Findings::of(plan.heads.iter().map(AsRef::as_ref), others.map(AsRef::as_ref), &plan.allowed);
         let mut classes = Self { lints, ..Self::default() };
         for cluster in &plan.clusters {
-            let name = &cluster.release.name;
-            if !classes.by_release.contains_key(name)
-                && let Some(class) = of_release(&cluster.release)
-            {
-                classes.by_release.insert(name.clone(), class);
-            }
+            classes.add(&cluster.release);
         }
         classes
+    }
+
+    /// Reads the class of a release, unless it is known.
+    pub fn add(&mut self, release: &Release) {
+        if !self.by_release.contains_key(&release.name)
+            && let Some(class) = of_release(release)
+        {
+            self.by_release.insert(release.name.clone(), class);
+        }
     }
 
     /// Reads the classes of releases that no cluster uses; `others` are of the same stacks, and are told elsewhere.
@@ -86,6 +91,21 @@ fn of_release(release: &Release) -> Option<Class> {
     let object = release.objects.iter().find(is_class).map(to_json)?;
     let variables = definitions(&object);
     Some(Class { object, variables })
+}
+
+/// Looks at the values of a cluster that cannot be planned. A variable that is missing is reported elsewhere.
+pub fn check_values(
+    cluster: &Cluster,
+    release: &Release,
+    classes: &Classes,
+    input: &Input,
+    notes: &mut Notes,
+) {
+    let finder = &mut Finder::new(input, classes, notes);
+    for values in plan::known_values(cluster, release) {
+        let given: Given<'_> = values.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
+        judge(&given, Scope::Override, cluster.origin, release, finder);
+    }
 }
 
 type Given<'a> = Vec<(&'a str, &'a Node)>;
@@ -114,19 +134,34 @@ fn judge(given: &Given<'_>, scope: Scope, origin: Origin, release: &Release, fin
         Ok(values) => validate_variables(&values, &[], definitions, scope, "").errors,
         Err(errors) => errors,
     };
+    // Cluster API looks for unknown keys only in a value whose other keys are right.
+    let mut unknown = BTreeMap::new();
+    for error in &errors {
+        let path = error.field.replace(".[", "[");
+        let (name, _) = split(&path);
+        if let Some((name, value)) = given.iter().find(|(one, _)| *one == name) {
+            unknown.entry(*name).or_insert_with(|| report_unknown(name, value, release, finder));
+        }
+    }
     for error in errors {
-        report(&error, given, origin, release, finder);
+        report(&error, given, &unknown, origin, release, finder);
     }
 }
 
-fn report(error: &FieldError, given: &Given<'_>, origin: Origin, release: &Release, finder: &mut Finder<'_>) {
+/// Reports an error of a value; that it has unknown keys was reported with the places of these.
+fn report(
+    error: &FieldError,
+    given: &Given<'_>,
+    unknown: &BTreeMap<&str, bool>,
+    origin: Origin,
+    release: &Release,
+    finder: &mut Finder<'_>,
+) {
     // Kubernetes writes an item of a value as `value.[1]`.
     let path = error.field.replace(".[", "[");
     let (name, field) = split(&path);
     let value = given.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
-    if let Some(value) = value.filter(|_| field.is_empty())
-        && report_unknown(name, value, release, finder)
-    {
+    if field.is_empty() && unknown.get(name) == Some(&true) {
         return;
     }
     let trail = value.map(|value| trail(value, field)).unwrap_or_default();

@@ -138,8 +138,9 @@ fn next_steps(folder: &std::path::Path, source: &str) -> String {
         format!("your engine reads this repository from {source}: `git remote add origin {source}`, and push")
     };
     format!(
-        "next:\n{enter}  stackloom generate --commit     write and commit generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
-         stackloom new cluster dev-2     add a cluster\n{address}"
+        "next:\n{enter}  stackloom generate                  write generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
+         stackloom new cluster dev-2         add a cluster\n  \
+         stackloom generate --commit --all   commit it, and what changes in generated/, as one commit\n{address}"
     )
 }
 

@@ -25,13 +25,13 @@ use crate::{
 
 /// Take releases from a registry or from another git repository
 ///
-/// A release is written to generated/releases/<name>/ and its digest to stackloom.lock, both in one commit. Before that it
-/// is held against everything that a release of this repository is held against: the digest in its address, the digests
-/// of its files and of its content, its name. A release that is here with another content, or that the lock holds with
-/// another digest, is refused. From then on every run holds the folder against the lock.
+/// Writes a release to generated/releases/<name>/ and its digest to stackloom.lock, in one commit. Before that, checks it as
+/// strictly as a release of this repository: the digest in its address, the digests of its files and of its content, and its
+/// name. Refuses a release that exists here with other content, or that the lock has with another digest. From then on,
+/// every run compares the folder with the lock.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom pull oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull git+https://git.example.org/platform/stacks.git#openstack-scs-1-35-v7\n  stackloom pull --key cosign.pub oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull oci://registry.example.org/platform/releases:openstack-scs-1-35-v7   say which digest that is\n\nGit is also had by git+ssh:// and git+file://. `stackloom releases --check` lists what there is, with these commands."
+    after_help = "Examples:\n  stackloom pull oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull git+https://git.example.org/platform/stacks.git#openstack-scs-1-35-v7\n  stackloom pull --key cosign.pub oci://registry.example.org/platform/releases@sha256:4f2c…\n  stackloom pull oci://registry.example.org/platform/releases:openstack-scs-1-35-v7   print the digest of the tag\n\nGit addresses can also start with git+ssh:// or git+file://. `stackloom releases --check` lists newer releases with the commands that pull them."
 )]
 pub(super) struct Args {
     /// The address: oci://<registry>/<path>@sha256:<digest>, or git+https://<repository>#<release>
@@ -40,7 +40,7 @@ pub(super) struct Args {
     /// The public key, a file of this repository, that artifacts must be signed with; `cosign` verifies it
     #[arg(long, value_name = "FILE")]
     key: Option<String>,
-    /// Write nothing; say what would be taken
+    /// Write nothing; show what would be pulled
     #[arg(long)]
     dry_run: bool,
 }
@@ -257,23 +257,23 @@ fn note_without_digest(
     let Some(tag) = tag else {
         notes
             .error("no-digest", None, format!("`{repository}` names no release"))
-            .hint("write the digest that the publisher told: `@sha256:…`")
+            .hint("add the digest that the publisher announced: `@sha256:…`")
             .hint("`stackloom releases --check` lists what the sources in stackloom.yaml have");
         return Ok(());
     };
     let Some(digest) = Registry::open(repository)?.digest_of(tag)? else {
         notes
             .error("unknown-release", None, format!("`{repository}` has no tag `{tag}`"))
-            .hint("a release's tag is its name, such as openstack-scs-1-35-v7");
+            .hint("the tag of a release is its name, such as openstack-scs-1-35-v7");
         return Ok(());
     };
     notes
         .error(
             "no-digest",
             None,
-            format!("`{repository}:{tag}` is a tag, which can be moved; a digest is needed"),
+            format!("`{repository}:{tag}` is a tag, and a tag can be moved: pull by digest"),
         )
-        .hint(format!("it is `{digest}` now; if that is what the publisher told:"))
+        .hint(format!("the tag names `{digest}` now; if the publisher announced that digest:"))
         .hint(format!("stackloom pull {repository}:{tag}@{digest}"));
     Ok(())
 }
@@ -296,26 +296,26 @@ fn check_here(
     if told.is_some_and(|tag| tag != name) {
         notes
             .error("wrong-name", None, format!("`{}` holds the release `{name}`", one.from))
-            .hint("a tag is called as its release: ask whoever publishes it");
+            .hint("the tag must have the name of the release: ask the publisher");
     }
     if repository.is_tagged_elsewhere(name, &one.arrival.files)? {
         notes
             .error(
                 "release-tag",
                 None,
-                format!("there is a tag `{name}` here, and it names another content than `{}`", one.from),
+                format!("the tag `{name}` of this repository has other content than `{}`", one.from),
             )
-            .hint(format!("a name never means two things: look at it with `git show {name}`"));
+            .hint(format!("a release name is never used for other content: compare with `git show {name}`"));
     }
     if let Some(commit) = repository.is_added_otherwise(name, &one.arrival.files)? {
         notes
             .error(
                 "release-exists",
                 None,
-                format!("the commit {commit} added another release `{name}` than that of `{}`", one.from),
+                format!("the commit {commit} added a release `{name}` with other content than `{}`", one.from),
             )
             .hint(format!(
-                "a name never means two things, though it is gone: look at it with `git show {commit}`"
+                "a release name is never used again, even after its release was removed: compare with `git show {commit}`"
             ));
     }
     let locked = lock.releases.get(name).and_then(|locked| locked.key.as_ref());
@@ -329,11 +329,11 @@ fn check_here(
                     "wrong-key",
                     None,
                     format!(
-                        "the lock asks for a signature of `{key}` on `{name}`, and `{}` can have none",
+                        "the lock requires a signature with `{key}` for `{name}`, but releases from `{}` are not signed",
                         one.from
                     ),
                 )
-                .hint("take the release from the registry that the lock names");
+                .hint("pull the release from the registry that the lock names");
             Ok(())
         }
         (None, _) => Ok(()),
@@ -380,11 +380,11 @@ fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) 
     for Pull { one, taken, entry } in all {
         match taken {
             Taken::There { name, .. } => {
-                printer.result(&format!("{name} is here already, with the same content"));
+                printer.result(&format!("{name} is already in this repository, with the same content"));
                 if let Some(locked) = entry {
                     let signed = locked.key.as_ref().map(|key| format!(", signed with {key}"));
                     printer.result(&format!(
-                        "  its entry goes into {LOCK}: it was taken from {}{}",
+                        "  added to {LOCK}: pulled from {}{}",
                         locked.source,
                         signed.unwrap_or_default()
                     ));
@@ -403,7 +403,7 @@ fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) 
                 if one.signature.keys.is_empty() && matches!(one.from.repository(), ReleaseRepository::Git(_))
                 {
                     let commit = one.commit.as_deref().unwrap_or_default();
-                    printer.result(&format!("  the tag is the commit {commit}"));
+                    printer.result(&format!("  the tag names the commit {commit}"));
                 }
                 new = Some(&release.name);
             }
@@ -411,12 +411,12 @@ fn tell(args: &Args, all: &[Pull<'_>], commit: Option<&str>, printer: &Printer) 
     }
     match commit {
         Some(commit) => printer.result(&format!("committed as {}", short_id(commit))),
-        None if new.is_none() && !relocked => printer.result("nothing to take"),
+        None if new.is_none() && !relocked => printer.result("nothing to pull"),
         None if args.dry_run => printer.talk("this was a dry run: nothing was written"),
         None => {}
     }
     if let (Some(name), Some(_)) = (new, commit) {
         printer
-            .talk(&format!("next: `release: {name}` in a cluster's definition, then `stackloom generate`"));
+            .talk(&format!("next: set `release: {name}` in a cluster's definition, then run `stackloom generate --commit --all`"));
     }
 }

@@ -99,7 +99,8 @@ enum ChannelName {
     /// v0-beta.1, v0-beta.2 …
     Beta,
     /// v0-sha.<hash>: made by `generate`, for clusters that say `release: head`
-    Hash,
+    #[value(alias = "hash")]
+    Head,
     /// A version of your own, with --version
     Custom,
 }
@@ -109,7 +110,7 @@ impl ChannelName {
         match self {
             Self::Stable => Channel::Stable,
             Self::Beta => Channel::Beta,
-            Self::Hash => Channel::Hash,
+            Self::Head => Channel::Hash,
             Self::Custom => Channel::Custom,
         }
     }
@@ -221,9 +222,9 @@ fn prepare_assets(
 }
 
 fn check_arguments(args: &CutArgs, notes: &mut Notes) {
-    if args.channel == ChannelName::Hash {
+    if args.channel == ChannelName::Head {
         notes
-            .error("hash-channel", None, "releases of the channel `hash` are not cut: `generate` makes them")
+            .error("head-channel", None, "releases of the channel `head` are not cut: `generate` makes them")
             .hint("a cluster with `release: head` is made from one, and it is there for as long as one is");
     }
     match (&args.version, args.channel) {

@@ -86,11 +86,12 @@ impl FromGit {
     }
 }
 
+/// The name of a channel. Only `release.yaml` says `hash`, as other tools for cluster stacks do.
 pub(super) fn channel(channel: Channel) -> &'static str {
     match channel {
         Channel::Stable => "stable",
         Channel::Beta => "beta",
-        Channel::Hash => "hash",
+        Channel::Hash => "head",
         Channel::Custom => "custom",
     }
 }
@@ -127,12 +128,7 @@ fn table(catalogue: &ReleaseList, git: &FromGit) -> Vec<String> {
         rows.push([
             one.release.name.clone(),
             one.release.kubernetes.to_string(),
-            // Definitions call it head.
-            if one.release.is_head() {
-                "hash (head)".to_owned()
-            } else {
-                channel(one.release.channel).to_owned()
-            },
+            channel(one.release.channel).to_owned(),
             one.maturity.map_or(unserved, maturity).to_owned(),
             one.end_of_life.clone().unwrap_or_else(|| "–".to_owned()),
             users(one, git),

@@ -250,7 +250,7 @@ fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
         printer.result(&format!("  {line}"));
     }
     printer.result("next:");
-    printer.result("  stackloom generate, then commit the definition and generated/, and push");
+    printer.result("  stackloom generate --commit --all, then push");
     if !step.advice.wait.is_empty() {
         printer.result("  then wait for");
         for line in &step.advice.wait {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer, input_or_world,
+    Done, Exit, Global, Printer, or_exit,
     printer::{counted, whole},
     progress::Progress,
 };
@@ -22,8 +22,11 @@ use crate::{
     },
     lock::{self, Merged, Wanted, values},
     model::{AddonVersion, Chart, ChartVersion, Digest, Lock, LockedChart, StackId},
-    note::{Fault, Notes},
+    note::{Fault, Halted, Notes},
+    partial::LeftOut,
+    release::Releases,
     world::{CHART_VALUES, Input, LOCK},
+    yaml::Origin,
 };
 
 /// Look up charts and images where they come from, and lock what they are
@@ -31,7 +34,8 @@ use crate::{
 /// The one command that asks the network for what stacks use: the digest of every version of every chart that an addon
 /// lists, of the images that those charts say they use (`artifacthub.io/images`), and of the images that the stacks' own
 /// manifests and class objects name. All of it is written to stackloom.lock. What was published anew under a version that is locked is
-/// refused. Newer versions are told; which ones are listed is for people to say. Logins come from docker, podman and helm.
+/// refused. Newer versions are told; which ones are listed is for people to say. Stacks with errors are skipped, and what
+/// the lock says of them stays. Logins come from docker, podman and helm.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom update                             look up everything, write stackloom.lock\n  stackloom update openstack/scs               ask for one stack only\n  stackloom update --dry-run                   say what would change\n  stackloom update --accept cilium             take what was published anew, after a look at it\n  stackloom update --dry-run --format json | jq '.newer[]'"
@@ -54,30 +58,25 @@ const AT_A_TIME: usize = 8;
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let generate::Understood { input, model, releases, .. } = match generate::understand(&world, &mut notes) {
-        Ok(understood) => understood,
-        Err(failure) => {
-            printer.notes(&notes);
-            let exit = input_or_world(failure)?;
-            printer.document(exit, &notes, json!({}));
-            return Ok(exit);
-        }
+    let read = generate::understand_sound(&world, &mut notes);
+    let (understood, left) = match or_exit(read, printer, &notes)? {
+        Ok(read) => read,
+        Err(exit) => return Ok(exit),
     };
-    let wanted = lock::wanted(&releases, None);
-    let asked = lock::wanted(&releases, args.stack.as_ref());
-    let unknown = args.stack.as_ref().filter(|stack| releases.heads().all(|one| one.stack != **stack));
-    if let Some(stack) = unknown {
-        notes
-            .error("unknown-stack", None, format!("there is no stack `{stack}`"))
-            .hint("stacks are the folders `stacks/<provider>/<stack>/`");
+    let generate::Understood { input, model, releases, .. } = understood;
+    if refuse(args.stack.as_ref(), &releases, &left, &mut notes).is_err() {
         printer.notes(&notes);
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
     }
+    let is_partial = left.has_stacks();
+    let wanted = Wanted { is_partial, ..lock::wanted(&releases, None) };
+    let asked = lock::wanted(&releases, args.stack.as_ref());
     let answer = ask(&asked, &model.lock, &input, printer)?;
     let accept = args.accept.iter().cloned().collect();
     let merged =
         lock::merge(&model.lock, &wanted, &answer.found, &accept, &releases, &input.sources, &mut notes);
+    warn_unchecked(&asked, &answer, &input, &mut notes);
     let newer = lock::newer(&asked, &answer.found);
     let path = world.root().join(LOCK);
     let text = lock::write(&merged.lock);
@@ -101,18 +100,45 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if !printer.is_json() {
         answer.faults.iter().for_each(|fault| printer.fault(fault));
     }
-    for (key, chart) in &answer.found.charts {
-        if let Some(Err(why)) = &chart.values {
-            printer.talk(&format!("the values of {key} cannot be checked: {why}"));
-        }
-    }
     tell(args, &merged, &newer, &asked, is_new, printer);
-    printer.document(
-        exit,
-        &notes,
-        document(&merged, &newer, &asked, &answer.faults, is_new && !args.dry_run),
-    );
+    let mut document = document(&merged, &newer, &asked, &answer.faults, is_new && !args.dry_run);
+    document["leftOut"] = left.document();
+    printer.document(exit, &notes, document);
     Ok(exit)
+}
+
+/// Refuses a stack that is unknown or has errors, and a fleet whose stacks all have errors; says what else is skipped.
+fn refuse(
+    asked: Option<&StackId>,
+    releases: &Releases,
+    left: &LeftOut,
+    notes: &mut Notes,
+) -> Result<(), Halted> {
+    let is_there = |stack: &StackId| releases.heads().any(|one| one.stack == *stack);
+    let nothing = releases.heads().next().is_none() && left.has_stacks();
+    match asked {
+        Some(stack) if left.blame_stack(stack, notes) => {}
+        Some(stack) if !is_there(stack) => {
+            notes
+                .error("unknown-stack", None, format!("there is no stack `{stack}`"))
+                .hint("stacks are the folders `stacks/<provider>/<stack>/`");
+        }
+        None if nothing => notes.append(left.faults().clone()),
+        _ => left.warn_of_stacks(notes),
+    }
+    notes.halt(())
+}
+
+/// Says which charts have values that `check` will not look at, and why.
+fn warn_unchecked(asked: &Wanted, answer: &Answer, input: &Input, notes: &mut Notes) {
+    for (key, chart) in &answer.found.charts {
+        let Some(Err(why)) = &chart.values else { continue };
+        let listed = asked.charts.get(key).and_then(BTreeSet::first);
+        let place = listed.and_then(|origin| input.sources.place(*origin));
+        notes
+            .warning("chart-values", place, format!("the values of {key} cannot be checked: {why}"))
+            .hint("compare them with the chart's own `values.yaml`: stackloom will not find a misspelt key");
+    }
 }
 
 /// Asks all repositories, some at a time, and then for the images that their charts name.
@@ -157,7 +183,7 @@ fn all<T: Sync>(
 
 /// One question for each classic repository, and one for each chart of a registry.
 fn questions(
-    charts: &BTreeMap<ChartVersion, BTreeSet<String>>,
+    charts: &BTreeMap<ChartVersion, BTreeSet<Origin>>,
     old: &Lock,
     input: &Input,
 ) -> Vec<ChartQuestion> {

@@ -107,7 +107,8 @@ pub fn check_near(world: &dyn World, files: &[&str], notes: &mut Notes) -> Resul
         Subject::Namespace(one) => places.contains(&(&one.management.name, &one.name)),
         Subject::Cluster(one) => places.contains(&home(&one.cluster)),
     });
-    weave_some(&planned, &near, &mut Nowhere, &|_, _| {}, notes)?;
+    let classes = check::Classes::read(&planned.plan);
+    weave_some(&planned, &near, &classes, &mut Nowhere, &|_, _| {}, notes)?;
     Ok(notes.halt(())?)
 }
 

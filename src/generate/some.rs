@@ -7,6 +7,7 @@ use super::{
     weave::{definitions_of, weave},
 };
 use crate::{
+    check,
     note::{Fault, Notes, Severity},
     partial::{self, Faulty, Left, Scope},
     plan::{self, Plan},
@@ -82,7 +83,7 @@ fn attempts(
         let planned = match understood.plan(found) {
             Ok(plan) => Planned { fleet: understood, plan },
             Err(_) => {
-                values(understood, found);
+                values(&understood, found);
                 return (None, Vec::new());
             }
         };
@@ -91,11 +92,20 @@ fn attempts(
     })
 }
 
-/// Looks at the values of variables where other variables are unknown.
-fn values(understood: Understood, notes: &mut Notes) {
-    let model = plan::without_unknown(&understood.model, &understood.releases, &understood.input);
-    if let Ok(planned) = (Understood { model, ..understood }).planned(&mut Notes::new()) {
-        weave(&planned, &mut Nowhere, &|_, _| {}, notes).ok();
+/// Looks at the values of variables of clusters that cannot be planned: of those with a class that is known.
+fn values(fleet: &Understood, notes: &mut Notes) {
+    let Understood { input, model, releases, .. } = fleet;
+    let mut classes = check::Classes::default();
+    for cluster in &model.clusters {
+        let mut faults = Notes::new();
+        plan::plan_cluster(cluster, model, releases, input, &mut faults);
+        let release = releases.of(cluster, input, &mut Notes::new());
+        let Some(release) = release.filter(|_| faults.errors() > 0) else { continue };
+        classes.add(&release);
+        let mut own = Notes::new();
+        check::check_values(cluster, &release, &classes, input, &mut own);
+        own.concern(&cluster.full_name());
+        notes.append(own);
     }
 }
 

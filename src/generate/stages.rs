@@ -62,7 +62,7 @@ impl Understood {
     /// The stages up to the releases, of definitions that were read from an input.
     pub fn of(input: Input, definitions: Definitions, notes: &mut Notes) -> Result<Self, Halted> {
         let model = definition::lower(&definitions, &input, &program_version(), notes)?;
-        let releases = release::releases(&resolve::resolve(&model, notes)?, &input, notes)?;
+        let releases = release::releases(&resolve::resolve(&model, &input.sources, notes)?, &input, notes)?;
         Ok(Self { input, definitions, model, releases })
     }
 
@@ -84,7 +84,7 @@ impl Understood {
 
     /// Every stack for every minor, each addon with its exact version.
     pub fn resolution(&self, notes: &mut Notes) -> Result<Resolution<'_>, Halted> {
-        resolve::resolve(&self.model, notes)
+        resolve::resolve(&self.model, &self.input.sources, notes)
     }
 
     /// The plan of one cluster alone, as it is defined or changed; what it shares with others is planned for it alone.
@@ -112,7 +112,7 @@ impl Planned {
         let Self { fleet: Understood { input, definitions, model, releases }, plan } = self;
         // A plan of a large fleet takes much memory, and another one is made below.
         drop((releases, plan));
-        let resolution = resolve::resolve(&model, &mut quiet)?;
+        let resolution = resolve::resolve(&model, &input.sources, &mut quiet)?;
         let releases = release::releases_recorded(&resolution, &input, Some(recorder), &mut quiet)?;
         Understood { input, definitions, model, releases }.planned(&mut quiet)
     }

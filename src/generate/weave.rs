@@ -26,21 +26,25 @@ pub(super) fn weave<'a>(
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
-    weave_some(planned, &render::subjects(&planned.plan), sink, progress, notes)
+    let Planned { fleet, plan } = planned;
+    let classes = check::Classes::read(plan);
+    let faulty = weave_some(planned, &render::subjects(plan), &classes, sink, progress, notes)?;
+    check::check_rest(plan, &fleet.model.lock, &classes, &fleet.input, notes);
+    Ok(faulty)
 }
 
 /// The same for some parts.
 pub(super) fn weave_some<'a>(
     planned: &'a Planned,
     subjects: &[render::Subject<'a>],
+    classes: &check::Classes,
     sink: &mut dyn Sink,
     progress: Progress<'_>,
     notes: &mut Notes,
 ) -> Result<Vec<render::Subject<'a>>, Failure> {
     let input = &planned.fleet.input;
-    let classes = check::Classes::read(&planned.plan);
     let draw_all = |chunk: &[render::Subject<'a>]| -> Vec<(render::Drawn, Notes)> {
-        chunk.par_iter().map(|subject| draw(*subject, &classes, input)).collect()
+        chunk.par_iter().map(|subject| draw(*subject, classes, input)).collect()
     };
     let mut taker = Taker { planned, index: check::Index::default(), faulty: Vec::new(), sink, notes };
     let mut chunks = subjects.chunks(AT_A_TIME);

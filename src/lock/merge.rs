@@ -89,8 +89,8 @@ pub fn merge(
     let mut merger =
         Merger { old, found, accept, used: BTreeSet::new(), sources, notes, changes: Vec::new() };
     let mut lock = Lock { releases: old.releases.clone(), ..Lock::default() };
-    for (key, files) in &wanted.charts {
-        merger.missing(key, files);
+    for (key, listed) in &wanted.charts {
+        merger.missing(key, listed);
         if let Some(mut chart) = merger.chart(key) {
             chart.replaces.retain(|digest| *digest != chart.digest && releases.records(key, digest));
             lock.charts.insert(key.clone(), chart);
@@ -100,6 +100,15 @@ pub fn merge(
         lock.images.extend(merger.image(image, old.images.get(image)).map(|digest| (image.clone(), digest)));
     }
     let mut changes = std::mem::take(&mut merger.changes);
+    if wanted.is_partial {
+        // A stack that could not be read may want any of it.
+        for (key, chart) in &old.charts {
+            lock.charts.entry(key.clone()).or_insert_with(|| chart.clone());
+        }
+        for (name, digest) in &old.images {
+            lock.images.entry(name.clone()).or_insert_with(|| digest.clone());
+        }
+    }
     for unused in accept.difference(&merger.used) {
         notes
             .warning("nothing-to-accept", None, format!("`{unused}` is nothing that changed"))
@@ -219,16 +228,16 @@ impl Merger<'_> {
             .hint(format!("if it is meant: `stackloom update --accept {name}`"));
     }
 
-    fn missing(&mut self, key: &ChartVersion, files: &BTreeSet<String>) {
+    fn missing(&mut self, key: &ChartVersion, listed: &BTreeSet<Origin>) {
         if !self.found.missing.contains(key) {
             return;
         }
         let ChartVersion { chart, version } = key;
         let known = self.found.available.get(chart).into_iter().flatten().rev().take(5);
         let known: Vec<_> = known.map(ToString::to_string).collect();
-        for file in files {
+        for origin in listed {
             let message = format!("`{}` has no version {version} of `{}`", chart.repository, chart.name);
-            let note = self.notes.error("no-chart", Place::file(file), message);
+            let note = self.notes.error("no-chart", self.sources.place(*origin), message);
             match known.as_slice() {
                 [] => note.hint("look at the repository and the name of the chart"),
                 _ => note.hint(format!("its newest versions are {}", known.join(", "))),
@@ -279,9 +288,7 @@ mod tests {
     }
 
     fn wanted(versions: &[&str]) -> Wanted {
-        let one = |version: &&str| {
-            (key(version), BTreeSet::from(["stacks/test/tiny/addons/notes/addon.yaml".to_owned()]))
-        };
+        let one = |version: &&str| (key(version), BTreeSet::from([Origin::NOWHERE]));
         Wanted { charts: versions.iter().map(one).collect(), ..Wanted::default() }
     }
 
@@ -312,6 +319,9 @@ mod tests {
         let (second, _) = run(&first.lock, &wanted(&["1.1.0"]), &Found::default(), &[]);
         assert!(second.lock.is_empty());
         assert_eq!(second.changes[0].after, None);
+        let partial = Wanted { is_partial: true, ..wanted(&["1.1.0"]) };
+        let (third, _) = run(&first.lock, &partial, &Found::default(), &[]);
+        assert_eq!((third.lock, third.changes), (first.lock, Vec::new()));
     }
 
     #[test]

@@ -6,15 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     model::{ChartVersion, StackId},
     release::{Release, Releases, images_of},
+    yaml::Origin,
 };
 
 /// What is to be looked up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Charts, each with the files that list it.
-    pub charts: BTreeMap<ChartVersion, BTreeSet<String>>,
+    /// Charts, each with the places that list it.
+    pub charts: BTreeMap<ChartVersion, BTreeSet<Origin>>,
     /// Images by name, each with the stacks that name it.
     pub images: BTreeMap<String, BTreeSet<String>>,
+    /// Whether some stacks could not be read: what they want is not known.
+    pub is_partial: bool,
     /// Images whose name is made when a cluster is, as they are written: which they are is not known.
     pub unknown: BTreeSet<String>,
 }
@@ -33,10 +36,9 @@ impl Wanted {
     fn charts_of(&mut self, release: &Release) {
         for addon in release.addons.iter().map(|one| &one.addon) {
             let Some(chart) = &addon.chart else { continue };
-            let file = format!("stacks/{}/addons/{}/addon.yaml", release.stack, addon.name);
             for row in &addon.matrix {
                 let key = ChartVersion { chart: chart.clone(), version: row.version.clone() };
-                self.charts.entry(key).or_default().insert(file.clone());
+                self.charts.entry(key).or_default().insert(row.version_origin);
             }
         }
     }

@@ -29,12 +29,24 @@ pub struct Addon {
 }
 
 /// A row of a compatibility matrix.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Requirement {
     /// The addon's version.
     pub version: AddonVersion,
     /// The Kubernetes versions it works with.
     pub kubernetes: VersionRange,
+    /// Where the version stands.
+    pub version_origin: Origin,
+    /// Where the range stands.
+    pub kubernetes_origin: Origin,
+}
+
+impl PartialEq for Requirement {
+    /// Where it stands is no content.
+    fn eq(&self, other: &Self) -> bool {
+        let Self { version, kubernetes, version_origin: _, kubernetes_origin: _ } = other;
+        (&self.version, &self.kubernetes) == (version, kubernetes)
+    }
 }
 
 /// Where a chart comes from.

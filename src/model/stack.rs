@@ -12,6 +12,8 @@ pub struct Stack<T> {
     pub id: StackId,
     /// The exact Kubernetes version.
     pub kubernetes: KubernetesVersion,
+    /// Where that version stands.
+    pub kubernetes_origin: Origin,
     /// How far one may rely on it.
     pub maturity: Maturity,
     /// How its releases are numbered.
@@ -64,7 +66,7 @@ pub enum Versioning {
 }
 
 /// A combination that does not work.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CompatibilityRule {
     /// A name for messages.
     pub name: Arc<str>,
@@ -78,6 +80,17 @@ pub struct CompatibilityRule {
     pub deny: Arc<str>,
     /// The version that is free of it.
     pub upgrade_to: Option<semver::Version>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+impl PartialEq for CompatibilityRule {
+    /// Where it stands is no content.
+    fn eq(&self, other: &Self) -> bool {
+        let Self { name, addon, version, kubernetes, deny, upgrade_to, origin: _ } = other;
+        let same = (&self.name, &self.addon, &self.version) == (name, addon, version);
+        same && (&self.kubernetes, &self.deny, &self.upgrade_to) == (kubernetes, deny, upgrade_to)
+    }
 }
 
 impl CompatibilityRule {

@@ -33,6 +33,23 @@ impl LeftOut {
         self.faults.errors() == 0
     }
 
+    /// Whether a stack was left out.
+    pub fn has_stacks(&self) -> bool {
+        self.faults
+            .iter()
+            .any(|note| note.place.as_ref().is_some_and(|place| place.file.starts_with("stacks/")))
+    }
+
+    /// If a stack was left out: says what is wrong with it.
+    pub fn blame_stack(&self, stack: &StackId, notes: &mut Notes) -> bool {
+        let own = format!("stacks/{stack}/");
+        let before = notes.errors();
+        let is_own =
+            |note: &Diagnostic| note.place.as_ref().is_some_and(|place| place.file.starts_with(&own));
+        self.faults.iter().filter(|note| is_own(note)).for_each(|note| notes.push(note.clone()));
+        notes.errors() > before
+    }
+
     /// Ends a run about one stack unless only other stacks, and the clusters that are made from them, have errors. A
     /// definition with errors of its own may use any stack.
     pub fn only_other_stacks(&self, stack: Option<&StackId>, notes: &mut Notes) -> Result<(), Halted> {
@@ -70,12 +87,12 @@ impl LeftOut {
         if self.faults.iter().all(|fault| notes.iter().any(|note| note.says_as(fault))) {
             return;
         }
-        let files: Vec<_> = self.files().into_iter().map(|file| format!("`{file}`")).collect();
-        let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
-        let first = files[..files.len().min(3)].join(", ");
-        notes
-            .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}"))
-            .hint("run `stackloom check` for details");
+        say_left_out(self.files().into_iter(), notes);
+    }
+
+    /// Says which stacks were left out, for commands that do not look at clusters.
+    pub fn warn_of_stacks(&self, notes: &mut Notes) {
+        say_left_out(self.files().into_iter().filter(|file| file.starts_with("stacks/")), notes);
     }
 
     /// For machines: each definition that was left out, and why.
@@ -110,4 +127,16 @@ impl LeftOut {
         }
         notes.errors() > before
     }
+}
+
+fn say_left_out<'a>(files: impl Iterator<Item = &'a str>, notes: &mut Notes) {
+    let files: Vec<_> = files.map(|file| format!("`{file}`")).collect();
+    if files.is_empty() {
+        return;
+    }
+    let many = if files.len() > 3 { format!(" and {} more", files.len() - 3) } else { String::new() };
+    let first = files[..files.len().min(3)].join(", ");
+    notes
+        .warning(LEFT_OUT, None, format!("skipped because of errors: {first}{many}"))
+        .hint("run `stackloom check` for details");
 }

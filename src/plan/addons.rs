@@ -253,6 +253,18 @@ impl Planner<'_> {
             }
         };
         let note = notes.error("incompatible", self.input.sources.place(*origin), message);
+        let reason = match refused {
+            Refused::Forbidden(rule) => Some(("the rule", rule.origin)),
+            Refused::OutOfRange(row) => {
+                Some(("the Kubernetes versions that it works with", row.kubernetes_origin))
+            }
+            Refused::Unlisted => None,
+        };
+        if let Some((what, Some(place))) =
+            reason.map(|(what, origin)| (what, self.input.sources.place(origin)))
+        {
+            note.related(what, place);
+        }
         if let Refused::Forbidden(rule) = refused {
             match &rule.upgrade_to {
                 Some(better) => note.hint(format!("upgrade {name} to {better} first")),

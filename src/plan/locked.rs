@@ -20,14 +20,16 @@ pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> 
 }
 
 /// The file that says which values a chart takes, and where the lock says so; none where the release was cut with other bytes.
-pub(super) fn described(
-    addon: &ReleaseAddon,
-    version: &AddonVersion,
-    lock: &Lock,
-) -> Option<(Digest, Origin)> {
+pub fn described(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<(Digest, Origin)> {
     let locked = lock.charts.get(&key(addon, version)?)?;
     let is_same = addon.locked.get(version).is_none_or(|recorded| recorded.digest == locked.digest);
     Some((locked.values.clone().filter(|_| is_same)?, locked.origin))
+}
+
+/// Where the lock names a chart without saying which values it takes.
+pub fn undescribed(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Origin> {
+    let locked = lock.charts.get(&key(addon, version)?)?;
+    locked.values.is_none().then_some(locked.origin)
 }
 
 fn key(addon: &ReleaseAddon, version: &AddonVersion) -> Option<ChartVersion> {

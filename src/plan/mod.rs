@@ -17,10 +17,10 @@ use std::{
 
 pub use addons::{AddonPlan, HelmPlan, ManifestsPlan};
 pub use charts::{ChartReference, ChartSource, Pin};
-pub use locked::CONTRADICTS;
+pub use locked::{CONTRADICTS, described, undescribed};
 pub use unit::{ClusterPart, Unit, installer_name};
 pub use variables::complete;
-pub use variables::without_unknown;
+pub use variables::known_values;
 
 use crate::{
     definition::Model,

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use crate::{
-    definition::{Model, closest},
+    definition::closest,
     model::Cluster,
     note::Notes,
-    release::{ClassVariable, Release, Releases},
+    release::{ClassVariable, Release},
     world::Input,
     yaml::{Mapping, Node, Value},
 };
@@ -65,23 +65,13 @@ pub(super) fn complete_overrides(cluster: &mut Cluster, release: &Release) {
     }
 }
 
-/// The clusters that give a variable that their class does not have, without such variables. They are not for writing: the
-/// values of the other variables can be looked at, so that all errors are reported at once.
-pub fn without_unknown(model: &Model, releases: &Releases, input: &Input) -> Model {
-    let trimmed = model.clusters.iter().filter_map(|cluster| {
-        let release = releases.of(cluster, input, &mut Notes::new())?;
-        let is_known = |name: &str| release.class.variables.iter().any(|variable| variable.name == name);
-        let mut cluster = cluster.clone();
-        let mut removed = false;
-        let pools = cluster.node_pools.iter_mut().map(|pool| &mut pool.variables);
-        for given in [&mut cluster.variables, &mut cluster.control_plane.variables].into_iter().chain(pools) {
-            let known: Mapping = given.iter().filter(|entry| is_known(&entry.key.name)).cloned().collect();
-            removed |= known.len() < given.len();
-            *given = known;
-        }
-        removed.then_some(cluster)
-    });
-    Model { clusters: trimmed.collect(), ..model.clone() }
+/// The values that clusters without a plan give to variables that their class has: of each, those of the cluster, of its
+/// control plane and of its pools. They are not for writing, but can be looked at, so that all errors are reported at once.
+pub fn known_values(given: &Cluster, release: &Release) -> Vec<Mapping> {
+    let is_known = |name: &str| release.class.variables.iter().any(|variable| variable.name == name);
+    let pools = given.node_pools.iter().map(|pool| &pool.variables);
+    let all = [&given.variables, &given.control_plane.variables].into_iter().chain(pools);
+    all.map(|values| values.iter().filter(|entry| is_known(&entry.key.name)).cloned().collect()).collect()
 }
 
 fn check_known(given: &Mapping, release: &Release, input: &Input, notes: &mut Notes) {

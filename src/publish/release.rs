@@ -51,7 +51,7 @@ pub fn releases_pulled(releases: &[Pulled], relocked: &[String]) -> String {
         writeln!(text, "- {name} from {source}{remark}").ok();
     }
     for name in relocked {
-        writeln!(text, "- {name} is here, and its entry goes into {LOCK}").ok();
+        writeln!(text, "- {name} was already here; added to {LOCK}").ok();
     }
     if !releases.is_empty() {
         text.push('\n');

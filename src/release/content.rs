@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::{Component, Release, ReleaseAddon};
 use crate::{
     definition::StackTemplate,
-    model::{ImageSource, NodeImage, hex},
+    model::{CompatibilityRule, ImageSource, NodeImage, hex},
     yaml::emit,
 };
 
@@ -80,8 +80,16 @@ fn class(release: &Release) -> Vec<String> {
     parts.extend(objects);
     parts.extend(canonical("namespace", &release.namespace));
     parts.extend(canonical("cluster", &release.cluster));
-    parts.extend(release.compatibility.iter().map(|rule| format!("{rule:?}")));
+    parts.extend(release.compatibility.iter().map(rule));
     parts
+}
+
+/// Releases that were cut hold the digest of this text, so it never changes.
+fn rule(rule: &CompatibilityRule) -> String {
+    let CompatibilityRule { name, addon, version, kubernetes, deny, upgrade_to, origin: _ } = rule;
+    format!(
+        "CompatibilityRule {{ name: {name:?}, addon: {addon:?}, version: {version:?}, kubernetes: {kubernetes:?}, deny: {deny:?}, upgrade_to: {upgrade_to:?} }}"
+    )
 }
 
 /// Templates by content, whatever their files are called.
@@ -117,7 +125,10 @@ fn image(image: &NodeImage) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CompatibilityRule, Label, VersionRange};
+    use crate::{
+        model::{Label, VersionRange},
+        yaml::Origin,
+    };
 
     /// What was hashed once is hashed for good: releases that were cut hold the digest.
     #[test]
@@ -130,9 +141,12 @@ mod tests {
             kubernetes: range("~1.34.0 || 1.35.1"),
             deny: "it is newer than the API server".into(),
             upgrade_to: Some(semver::Version::new(2, 36, 1)),
+            origin: Origin::NOWHERE,
         };
+        let elsewhere = CompatibilityRule { origin: Origin::traced(3), ..rule.clone() };
+        assert_eq!(super::rule(&rule), super::rule(&elsewhere));
         let bare = CompatibilityRule { version: None, kubernetes: None, upgrade_to: None, ..rule.clone() };
-        let digests = [rule, bare].map(|rule| digest(&[format!("{rule:?}")]));
+        let digests = [rule, bare].map(|rule| digest(&[super::rule(&rule)]));
         assert_eq!(
             digests,
             [

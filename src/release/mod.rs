@@ -277,6 +277,7 @@ impl Releases {
         let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
         let known = self.named.keys().map(String::as_str);
         note.hint(match closest(name, known.clone()) {
+            Some(similar) if known.clone().count() == 1 => format!("did you mean `{similar}`?"),
             Some(similar) => format!("did you mean `{similar}`? {}", known_releases(known)),
             None => known_releases(known),
         });

@@ -47,6 +47,11 @@ pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> 
     (notes.errors() == before).then_some(release)
 }
 
+/// The place of a field; the beginning of the file where the field is not there.
+fn word(written: &Written<written::Release>, source: &Source, path: &[&str]) -> Place {
+    source.word(written.node.at(path).map_or(0, |node| node.origin.offset as usize))
+}
+
 /// The level of the template language that the release was cut with.
 fn language(written: &Written<written::Release>, source: &Source, notes: &mut Notes) -> Option<u32> {
     let level = u32::try_from(written.value.spec.template_language).unwrap_or(u32::MAX);
@@ -56,7 +61,9 @@ fn language(written: &Written<written::Release>, source: &Source, notes: &mut No
     notes
         .error(
             "template-language",
-            source.word(0),
+            source.word(
+                written.node.at(&["spec", "templateLanguage"]).map_or(0, |node| node.origin.offset as usize),
+            ),
             format!("the release's templates are of level {level}, and this program knows up to {LANGUAGE}"),
         )
         .hint("upgrade stackloom");
@@ -106,7 +113,10 @@ fn read_content(
         language: level,
         image_digests: digests(spec.image_digests.as_deref()),
         components: files.get("metadata.yaml").and_then(|one| components(one, notes)).unwrap_or_default(),
-        history: spec.history.as_ref().map(|one| history(one, source, notes)),
+        history: spec
+            .history
+            .as_ref()
+            .map(|one| history(one, &word(written, source, &["spec", "history"]), notes)),
     };
     check_name(&release, name, source, notes);
     if notes.errors() > before {
@@ -233,13 +243,13 @@ pub(super) fn components(metadata: &Source, notes: &mut Notes) -> Option<Compone
     Some(Components { cluster_addon: version("clusterAddon")?, node_image: version("nodeImage")? })
 }
 
-fn history(written: &written::ReleaseHistory, source: &Source, notes: &mut Notes) -> History {
+fn history(written: &written::ReleaseHistory, place: &Place, notes: &mut Notes) -> History {
     let mut unknown = |what: &str, name: &str| {
         notes
             .error(
                 "release-changed",
-                source.word(0),
-                format!("`{name}` is no {what} that this program knows"),
+                place.clone(),
+                format!("`{name}` is not a {what} that this program knows"),
             )
             .hint("upgrade stackloom, or put the release back as it was cut");
     };

@@ -21,8 +21,14 @@ const CLUSTER: &str = "/cluster/cluster.yaml";
 /// Where the objects that install the addons of a cluster are in its folder.
 const ADDONS: &str = "/addons/";
 
-/// What a file held before the run.
-type Old<'a> = &'a dyn Fn(&TreePath) -> Option<Vec<u8>>;
+/// The tree before the run.
+#[derive(Clone, Copy)]
+pub struct Before<'a> {
+    /// What a file held.
+    pub text: &'a dyn Fn(&TreePath) -> Option<Vec<u8>>,
+    /// Whether an engine may know a file. One that no branch contains was never applied.
+    pub published: &'a dyn Fn(&TreePath) -> bool,
+}
 
 /// A look at what a run takes away, once all that it makes has been seen.
 #[derive(Debug, Default)]
@@ -48,10 +54,11 @@ impl Guard {
     }
 
     /// Looks at the files that the run changes and removes.
-    pub fn judge(&self, changes: &Changes, old: Old<'_>, notes: &mut Notes) {
-        let text = |path: &TreePath| String::from_utf8_lossy(&old(path).unwrap_or_default()).into_owned();
+    pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
+        let text =
+            |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
         for (path, (part, new)) in &self.made {
-            if changes.files.get(path) == Some(&FileChange::Changed) {
+            if changes.files.get(path) == Some(&FileChange::Changed) && (before.published)(path) {
                 let (old, new) = (facts(&text(path)), facts(new));
                 judge_pools(path, part, (old.as_ref(), new.as_ref()), notes);
                 if let (Some(old), Some(new)) = (&old, &new) {
@@ -66,11 +73,20 @@ impl Guard {
             let Some(part) = PartId::of_path(path) else { continue };
             let PartId::Cluster { namespace, cluster, .. } = &part else { continue };
             let defined = changes.parts.contains_key(&part);
-            if path.as_str().ends_with(CLUSTER) {
+            let is_guarded = path.as_str().ends_with(CLUSTER) || defined && path.as_str().contains(ADDONS);
+            if is_guarded && !(before.published)(path) {
+                if !defined {
+                    note_never_committed(path, &part, notes);
+                }
+            } else if path.as_str().ends_with(CLUSTER) {
                 let protected = is_protected(&text(path));
                 match arrivals.get(&(namespace.as_str(), cluster.as_str())) {
                     Some(there) if protected => judge_move(path, &part, *there, notes),
-                    _ => judge_cluster(path, &part, defined, protected, notes),
+                    _ => {
+                        let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
+                        let other = others.next().map(|(_, name)| *name);
+                        judge_cluster(path, &part, (defined, protected), other, notes);
+                    }
                 }
             } else if defined && path.as_str().contains(ADDONS) && is_protected(&text(path)) {
                 note_abandoned_addon(path, &part, notes);
@@ -158,7 +174,26 @@ fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .hint(format!("to turn it off, restore it and run `stackloom remove {cluster} --addon {name} --reason …`"));
 }
 
-fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool, notes: &mut Notes) {
+fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
+    let PartId::Cluster { namespace, cluster, .. } = part else { return };
+    notes
+        .warning(
+            "never-committed",
+            Place::file(path.as_str()),
+            format!("the cluster `{namespace}/{cluster}` no longer has a definition; no branch contains it, so no engine has built it from this repository"),
+        )
+        .hint("nothing needs to be done to remove it")
+        .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
+}
+
+/// `other` is a cluster that is new in the namespace.
+fn judge_cluster(
+    path: &TreePath,
+    part: &PartId,
+    (defined, protected): (bool, bool),
+    other: Option<&str>,
+    notes: &mut Notes,
+) {
     let PartId::Cluster { management, namespace, cluster } = part else { return };
     let place = Place::file(path.as_str());
     match (defined, protected) {
@@ -185,7 +220,7 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                 .hint("restore the definition, and run `stackloom remove` again: the definition is deleted last");
         }
         (false, true) => {
-            notes
+            let note = notes
                 .warning(
                     "abandoned",
                     place,
@@ -194,6 +229,9 @@ fn judge_cluster(path: &TreePath, part: &PartId, defined: bool, protected: bool,
                 .about(About::Cluster)
                 .hint("to keep it, restore the definition: the cluster itself has not changed")
                 .hint("to delete it, restore the definition and run `stackloom remove`");
+            if let Some(other) = other {
+                note.hint(format!("a cluster cannot be renamed: `{other}` is a new cluster with machines of its own (docs/second-day.md)"));
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::{
 
 pub use advice::Advice;
 pub use drawn::{drawn, is_drawn};
-pub use guard::Guard;
+pub use guard::{Before, Guard};
 pub use place::{Defined, cluster_of, is_unplaced, place_in_definitions};
 
 /// What leaves.
@@ -165,7 +165,7 @@ impl Finder<'_> {
         }
         let Some(reason) = reason.filter(|reason| !reason.trim().is_empty()) else {
             notes
-                .error("removal", self.place(), "nothing says why")
+                .error("removal", self.place(), "`--reason` is missing")
                 .hint("give a reason with `--reason`: it is written to the definition, for anyone who reads it later");
             return None;
         };

@@ -104,6 +104,8 @@ pub struct ChartValues {
     pub version: String,
     /// The digest of the file that says which values it takes, and where the lock says so.
     pub described: (model::Digest, Origin),
+    /// Where the addon lists the version.
+    pub listed: Origin,
     /// The values.
     pub values: Node,
     /// Whether other objects (`valuesFrom`) add others.

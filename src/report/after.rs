@@ -12,7 +12,7 @@ use crate::{
     compare::{Archive, BlobId},
     model::ClusterId,
     note::{Fault, Notes},
-    remove::Guard,
+    remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, Sink, TreePath},
     world::{Input, is_head_release, release_of},
 };
@@ -129,7 +129,7 @@ impl<'a> After<'a> {
             let id = self.old.get(path.as_str())?;
             Some(self.before.read(id).ok()?.into_bytes())
         };
-        self.guard.judge(&self.changes, &text, notes);
+        self.guard.judge(&self.changes, Before { text: &text, published: &|_| true }, notes);
         edited_releases(&self.changes, &self.old, notes);
     }
 }

@@ -14,7 +14,7 @@ use crate::{
     compare::{Archive, BlobId},
     model::ClusterId,
     note::{About, Diagnostic, Fault, Notes, Severity},
-    remove::{Guard, cluster_of},
+    remove::{Before, Guard, cluster_of},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -242,7 +242,7 @@ fn guards([old, new]: &[BTreeMap<String, BlobId>; 2], archive: &dyn Archive) -> 
     }
     let text = |path: &TreePath| Some(archive.read(old.get(path.as_str())?).ok()?.into_bytes());
     let mut notes = Notes::new();
-    guard.judge(&changes, &text, &mut notes);
+    guard.judge(&changes, Before { text: &text, published: &|_| true }, &mut notes);
     edited_releases(&changes, old, &mut notes);
     debug_assert!(old.keys().all(|path| path.starts_with(GENERATED)));
     Ok(notes)

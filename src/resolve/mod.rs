@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use crate::{
     definition::{Model, StackTemplate},
     model::{Addon, AddonVersion, Lock, Minor, Stack, StackId},
-    note::{Halted, Notes, Place},
+    note::{Diagnostic, Halted, Notes},
+    yaml::Sources,
 };
 
 pub use versions::{Refused, Versions};
@@ -31,45 +32,61 @@ pub struct ResolvedStack<'a> {
 }
 
 /// Chooses every version.
-pub fn resolve<'a>(model: &'a Model, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
+///
+/// `sources` knows the places of what is written.
+pub fn resolve<'a>(model: &'a Model, sources: &Sources, notes: &mut Notes) -> Result<Resolution<'a>, Halted> {
     let mut stacks = BTreeMap::new();
     for (key, stack) in &model.stacks {
-        let versions = stack.addons.iter().map(|(addon, ..)| choose(addon, stack, notes)).collect();
+        let versions = stack.addons.iter().map(|(addon, ..)| choose(addon, stack, sources, notes)).collect();
         stacks.insert(key.clone(), ResolvedStack { stack, versions });
     }
     notes.halt(Resolution { stacks, lock: &model.lock })
 }
 
 /// The newest version that works with the stack's Kubernetes version, and that no rule forbids.
-fn choose(addon: &Addon, stack: &Stack<StackTemplate>, notes: &mut Notes) -> Option<AddonVersion> {
+fn choose(
+    addon: &Addon,
+    stack: &Stack<StackTemplate>,
+    sources: &Sources,
+    notes: &mut Notes,
+) -> Option<AddonVersion> {
     let kubernetes = &stack.kubernetes;
-    let file = Place::file(format!("stacks/{}/addons/{}/addon.yaml", stack.id, addon.name));
-    if addon.matrix.is_empty() {
+    let newest = addon.matrix.first()?;
+    let versions = Versions::new(addon, kubernetes, &stack.compatibility);
+    let refused = match versions.newest() {
+        Some(Ok(version)) => return Some(version.clone()),
+        Some(Err(refused)) => Some(refused),
+        None => None,
+    };
+    let served = |note: &mut Diagnostic| {
+        if let Some(place) = sources.place(stack.kubernetes_origin) {
+            note.related(format!("Kubernetes {kubernetes}"), place);
+        }
+    };
+    if let Some(Refused::Forbidden(rule)) = refused {
+        let row = versions.newest_in_range().unwrap_or(newest);
+        let message = format!("{} (rule `{}`)", rule.deny, rule.name);
+        let note = notes.error("incompatible", sources.place(row.version_origin), message);
+        if let Some(place) = sources.place(rule.origin) {
+            note.related("the rule", place);
+        }
+        served(note);
+        if let Some(version) = &rule.upgrade_to {
+            note.hint(format!("upgrade {} to {version}: add that version to its matrix", addon.name));
+        } else {
+            note.hint("add a version that the rule allows to the matrix");
+        }
         return None;
     }
-    match Versions::new(addon, kubernetes, &stack.compatibility).newest() {
-        Some(Ok(version)) => return Some(version.clone()),
-        Some(Err(Refused::Forbidden(rule))) => {
-            let note = notes.error("incompatible", file, format!("{} (rule `{}`)", rule.deny, rule.name));
-            if let Some(version) = &rule.upgrade_to {
-                note.hint(format!("upgrade {} to {version}: add that version to its matrix", addon.name));
-            } else {
-                note.hint("add a version that the rule allows to the matrix");
-            }
-        }
-        None | Some(Err(_)) => {
-            let ranges: Vec<_> =
-                addon.matrix.iter().map(|row| format!("{} takes {}", row.version, row.kubernetes)).collect();
-            let message = format!(
-                "no version of `{}` works with Kubernetes {kubernetes}: {}",
-                addon.name,
-                ranges.join("; ")
-            );
-            notes.error("no-version", file, message).hint(format!(
-                "add a version that takes {} to the matrix, or take that minor out of stack.yaml",
-                kubernetes.minor()
-            ));
-        }
-    }
+    let ranges: Vec<_> =
+        addon.matrix.iter().map(|row| format!("{} takes {}", row.version, row.kubernetes)).collect();
+    let message =
+        format!("no version of `{}` works with Kubernetes {kubernetes}: {}", addon.name, ranges.join("; "));
+    let note = notes.error("no-version", sources.place(newest.kubernetes_origin), message);
+    served(note);
+    note.hint(format!(
+        "add a version that takes {} to the matrix, or take that minor out of stack.yaml",
+        kubernetes.minor()
+    ));
     None
 }

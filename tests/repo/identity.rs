@@ -232,6 +232,44 @@ fn commits_are_signed_with_ssh() {
     assert!(result.unwrap_err().to_string().contains("no key is named"));
 }
 
+#[test]
+fn a_commit_of_sources_and_tree_is_signed_or_not_made() {
+    let sandbox = crate::release::fleet();
+    let all = ["generate", "--commit", "--all"];
+    let key = sandbox.outside().join("key");
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-t", "ed25519", "-N", "", "-C", "test", "-f"])
+        .arg(&key)
+        .status();
+    assert!(made.unwrap().success());
+    let public = fs::read_to_string(key.with_extension("pub")).unwrap();
+    let allowed = sandbox.outside().join("allowed");
+    fs::write(&allowed, format!("test@example.org {public}")).unwrap();
+    for (name, value) in [
+        ("commit.gpgsign", "true"),
+        ("gpg.format", "ssh"),
+        ("user.signingkey", key.with_extension("pub").to_str().unwrap()),
+        ("gpg.ssh.allowedSignersFile", allowed.to_str().unwrap()),
+    ] {
+        sandbox.git(&["config", name, value]);
+    }
+    let one = "clusters/blue/one.yaml";
+    let text = sandbox.read(one).unwrap();
+    sandbox.write(one, format!("{text}# signed\n"));
+    crate::release::ends(&sandbox, &all, 0);
+    let verified = sandbox.try_git(&["verify-commit", "-v", "HEAD"]);
+    assert!(said(&verified).contains("Good \"git\" signature for test@example.org"), "{}", said(&verified));
+    assert!(sandbox.git(&["show", "--format=", "--name-only", "HEAD"]).contains(one));
+
+    sandbox.git(&["config", "user.signingkey", "/nowhere/key.pub"]);
+    sandbox.write(one, format!("{text}# not signed\n"));
+    let before = (sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["status", "--porcelain"]));
+    let told = crate::release::ends(&sandbox, &all, 4);
+    assert!(told.contains("could not sign"), "{told}");
+    assert_eq!((sandbox.git(&["rev-parse", "HEAD"]), sandbox.git(&["status", "--porcelain"])), before);
+    assert_eq!(sandbox.read(one).unwrap(), format!("{text}# not signed\n"));
+}
+
 /// A stand-in for gpg: what is sent to it, and what it must say, are all that counts.
 #[test]
 fn commits_are_signed_with_gpg() {

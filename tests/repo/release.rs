@@ -113,7 +113,7 @@ const EDITS: [Edit; 10] = [
     ),
     ("stack.yaml", "upgradeTo: 1.1.0", "upgradeTo: 1.1.1", Some(["v7", "v4", "v2"])),
     ("addons/net/addon.yaml", "\">=1.33 <1.37\"", "\">= 1.33,  <1.37\"", None),
-    ("stack.yaml", "endOfLife: 2027-02-28", "endOfLife: 2027-03-31", None),
+    ("stack.yaml", "endOfLife: '2027-02-28'", "endOfLife: '2027-03-31'", None),
 ];
 
 #[test]
@@ -158,6 +158,16 @@ fn why_is_told_by_field_before_anything_is_written() {
     assert!(told.contains("addons change: values of net"), "{told}");
     assert_eq!(sandbox.git(&["rev-parse", "HEAD"]), before);
     assert!(!sandbox.has(".git/index.lock") && releases(&sandbox).len() == 1);
+}
+
+#[test]
+fn the_only_release_is_suggested_once() {
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--kubernetes", "1.35"], 0);
+    let one = sandbox.read("clusters/blue/one.yaml").unwrap();
+    sandbox.write("clusters/blue/one.yaml", one.replace("spec:", "spec:\n  release: test-tiny-1-35-v2"));
+    let told = ends(&sandbox, &["check"], 1);
+    assert!(told.contains("help: did you mean `test-tiny-1-35-v1`?\n"), "{told}");
 }
 
 #[test]
@@ -224,7 +234,10 @@ fn channels_count_apart_and_names_are_never_used_twice() {
     sandbox.git(&["tag", "test-tiny-1-35-v2"]);
     ends(&sandbox, &ONE_MINOR, 0);
     assert_eq!(versions(&sandbox, "test-tiny-1-35-v3"), ["v3", "v2", "v1"]);
-    assert!(ends(&sandbox, &["release", "--channel", "hash"], 1).contains("release: head"));
+    for name in ["head", "hash"] {
+        let told = ends(&sandbox, &["release", "--channel", name], 1);
+        assert!(told.contains("release: head") && told.contains("the channel `head`"), "{told}");
+    }
     assert!(ends(&sandbox, &["release", "test/tinny"], 1).contains("did you mean `test/tiny`?"));
     assert!(
         ends(&sandbox, &["release", "--kubernetes", "1.20"], 1).contains("no stack serves Kubernetes 1.20")

@@ -61,7 +61,7 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
 
     let before = to.git(&["rev-parse", "HEAD"]);
     let told = ends(&to, &["pull", "--dry-run", &address(&from, NAME)], 0);
-    assert!(told.contains("its entry goes into stackloom.lock"), "{told}");
+    assert!(told.contains("added to stackloom.lock"), "{told}");
     assert_eq!((to.git(&["rev-parse", "HEAD"]), to.has("stackloom.lock")), (before, false));
     let (code, told) = json(&to, &["pull", &address(&from, NAME)]);
     assert_eq!((code, &told["releases"][0]["relocked"]), (Some(0), &Json::Bool(true)), "{told}");
@@ -69,12 +69,13 @@ fn what_the_lock_lost_comes_back_with_a_pull() {
     assert_eq!(to.git(&["status", "--porcelain"]), "");
     let message = to.git(&["log", "-1", "--format=%B"]);
     assert!(
-        message.contains(&format!("pull: {NAME}")) && message.contains("its entry goes into"),
+        message.contains(&format!("pull: {NAME}"))
+            && message.contains("was already here; added to stackloom.lock"),
         "{message}"
     );
     ends(&to, &["check"], 0);
     let told = ends(&to, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("nothing to take"), "{told}");
+    assert!(told.contains("nothing to pull"), "{told}");
 
     // One that is not as it was taken is none to vouch for again.
     to.git(&["rm", "-q", "stackloom.lock"]);
@@ -171,12 +172,12 @@ fn one_that_a_squash_brought_without_its_entry_gets_one() {
     commit(&to, "the release, without its entry");
     ends(&to, &["check"], 0);
     let told = ends(&to, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("its entry goes into stackloom.lock"), "{told}");
+    assert!(told.contains("added to stackloom.lock"), "{told}");
     assert_eq!(to.read("stackloom.lock").unwrap(), lock);
     ends(&to, &["check"], 0);
     // One that was cut here needs none.
     let told = ends(&from, &["pull", &address(&from, NAME)], 0);
-    assert!(told.contains("nothing to take") && !from.has("stackloom.lock"), "{told}");
+    assert!(told.contains("nothing to pull") && !from.has("stackloom.lock"), "{told}");
 }
 
 #[test]
@@ -188,7 +189,7 @@ fn one_that_was_another_before_is_not_taken() {
     to.git(&["rm", "-rq", "generated/releases", "stackloom.lock"]);
     to.git(&["commit", "-qm", "gone"]);
     let told = ends(&to, &["pull", &address(&other_publisher(), NAME)], 1);
-    let added = format!("the commit {} added another release", &added[..12]);
+    let added = format!("the commit {} added a release", &added[..12]);
     assert!(told.contains("release-exists") && told.contains(&added), "{told}");
     ends(&to, &["pull", &address(&from, NAME)], 0);
 }

@@ -97,7 +97,7 @@ fn a_release_that_came_by_git_generates_the_same_bytes() {
     assert_eq!(trailers.trim(), source);
     assert!(to.git(&["tag"]).is_empty(), "a tag is made where a release is cut");
     to.git(&["fsck", "--strict"]);
-    assert!(ends(&to, &["pull", &source], 0).contains("is here already"));
+    assert!(ends(&to, &["pull", &source], 0).contains("is already in this repository"));
     let (_, listed) = json(&to, &["releases"]);
     assert_eq!(listed["releases"][0]["source"], source);
     // Of a stack that is elsewhere, nobody here knows how far one may rely on it.

@@ -64,6 +64,57 @@ fn what_is_no_file_in_the_place_of_one_stops_the_run_though_git_knows_the_file()
     sandbox.commit(parts("b")).unwrap();
 }
 
+/// The program as a user who may not read everything: nobody, if the test runs as root, for whom no file is closed.
+fn as_nobody(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
+    use std::os::unix::{fs::PermissionsExt as _, process::CommandExt as _};
+    let program = sandbox.outside().join("stackloom");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
+    if fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0) {
+        for folder in [&sandbox.root, &sandbox.outside()] {
+            for above in folder.ancestors().filter(|above| above.starts_with(std::env::temp_dir())) {
+                let mode = fs::metadata(above).unwrap().permissions().mode();
+                fs::set_permissions(above, fs::Permissions::from_mode(mode | 0o055)).unwrap();
+            }
+        }
+        if !program.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_stackloom"), &program).unwrap();
+        }
+        command = Command::new(&program);
+        command.uid(65534).gid(65534);
+    }
+    command.current_dir(&sandbox.root).args(arguments).env("NO_COLOR", "1").env("HOME", "/nowhere");
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn what_may_not_be_read_is_reported_with_all_else_that_is_wrong() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = Sandbox::new();
+    let base = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/_base");
+    crate::release::copy(&base, &sandbox.root);
+    let (code, told) = as_nobody(&sandbox, &["check"]);
+    assert_eq!(code, Some(0), "{told}");
+    let one = "clusters/blue/one.yaml";
+    sandbox.write("clusters/green/two.yaml", "kind: Nothing\n");
+    for (path, mode, reason) in [
+        (one, 0o000, "error[unreadable]: cannot read this: permission denied"),
+        ("stacks/test/tiny/addons", 0o000, "error[unreadable]: cannot read this: permission denied"),
+        ("stacks/test/tiny/addons/net", 0o444, "error[unreadable]"),
+        ("stackloom.yaml", 0o000, "error[unreadable]: cannot read this: permission denied"),
+    ] {
+        let file = sandbox.root.join(path);
+        let was = fs::metadata(&file).unwrap().permissions();
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let (code, told) = as_nobody(&sandbox, &["check"]);
+        fs::set_permissions(&file, was).unwrap();
+        assert_eq!(code, Some(1), "{path}\n{told}");
+        assert!(told.to_lowercase().contains(reason) && told.contains(path), "{path}\n{told}");
+        assert!(told.contains("make it readable"), "{told}");
+        assert!(told.contains("clusters/green/two.yaml"), "{path} hides another error\n{told}");
+    }
+}
+
 #[test]
 fn a_pipe_in_the_place_of_the_lock_of_the_index_is_not_waited_for() {
     let sandbox = Sandbox::repository();

@@ -297,8 +297,52 @@ fn a_version_that_is_not_published_is_the_stacks_fault() {
     publish(files.path(), &["1.0.0"], "", None);
     let sandbox = fleet_of(&format!("http://{}/files", server.address));
     let told = ends(&sandbox, &[], 1);
-    assert!(told.contains("no-chart") && told.contains("addons/net/addon.yaml"), "{told}");
+    assert!(told.contains("no-chart") && told.contains("addons/net/addon.yaml:10:16"), "{told}");
     assert!(sandbox.has("stackloom.lock"), "the rest holds");
+}
+
+/// A stack without charts, whose images are not looked up.
+fn add_small_stack(sandbox: &Sandbox) {
+    let from = sandbox.root.join("stacks/test/tiny");
+    for folder in ["cluster-class", "cluster"] {
+        for entry in fs::read_dir(from.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            sandbox.write(&format!("stacks/test/small/{folder}/{name}"), fs::read(&path).unwrap());
+        }
+    }
+    let stack = sandbox.read("stacks/test/tiny/stack.yaml").unwrap();
+    let (stack, _) = stack.split_once("  compatibility:").unwrap();
+    sandbox.write("stacks/test/small/stack.yaml", stack.replace("name: tiny", "name: small"));
+    sandbox.write(
+        "stacks/test/small/node-images.yaml",
+        sandbox.read("stacks/test/tiny/node-images.yaml").unwrap().replace("name: tiny", "name: small"),
+    );
+}
+
+#[test]
+fn a_stack_with_errors_is_left_out_and_keeps_what_is_locked() {
+    let sandbox = fleet();
+    add_small_stack(&sandbox);
+    let digest = format!("sha256:{}", "1".repeat(64));
+    let lock = format!(
+        "# Written by stackloom update. Do not edit.\napiVersion: stackloom.dev/v1alpha1\nkind: Lock\nspec:\n  charts:\n    - repository: 'https://charts.example.org'\n      name: net\n      version: '1.1.0'\n      digest: '{digest}'\n"
+    );
+    sandbox.write("stackloom.lock", lock.clone());
+    edit(&sandbox, "addons/net/addon.yaml", ">=1.35 <1.37", "newest");
+    sandbox.write("clusters/red/wrong.yaml", "kind: ClusterDefinition\n");
+    let told = ends(&sandbox, &[], 0);
+    assert!(told.contains("left-out") && told.contains("addons/net/addon.yaml"), "{told}");
+    assert!(told.contains("it holds 1 chart"), "{told}");
+    assert!(sandbox.read("stackloom.lock").unwrap().contains(&digest));
+    ends(&sandbox, &["test/small"], 0);
+    let told = ends(&sandbox, &["test/tiny"], 1);
+    assert!(told.contains("error[wrong-range]") && !told.contains("left-out"), "{told}");
+    let told = ends(&sandbox, &["test/none"], 1);
+    assert!(told.contains("unknown-stack"), "{told}");
+    fs::remove_dir_all(sandbox.root.join("stacks/test/small")).unwrap();
+    let told = ends(&sandbox, &[], 1);
+    assert!(told.contains("error[wrong-range]"), "{told}");
 }
 
 #[test]

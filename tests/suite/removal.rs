@@ -133,8 +133,12 @@ fn a_definition_that_goes_or_jumps_is_told_or_refused_by_what_it_would_do() {
     fs::remove_file(&file).unwrap();
     let gone = ends(root, &["generate", "--check"], 3);
     assert!(gone.err.contains("warning[abandoned]"), "{}", gone.err);
+    sandbox::write(&root.join("clusters/dev/dev-3.yaml"), DEFINITION.replace("name: dev-2", "name: dev-3"));
+    let renamed = ends(root, &["check"], 0);
+    assert!(renamed.err.contains("cannot be renamed: `dev-3` is a new cluster"), "{}", renamed.err);
+    fs::remove_file(root.join("clusters/dev/dev-3.yaml")).unwrap();
     let gone = ends(root, &["generate", "--commit"], 0);
-    assert!(gone.err.contains("unmanaged"), "{}", gone.err);
+    assert!(gone.err.contains("unmanaged") && !gone.err.contains("renamed"), "{}", gone.err);
     sandbox::write(&file, DEFINITION);
     commit(root);
     assert!(before == sandbox::snapshot(&root.join("generated")), "put back, it is another tree");
@@ -216,6 +220,42 @@ fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
     sandbox::write(&file, format!("{gone}  addons:\n    cilium:\n      enabled: false\n"));
     let told = ends(root, &["generate", "--check"], 3);
     assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
+}
+
+/// What no branch contains was never applied: it needs no steps, and cannot be put back with git.
+#[test]
+fn a_cluster_that_was_never_committed_may_change_and_go() {
+    let root = fleet();
+    let root = root.path();
+    git(root, &["init", "--quiet"]);
+    git(root, &["config", "user.name", "Test"]);
+    git(root, &["config", "user.email", "test@example.org"]);
+    commit(root);
+    let file = root.join("clusters/dev/dev-2.yaml");
+    sandbox::write(&file, DEFINITION);
+    ends(root, &["generate"], 0);
+    sandbox::write(&file, DEFINITION.replace("name: builds", "name: builders"));
+    ends(root, &["check"], 0);
+    ends(root, &["generate"], 0);
+    fs::remove_file(&file).unwrap();
+    for arguments in [&["check"][..], &["generate", "--check"], &["generate"]] {
+        let code = if arguments.contains(&"--check") { 3 } else { 0 };
+        let gone = ends(root, arguments, code).err;
+        assert!(gone.contains("warning[never-committed]") && !gone.contains("abandoned"), "{gone}");
+        assert!(gone.contains("no branch contains it") && gone.contains("git cannot restore it"), "{gone}");
+    }
+    assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
+
+    // Another branch may be the one that an engine applies.
+    sandbox::write(&file, DEFINITION);
+    git(root, &["checkout", "--quiet", "-b", "other"]);
+    commit(root);
+    git(root, &["checkout", "--quiet", "-"]);
+    sandbox::write(&file, DEFINITION);
+    ends(root, &["generate"], 0);
+    fs::remove_file(&file).unwrap();
+    let gone = ends(root, &["check"], 0).err;
+    assert!(gone.contains("warning[abandoned]"), "{gone}");
 }
 
 #[test]

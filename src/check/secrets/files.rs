@@ -43,7 +43,9 @@ fn is_collection(node: &RawNode) -> bool {
 fn in_document(source: &Source, document: &Document, spots: &mut Vec<Spot>) {
     for (node, found) in in_object(&source.path, &document.root, &report::is_allowed) {
         let text = node.text().unwrap_or_default();
-        spots.push(Spot { place: report::at(source, node.start, &text, found.line), found });
+        let kind = node.child("kind").filter(|_| found.name == super::OBJECT);
+        let start = kind.map_or(node.start, |kind| kind.start);
+        spots.push(Spot { place: report::at(source, start, &text, found.line), found });
     }
     for comment in &document.comments {
         let text = comment.text.trim();

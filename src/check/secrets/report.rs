@@ -23,6 +23,7 @@ pub(in crate::check) fn is_allowed<T: Tree>(object: &T) -> bool {
 /// Reports a finding in a generated object; `made_from` is the file to show if the node has no place of its own.
 pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, finder: &mut Finder<'_>) {
     let sources = &finder.input.sources;
+    let node = node.get("kind").filter(|_| found.name == super::OBJECT).unwrap_or(node);
     let text = node.text().unwrap_or_default();
     let source = sources.get(node.origin.file);
     let place = match source {
@@ -94,6 +95,11 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
 /// The line of a place with its value masked: only a short key before it is shown.
 fn masked(place: &Place) -> String {
     let line = &place.source;
+    // A kind is no secret.
+    let at: String = line.chars().skip(place.column.saturating_sub(1)).collect();
+    if at.trim_matches(|c: char| c.is_whitespace() || "\"',{}".contains(c)) == "Secret" {
+        return line.clone();
+    }
     let shown = line.find([':', '=']).map_or(0, |at| at + 1);
     let key = line[..shown].trim().trim_start_matches("- ");
     let plain = !key.is_empty()
@@ -123,5 +129,7 @@ mod tests {
             "******************************************".to_owned()[..41].to_owned() + " **"
         );
         assert_eq!(masked("just words", 1), "**** *****");
+        assert_eq!(masked("kind: Secret", 7), "kind: Secret");
+        assert_eq!(masked("kind: Secret # and more", 7), "kind: ****** * *** ****");
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     files.insert(format!("{folder}/{}.yaml", args.name), document(kind, line, metadata, spec));
     let mut talk = vec![origin.words()];
     talk.extend(inherited.lines(input, &own));
-    talk.push("next: stackloom generate --commit".to_owned());
+    talk.push("next: stackloom generate --commit --all".to_owned());
     let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
     Ok(Made { files, talk, more, edited: None, options: args.options() })
 }

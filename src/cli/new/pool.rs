@@ -118,7 +118,7 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
     let text = edit.ok_or(Failure::Input)?.apply(&layer.source.text);
     let talk = vec![
         format!("the pool {} of class {class}; {}", args.name, origin.words()),
-        "next: stackloom generate --commit".to_owned(),
+        "next: stackloom generate --commit --all".to_owned(),
     ];
     Ok(Made {
         edited: Some((layer.source.path.to_string(), text)),

@@ -69,7 +69,7 @@ pub(super) fn lower<T>(
 ) -> Option<Addon> {
     let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let name = label(fields.name, "the addon", Some(at(&[])), notes)?;
-    let matrix = matrix(fields, &at, notes);
+    let matrix = matrix(fields, written, base, notes);
     if fields.chart.is_some_and(|chart| holds_credential(&chart.repository)) {
         let place = Place { source: String::new(), ..at(&["chart", "repository"]) };
         notes
@@ -157,11 +157,13 @@ fn helm_name(name: Label, at: &dyn Fn(&[&str]) -> Place, notes: &mut Notes) -> O
     Some(name)
 }
 
-fn matrix(
+fn matrix<T>(
     fields: &AddonFields<'_>,
-    at: &dyn Fn(&[&str]) -> Place,
+    written: &Written<T>,
+    base: &[&str],
     notes: &mut Notes,
 ) -> Option<Vec<Requirement>> {
+    let at = |path: &[&str]| place_at(written, &[base, path].concat());
     let mut rows: Vec<Requirement> = Vec::new();
     let mut sound = true;
     for (index, row) in fields.versions.iter().enumerate() {
@@ -181,7 +183,9 @@ fn matrix(
                 )
                 .hint("join the two ranges with `||`");
         }
-        rows.push(Requirement { version, kubernetes });
+        let origin = |key| origin_at(written, &[base, &["versions", &index, key]].concat());
+        let (version_origin, kubernetes_origin) = (origin("version"), origin("kubernetes"));
+        rows.push(Requirement { version, kubernetes, version_origin, kubernetes_origin });
     }
     rows.sort_by(|a, b| b.version.cmp(&a.version));
     sound.then_some(rows)

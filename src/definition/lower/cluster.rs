@@ -292,7 +292,8 @@ impl One<'_> {
             if let Some(other) = self.spec(key) {
                 let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
                 let settings = [(node, "the release is named here"), (other, "it is set here")];
-                self.fault_of(&settings, "release", message, notes).hint("remove it, or say `release: head`");
+                self.fault_of(&settings, "release", message, notes)
+                    .hint(format!("remove `{key}`, or write `release: head`"));
             }
         }
         match Subdomain::new(name) {

@@ -15,8 +15,8 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
     let text = reason.as_str()?;
     if text.trim().is_empty() {
         notes
-            .error("removal", context.place(reason.origin), "nothing says why it leaves")
-            .hint("write the reason, for those who find it so");
+            .error("removal", context.place(reason.origin), "the reason of the removal is missing")
+            .hint("write why it is removed, for anyone who reads it later");
     }
     Some(Removal { reason: text.to_owned(), step, origin: removal.origin })
 }

@@ -4,12 +4,12 @@ use std::{collections::BTreeMap, ops::Bound, sync::Arc};
 
 use super::{
     Lowering, StackTemplate,
-    addon::{AddonFields, lower as lower_addon},
+    addon::{AddonFields, lower as lower_addon, origin_at},
     addon_version,
     allowance::allowances,
     check_named, dependencies,
     images::{check as check_images, images},
-    place_at, range,
+    place_at, rules,
 };
 use crate::{
     definition::{
@@ -18,11 +18,11 @@ use crate::{
     },
     model::{
         Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Maturity, Minor, NodeImage, Stack,
-        StackId, VersionRange, Versioning,
+        StackId, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
-    yaml::Source,
+    yaml::{Origin, Source},
 };
 
 pub(super) fn lower_all(
@@ -88,15 +88,15 @@ impl OneStack<'_> {
                 return Vec::new();
             }
         };
-        check_rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        rules::check(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
         let own = self.folder.overrides.values().chain([&self.folder.shared]);
         for written in own.filter_map(|files| files.node_images.as_ref()) {
             check_images(&written.value.spec.images, written, notes);
         }
-        let rules = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        let rules = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
         let versions = self.versions(notes);
         for minor in self.folder.overrides.keys() {
-            if !versions.iter().any(|(version, _)| version.minor() == *minor) {
+            if !versions.iter().any(|served| served.version.minor() == *minor) {
                 let folder = format!("stacks/{id}/{}", minor.dashed());
                 notes
                     .error(
@@ -104,7 +104,8 @@ impl OneStack<'_> {
                         Place::file(folder),
                         format!("an override for Kubernetes {minor}, which the stack does not serve"),
                     )
-                    .hint(format!("add {minor} to `kubernetes` in stack.yaml, or remove the folder"));
+                    .hint(format!("add {minor} to `kubernetes` in stack.yaml, or remove the folder"))
+                    .related("the stack serves", place_at(written, &["spec", "kubernetes"]));
             }
         }
         let versioning = match spec.versioning {
@@ -112,23 +113,23 @@ impl OneStack<'_> {
             Some(written::Versioning::Semver) => Versioning::Semver,
         };
         let mut stacks = Vec::new();
-        for (kubernetes, maturity) in versions {
-            let files = self.files(kubernetes.minor());
-            stacks.push(self.one_minor(&id, kubernetes, maturity, versioning, &rules, &files, notes));
+        for served in versions {
+            let files = self.files(served.version.minor());
+            stacks.push(self.one_minor(&id, served, versioning, &rules, &files, notes));
         }
         stacks
     }
 
-    fn versions(&self, notes: &mut Notes) -> Vec<(KubernetesVersion, Maturity)> {
+    fn versions(&self, notes: &mut Notes) -> Vec<Served> {
         let written = &self.folder.stack;
-        let mut versions: Vec<(KubernetesVersion, Maturity)> = Vec::new();
+        let mut versions: Vec<Served> = Vec::new();
         for (at, release) in written.value.spec.kubernetes.iter().enumerate() {
             let place = |key| place_at(written, &["spec", "kubernetes", &at.to_string(), key]);
             check_date(release.end_of_life.as_deref(), &place("endOfLife"), notes);
             let Some(version) = kubernetes_version(&release.version, place("version"), notes) else {
                 continue;
             };
-            if versions.iter().any(|(other, _)| other.minor() == version.minor()) {
+            if versions.iter().any(|other| other.version.minor() == version.minor()) {
                 notes
                     .error(
                         "duplicate",
@@ -144,7 +145,8 @@ impl OneStack<'_> {
                 written::Maturity::Deprecated => Maturity::Deprecated,
                 written::Maturity::Expired => Maturity::Expired,
             };
-            versions.push((version, maturity));
+            let path = ["spec", "kubernetes", &at.to_string(), "version"];
+            versions.push(Served { version, maturity, origin: origin_at(written, &path) });
         }
         versions
     }
@@ -160,12 +162,10 @@ impl OneStack<'_> {
         files
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what one minor is made of; there is no smaller whole")]
     fn one_minor(
         &mut self,
         id: &StackId,
-        kubernetes: KubernetesVersion,
-        maturity: Maturity,
+        served: Served,
         versioning: Versioning,
         rules: &[CompatibilityRule],
         files: &StackFiles,
@@ -190,11 +190,10 @@ impl OneStack<'_> {
                 || files.addons.contains_key(rule.addon.as_str())
                 || below(&files.templates, &folder).next().is_some();
             if !there {
-                let place = place_at(&self.folder.stack, &["spec", "compatibility"]);
                 notes
                     .error(
                         "unknown-addon",
-                        place,
+                        self.context.place(rule.origin),
                         format!(
                             "the rule `{}` refers to `{}`, which the stack does not have",
                             rule.name, rule.addon
@@ -203,6 +202,7 @@ impl OneStack<'_> {
                     .hint("name an addon of the stack, or remove the rule");
             }
         }
+        let Served { version: kubernetes, maturity, origin: kubernetes_origin } = served;
         let images = files
             .node_images
             .as_ref()
@@ -210,6 +210,7 @@ impl OneStack<'_> {
         Stack {
             id: id.clone(),
             kubernetes,
+            kubernetes_origin,
             maturity,
             versioning,
             cluster_class,
@@ -363,7 +364,11 @@ fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     if !sound {
         notes
             .error("wrong-date", place.clone(), format!("`{date}` is not a date"))
-            .hint("write it as YYYY-MM-DD");
+            .hint("write it as 'YYYY-MM-DD', in quotes");
+    } else if place.source.chars().nth(place.column.saturating_sub(1)) == date.chars().next() {
+        notes.warning("unquoted-date", place.clone(), format!("`{date}` has no quotes")).hint(format!(
+            "write '{date}': editors and other YAML readers take a date without quotes for a timestamp"
+        ));
     }
 }
 
@@ -378,75 +383,12 @@ pub(super) fn kubernetes_version(text: &str, place: Place, notes: &mut Notes) ->
         .ok()
 }
 
-/// Errors across values: two rules with one name, an empty rule, a rule that recommends what it forbids.
-fn check_rules(rules: &[written::CompatibilityRule], written: &Written<written::Stack>, notes: &mut Notes) {
-    let mut names = BTreeMap::new();
-    for (at, rule) in rules.iter().enumerate() {
-        let index = at.to_string();
-        let place = |key: &str| place_at(written, &["spec", "compatibility", &index, key]);
-        for (key, text) in [("name", &rule.name), ("deny", &rule.deny)] {
-            if text.trim().is_empty() {
-                notes.error("no-reason", place(key), format!("a rule with an empty `{key}`")).hint(
-                    "messages show the `name`; `deny` explains the problem to the people whose run it stops",
-                );
-            }
-        }
-        if let Some(first) = names.insert(rule.name.as_str(), place("name")) {
-            let message = format!("there are two rules `{}`", rule.name);
-            notes
-                .error("duplicate", place("name"), message)
-                .hint("give each rule its own name: messages and release notes refer to it")
-                .related("the other one", first);
-        }
-        let range = rule.when.version.as_deref().and_then(|text| VersionRange::parse(text).ok());
-        let advice = rule
-            .upgrade_to
-            .as_deref()
-            .and_then(|text| semver::Version::parse(text.trim_start_matches('v')).ok());
-        if let (Some(range), Some(advice)) = (range, advice)
-            && range.contains(&advice)
-        {
-            notes
-                .error(
-                    "rule",
-                    place("upgradeTo"),
-                    format!("the rule `{}` recommends {advice}, which it forbids itself", rule.name),
-                )
-                .hint("name a version outside `when.version`");
-        }
-    }
-}
-
-fn rules<T>(
-    rules: &[written::CompatibilityRule],
-    written: &Written<T>,
-    notes: &mut Notes,
-) -> Vec<CompatibilityRule> {
-    let mut lowered = Vec::new();
-    for (at, rule) in rules.iter().enumerate() {
-        let at = at.to_string();
-        let place = |path: &[&str]| place_at(written, &[&["spec", "compatibility", &at], path].concat());
-        let addon = super::label(&rule.when.addon, "the addon", Some(place(&["when", "addon"])), notes);
-        let mut read =
-            |text: &Option<String>, key| text.as_ref().map(|text| range(text, place(&["when", key]), notes));
-        let (version, kubernetes) =
-            (read(&rule.when.version, "version"), read(&rule.when.kubernetes, "kubernetes"));
-        let upgrade_to =
-            rule.upgrade_to.as_ref().map(|text| addon_version(text, place(&["upgradeTo"]), notes));
-        let sound = version != Some(None) && kubernetes != Some(None) && upgrade_to != Some(None);
-        if let (Some(addon), true) = (addon, sound) {
-            lowered.push(CompatibilityRule {
-                name: rule.name.as_str().into(),
-                addon,
-                version: version.flatten(),
-                kubernetes: kubernetes.flatten(),
-                deny: rule.deny.as_str().into(),
-                upgrade_to: upgrade_to.flatten().map(|version| version.as_semver().clone()),
-            });
-        }
-    }
-    lowered.sort_by(|a, b| a.name.cmp(&b.name));
-    lowered
+/// A Kubernetes version that a stack serves.
+struct Served {
+    version: KubernetesVersion,
+    maturity: Maturity,
+    /// Where it stands.
+    origin: Origin,
 }
 
 /// What a `release.yaml` froze, as meant.
@@ -493,6 +435,6 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     }
     let kubernetes = kubernetes?;
     let images = images(spec.images.as_deref().unwrap_or_default(), written, &kubernetes, notes);
-    let compatibility = rules(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+    let compatibility = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
     Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility })
 }

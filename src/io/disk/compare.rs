@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use super::open;
 use super::scan::{Found, Scan, is_ours_on_disk, note_foreign, note_link};
 use crate::{
-    io::git::tracked,
+    io::git::{Published, tracked},
     note::{Fault, Notes},
-    remove::Guard,
+    remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, PartId, TreePath},
 };
 
@@ -150,7 +150,11 @@ impl Comparison {
         for path in &removed {
             self.changes.record_removed(path.clone());
         }
-        self.guard.judge(&self.changes, &|path| open::read(&self.root.join(path.as_str())).ok(), notes);
+        let text = |path: &TreePath| open::read(&self.root.join(path.as_str())).ok();
+        let published = OnceLock::new();
+        let published =
+            |path: &TreePath| published.get_or_init(|| Published::read(&self.root)).may_have(path.as_str());
+        self.guard.judge(&self.changes, Before { text: &text, published: &published }, notes);
         Ok(removed)
     }
 

@@ -354,7 +354,10 @@ fn text(path: &str, file: &Path) -> Result<String, Notes> {
     let read = open(file).and_then(|file| file.take(LIMIT + 1).read_to_end(&mut bytes));
     match read {
         Err(error) => note_unreadable(&mut notes, path, &reason(&error)),
-        Ok(length) if length as u64 > LIMIT => note_large(&mut notes, path, length as u64),
+        Ok(length) if length as u64 > LIMIT => {
+            let length = fs::metadata(file).map_or(length as u64, |found| found.len());
+            note_large(&mut notes, path, length);
+        }
         Ok(_) => match String::from_utf8(bytes) {
             Ok(text) => return Ok(text),
             Err(error) => note_not_utf8(&mut notes, path, error.as_bytes(), error.utf8_error().valid_up_to()),
@@ -404,4 +407,61 @@ fn note_not_utf8(notes: &mut Notes, path: &str, bytes: &[u8], at: usize) {
     notes
         .error("not-utf8", place, "this file is not UTF-8 text")
         .hint("save it as UTF-8; a binary file does not belong here");
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// A file may become something else after the folder was listed. It is neither waited for nor followed.
+    #[test]
+    fn what_changes_its_type_between_listing_and_reading_is_an_error_of_that_file() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let names = ["folder", "gone", "good", "large", "loop", "pipe"];
+        fs::create_dir_all(root.join("clusters")).unwrap();
+        for name in names {
+            fs::write(root.join(format!("clusters/{name}.yaml")), "a: b\n").unwrap();
+        }
+        let mut notes = Notes::new();
+        let (companions, beside) = (BTreeSet::new(), BTreeMap::new());
+        let mut found = Found { root: &root, files: Vec::new(), companions, beside, notes: &mut notes };
+        found.folder("clusters");
+        let files = found.files;
+        assert_eq!((files.len(), notes.errors()), (names.len(), 0));
+        for (path, file) in &files {
+            fs::remove_file(file).unwrap();
+            match path.as_str() {
+                "clusters/folder.yaml" => fs::create_dir(file).unwrap(),
+                "clusters/gone.yaml" => {}
+                "clusters/large.yaml" => fs::write(file, "#".repeat(5 << 20)).unwrap(),
+                "clusters/loop.yaml" => std::os::unix::fs::symlink("loop.yaml", file).unwrap(),
+                "clusters/pipe.yaml" => {
+                    assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success());
+                }
+                _ => fs::write(file, "c: d\n").unwrap(),
+            }
+        }
+        let mut read = String::new();
+        for (path, file) in &files {
+            match text(path, file) {
+                Ok(text) => write!(read, "{path}: {text}").unwrap(),
+                Err(notes) => notes.iter().for_each(|note| {
+                    let place = note.place.as_ref().unwrap();
+                    writeln!(read, "{place}[{}]: {}", note.code, note.message).unwrap();
+                }),
+            }
+        }
+        assert_eq!(
+            read,
+            "clusters/folder.yaml[unreadable]: cannot read this: this is a folder\n\
+             clusters/gone.yaml[unreadable]: cannot read this: there is no such file\n\
+             clusters/good.yaml: c: d\n\
+             clusters/large.yaml[too-large]: this file has 5242880 bytes, the limit is 4194304\n\
+             clusters/loop.yaml[unreadable]: cannot read this: Too many levels of symbolic links (os error 40)\n\
+             clusters/pipe.yaml[unreadable]: cannot read this: this is not a regular file or folder\n"
+        );
+    }
 }

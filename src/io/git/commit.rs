@@ -26,7 +26,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
-    remove::Guard,
+    remove::{Before, Guard},
     tree::{Changes, FileChange, Part, Sink, TreePath},
     world::Input,
 };
@@ -117,7 +117,7 @@ impl CommitSink {
             let entry = open.head.entries.get(path)?;
             Some(repository.inner.find_blob(entry.id).ok()?.content().to_vec())
         };
-        open.guard.judge(&open.changes, &old, &mut found);
+        open.guard.judge(&open.changes, Before { text: &old, published: &|_| true }, &mut found);
         for (path, id) in open.index.entries()? {
             let known = TreePath::parse(&path).is_some_and(|path| {
                 stays(&path)

@@ -19,6 +19,8 @@ pub struct Finding {
     pub path: Vec<String>,
     /// What is wrong; none for a key that the chart does not know.
     pub wrong: Option<String>,
+    /// Whether something is missing there.
+    pub is_missing: bool,
     /// A key with a similar name.
     pub similar: Option<String>,
 }
@@ -79,7 +81,7 @@ impl Judge {
         known.extend(self.subcharts.iter().map(|(one, _)| one.key.as_str()));
         for key in given.keys().filter(|key| !known.contains(key.as_str())) {
             let similar = closest(key, known.iter().copied()).map(str::to_owned);
-            found.push(Finding { path: vec![key.clone()], wrong: None, similar });
+            found.push(Finding { path: vec![key.clone()], wrong: None, is_missing: false, similar });
         }
     }
 
@@ -128,7 +130,7 @@ impl Judge {
                 None | Some(Json::Null) => {}
                 Some(_) => {
                     let wrong = Some("the values of a subchart are a map".to_owned());
-                    found.push(Finding { path: at.clone(), wrong, similar: None });
+                    found.push(Finding { path: at.clone(), wrong, is_missing: false, similar: None });
                 }
             }
             at.pop();
@@ -144,7 +146,8 @@ impl Judge {
         else {
             // What stands there may be a secret.
             let wrong = Some(error.masked().to_string());
-            found.push(Finding { path, wrong, similar: None });
+            let is_missing = matches!(error.kind(), ValidationErrorKind::Required { .. });
+            found.push(Finding { path, wrong, is_missing, similar: None });
             return;
         };
         let mut defaults = Some(&self.values);
@@ -158,6 +161,7 @@ impl Judge {
             found.push(Finding {
                 path,
                 wrong: Some("the schema does not have this key".to_owned()),
+                is_missing: false,
                 similar,
             });
         }

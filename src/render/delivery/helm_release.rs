@@ -16,7 +16,7 @@ use crate::{
     template::{Context, Text},
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Origin},
 };
 
 const INTERVAL: &str = "30m";
@@ -117,7 +117,9 @@ impl Renderer<'_> {
     fn chart_values(&self, object: &Node) -> Option<ChartValues> {
         let helm = self.addon.helm.as_ref()?;
         let addon = &self.addon.frozen.addon;
+        let row = addon.matrix.iter().find(|row| Some(&row.version) == self.addon.version.as_ref());
         Some(ChartValues {
+            listed: row.map_or(Origin::NOWHERE, |row| row.version_origin),
             addon: addon.name.to_string(),
             chart: helm.chart.chart.clone(),
             version: helm.chart.version.to_string(),

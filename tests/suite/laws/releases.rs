@@ -74,6 +74,11 @@ fn a_release_that_only_a_later_program_understands_is_refused() {
             "the release has `spec.requires.featureGates`",
         ),
         ("  requires:\n", "  requires:\n    somethingNew: 1\n", "unknown-key"),
+        (
+            "  templateLanguage: 1\n",
+            "  templateLanguage: 9\n",
+            "  |   templateLanguage: 9\n  |                     ^\n",
+        ),
     ] {
         let mut texts = texts.clone();
         let text = texts.get_mut("release.yaml").unwrap();

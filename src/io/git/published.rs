@@ -1,0 +1,66 @@
+//! Which files an engine may know: those that a branch or a tag contains.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use git2::{ErrorCode, Oid, Repository};
+
+/// What the references of the repository around a folder contain.
+pub(in crate::io) struct Published {
+    /// None where git cannot be asked: then everything may be known.
+    trees: Option<(Repository, PathBuf, BTreeSet<Oid>)>,
+}
+
+impl Published {
+    /// Looks at the repository around a folder.
+    pub(in crate::io) fn read(root: &Path) -> Self {
+        Self { trees: trees(root) }
+    }
+
+    /// Whether a reference contains a file, or may contain it: an object that is not here could.
+    pub(in crate::io) fn may_have(&self, path: &str) -> bool {
+        let Some((repository, prefix, trees)) = &self.trees else { return true };
+        let path = prefix.join(path);
+        let lacks = |tree: &Oid| {
+            let found = repository.find_tree(*tree).and_then(|tree| tree.get_path(&path).map(drop));
+            found
+                .is_err_and(|error| error.code() == ErrorCode::NotFound && is_whole(repository, *tree, &path))
+        };
+        !trees.iter().all(lacks)
+    }
+}
+
+/// Whether all folders on the way to a path are here, as far as the tree has them.
+fn is_whole(repository: &Repository, tree: Oid, path: &Path) -> bool {
+    let mut tree = tree;
+    for name in path {
+        let Ok(found) = repository.find_tree(tree) else { return false };
+        let Some(entry) = name.to_str().and_then(|name| found.get_name(name)) else { return true };
+        tree = entry.id();
+    }
+    true
+}
+
+/// The trees of HEAD and of all references; none if one of them cannot be read.
+fn trees(root: &Path) -> Option<(Repository, PathBuf, BTreeSet<Oid>)> {
+    let repository = Repository::discover(root).ok()?;
+    let top = repository.workdir()?.canonicalize().ok()?;
+    let prefix = root.canonicalize().ok()?.strip_prefix(top).ok()?.to_path_buf();
+    let mut trees = BTreeSet::new();
+    match repository.head() {
+        Ok(head) => drop(trees.insert(head.peel_to_tree().ok()?.id())),
+        Err(error) if error.code() == ErrorCode::UnbornBranch => {}
+        Err(_) => return None,
+    }
+    for reference in repository.references().ok()? {
+        match reference.ok()?.peel_to_tree() {
+            Ok(tree) => drop(trees.insert(tree.id())),
+            // A tag may name something other than a commit.
+            Err(error) if matches!(error.code(), ErrorCode::Peel | ErrorCode::InvalidSpec) => {}
+            Err(_) => return None,
+        }
+    }
+    Some((repository, prefix, trees))
+}
