@@ -200,6 +200,8 @@ pub enum AcceptedRisk {
     ControlPlane,
     /// Machines of a pool are replaced.
     Pools,
+    /// A control plane or a pool gets fewer machines, and the others stay.
+    ScaleDown,
     /// Workloads of addons may restart.
     Restarts,
     /// Something changes without replacing a machine.

@@ -23,7 +23,9 @@ mod words;
 pub use addon::{
     Addon, AddonKind, AddonSpec, AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom,
 };
-pub use cluster::{AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network};
+pub use cluster::{
+    AcceptedRisk, AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network,
+};
 pub use fleet::{
     Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
     SourceObject, SourceObjectKind, SourceRef,

@@ -116,6 +116,15 @@ mod tests {
         assert!(Risk::ALL.iter().all(|one| Risk::parse(one.as_str()) == Some(*one)));
     }
 
+    #[test]
+    fn every_class_of_a_change_can_be_accepted() {
+        for risk in Risk::ALL.into_iter().filter(|one| *one != Risk::Nothing) {
+            let word = serde_json::Value::from(risk.as_str());
+            let read = serde_json::from_value::<crate::definition::AcceptedRisk>(word);
+            assert!(read.is_ok(), "{}", risk.as_str());
+        }
+    }
+
     fn meanings() -> Vec<(Meaning, [Risk; 4])> {
         use Risk::{ControlPlane, Deletes, InPlace, Metadata, Nothing, Pools, Refused, ScaleDown, Unknown};
         let rollout = |machines, on_delete| Meaning::Rollout {
