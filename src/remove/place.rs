@@ -8,7 +8,7 @@ use crate::{
     note::{About, Diagnostic, Notes, Place},
     tree::{PartId, TreePath},
     world::Input,
-    yaml::Node,
+    yaml::{Node, Sources},
 };
 
 /// The definitions of a fleet, by the clusters that they are of.
@@ -28,6 +28,11 @@ impl<'a> Defined<'a> {
         let clusters = layers.filter_map(|(at, layer)| Some((Identity::new(&definitions, layer).id()?, at)));
         let clusters = clusters.collect();
         Self { input, definitions, clusters }
+    }
+
+    /// The files that they were read from.
+    pub fn sources(&self) -> &Sources {
+        &self.input.sources
     }
 
     /// The file of a cluster's definition.

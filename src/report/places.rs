@@ -3,16 +3,14 @@
 //!
 //! Absent on purpose: what the line was before. A change of a stack is shown where a cluster chooses that stack.
 
-use std::collections::BTreeMap;
-
 use super::{
     ClusterReport,
     change::{Change, Effect, Subject},
 };
 use crate::{
-    definition::{self, Definitions, Identity, Layer},
     model::ClusterId,
-    note::{Notes, Place},
+    note::Place,
+    remove::Defined,
     topology::role::{Part, Pool},
     world::Input,
     yaml::{Mapping, Node, Sources, Value},
@@ -21,60 +19,30 @@ use crate::{
 /// The definitions of both sides.
 #[derive(Debug)]
 pub struct Places<'a> {
-    before: Side<'a>,
-    after: Side<'a>,
-}
-
-#[derive(Debug)]
-struct Side<'a> {
-    sources: &'a Sources,
-    definitions: Definitions,
-    /// Which definition each cluster has.
-    clusters: BTreeMap<ClusterId, usize>,
+    before: Defined<'a>,
+    after: Defined<'a>,
 }
 
 impl<'a> Places<'a> {
     /// Reads the definitions before and after the change.
     pub fn new(before: &'a Input, after: &'a Input) -> Self {
-        Self { before: Side::new(before), after: Side::new(after) }
+        Self { before: Defined::read(before), after: Defined::read(after) }
     }
 
     /// The place for a change of a cluster. If its definition is gone or cannot be read, the file that it had.
     pub(super) fn of(&self, cluster: &ClusterReport, change: &Change) -> Place {
-        if let Some(layer) = self.after.layer(&cluster.cluster) {
-            return self.after.line(layer, cluster, change);
+        if let Some(file) = self.after.file(&cluster.cluster) {
+            return self.line(cluster, change).unwrap_or_else(|| Place::file(file));
         }
         let from = match &change.effect {
             Effect::Moved { from, .. } => from,
             _ => &cluster.cluster,
         };
-        self.before
-            .layer(from)
-            .map_or_else(|| made(&cluster.cluster), |layer| Place::file(&*layer.source.path))
-    }
-}
-
-/// The Cluster object that was made, for a cluster that no definition names.
-fn made(id: &ClusterId) -> Place {
-    let ClusterId { management, namespace, name } = id;
-    Place::file(format!("generated/management/{management}/clusters/{namespace}/{name}/cluster/cluster.yaml"))
-}
-
-impl<'a> Side<'a> {
-    fn new(input: &'a Input) -> Self {
-        let definitions = definition::parse(input, &mut Notes::new());
-        let named = definitions.clusters.iter().enumerate();
-        let clusters =
-            named.filter_map(|(at, layer)| Some((Identity::new(&definitions, layer).id()?, at))).collect();
-        Self { sources: &input.sources, definitions, clusters }
+        self.before.file(from).map_or_else(|| made(&cluster.cluster), Place::file)
     }
 
-    fn layer(&self, cluster: &ClusterId) -> Option<&Layer> {
-        self.definitions.clusters.get(*self.clusters.get(cluster)?)
-    }
-
-    fn line(&self, layer: &Layer, cluster: &ClusterReport, change: &Change) -> Place {
-        let node = definition::merged(&self.definitions, layer);
+    fn line(&self, cluster: &ClusterReport, change: &Change) -> Option<Place> {
+        let node = self.after.merged(&cluster.cluster)?;
         let mut wanted = wanted(cluster, change);
         if change.subject == Subject::Whole {
             // What is refused as a whole has its cause in a part.
@@ -82,11 +50,14 @@ impl<'a> Side<'a> {
             wanted.extend(parts.flat_map(|other| self::wanted(cluster, other)));
         }
         wanted.push(Wanted::Key(&["metadata", "name"]));
-        wanted
-            .iter()
-            .find_map(|wanted| wanted.find(&node, self.sources))
-            .unwrap_or_else(|| Place::file(&*layer.source.path))
+        wanted.iter().find_map(|wanted| wanted.find(&node, self.after.sources()))
     }
+}
+
+/// The Cluster object that was made, for a cluster that no definition names.
+fn made(id: &ClusterId) -> Place {
+    let ClusterId { management, namespace, name } = id;
+    Place::file(format!("generated/management/{management}/clusters/{namespace}/{name}/cluster/cluster.yaml"))
 }
 
 /// What may be the line.
