@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -200,22 +200,32 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
 fn key(before: &Written, after: &Written) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
-    for written in [before, after] {
-        let class = &written.class;
-        hash.update(class.address().to_le_bytes());
-        let named = class.objects.iter().any(|object| reads_names(&object["spec"]["patches"]));
+    let is_named = [before, after]
+        .iter()
+        .any(|written| written.class.objects.iter().any(|object| reads_names(&object["spec"]["patches"])));
+    for (written, other) in [(before, after), (after, before)] {
+        hash.update(written.class.address().to_le_bytes());
         let mut cluster = written.cluster.clone();
-        if let (false, Some(metadata)) = (named, cluster["metadata"].as_object_mut()) {
-            // Names of objects are made of that of the Cluster, and are limited in length.
-            for field in ["name", "namespace"] {
-                if let Some(Json::String(name)) = metadata.get_mut(field) {
-                    *name = name.len().to_string();
-                }
-            }
+        if let (false, Some(metadata)) = (is_named, cluster["metadata"].as_object_mut()) {
+            without_identity(metadata, &other.cluster["metadata"]["labels"]);
         }
         hash.update(cluster.to_string());
     }
     hash.finalize().into()
+}
+
+/// Takes out what tells a Cluster from others and decides nothing: its names but for their lengths, because names of objects
+/// are made of them and are limited, and labels that stay as they are.
+fn without_identity(metadata: &mut Map<String, Json>, other_labels: &Json) {
+    for field in ["name", "namespace"] {
+        if let Some(Json::String(name)) = metadata.get_mut(field) {
+            *name = name.len().to_string();
+        }
+    }
+    if let Some(labels) = metadata.get_mut("labels").and_then(Json::as_object_mut) {
+        // Kubernetes and Cluster API give their own labels a meaning.
+        labels.retain(|name, value| name.contains("k8s.io/") || other_labels.get(name) != Some(value));
+    }
 }
 
 /// What a patch may read of `builtin` without learning a name or the metadata of the Cluster.

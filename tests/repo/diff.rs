@@ -167,8 +167,11 @@ fn one_run_writes_the_report_in_every_form() {
     let [report, sarif] = [&report, &sarif].map(|text| serde_json::from_str::<Json>(text).unwrap());
     let changes = report["clusters"][0]["changes"].as_array().unwrap();
     // One is what Cluster API refuses, the other what a guard refuses.
-    let refused: Vec<_> =
-        changes.iter().filter(|one| one["risk"] == "refused").map(|one| one["id"].as_str().unwrap()).collect();
+    let refused: Vec<_> = changes
+        .iter()
+        .filter(|one| one["risk"] == "refused")
+        .map(|one| one["id"].as_str().unwrap())
+        .collect();
     assert_eq!(refused.len(), 2, "{report:#}");
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     // Each once: not again at the generated file.
