@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "json") {
-            let name = path.to_str().ok_or("the path of the sources is no text")?;
+            let name = path.to_str().ok_or("the path of the sources is not text")?;
             files.push(format!("    include_str!({name:?}),\n"));
         }
     }

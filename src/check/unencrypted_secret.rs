@@ -43,6 +43,6 @@ fn report_syntax(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
         let place = note.place.clone().map(|place| Place { source: String::new(), ..place });
         let told = finder.notes.error(SYNTAX, place, note.message.clone());
         told.hints.clone_from(&note.hints);
-        told.hint("Flux applies this folder as it is, and would apply nothing of it; what is no YAML must not be called so");
+        told.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
     }
 }

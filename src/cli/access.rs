@@ -12,7 +12,7 @@ use crate::{
 pub(super) enum Access {
     /// Whoever else writes waits.
     Run(Box<ReleaseRun>),
-    /// A dry run holds up nobody.
+    /// A dry run takes no lock.
     Look(Box<Repository>),
 }
 

@@ -246,7 +246,7 @@ fn sources(changes: &Changes) -> String {
     }
 }
 
-/// What a machine is told of a run.
+/// The document about a run, for programs.
 pub(super) fn document(generation: &Generation) -> Json {
     let changes = &generation.changes;
     let files: serde_json::Map<_, _> =

@@ -173,7 +173,7 @@ impl Answers {
     /// What becomes of a Cluster that runs.
     pub(super) fn of(&self, before: Written, after: Written) -> Told {
         if before.running.is_some() {
-            // What runs is told of this cluster alone.
+            // What runs is known of this cluster alone.
             return answer(before, after);
         }
         let key = key(&before, &after);

@@ -259,7 +259,7 @@ fn stack_folder(
     Some(StackFolder { stack: stack?, shared, overrides })
 }
 
-/// Puts a file of a stack where it belongs. Files that are no YAML (a README, build instructions) are nobody's business.
+/// Puts a file of a stack where it belongs. Files that are not YAML (a README, build instructions) are ignored.
 fn sort_file(
     path: &str,
     source: &Source,

@@ -56,7 +56,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
 /// Adds an entry behind the others, and behind the comments that belong to them.
 pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Refusal> {
     let RawKind::Mapping(entries) = &mapping.kind else {
-        return Err(Refusal::new(mapping.start, "what stands here is no map"));
+        return Err(Refusal::new(mapping.start, "this is not a map"));
     };
     let Some((last_key, last)) = entries.last() else {
         return Err(Refusal::new(mapping.start, "the map has no entry"));

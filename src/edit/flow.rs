@@ -20,7 +20,7 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
 pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Refusal> {
     let entry = format!("{}: {}", lines::key(key), lines::inline(value));
     let RawKind::Mapping(entries) = &mapping.kind else {
-        return Err(Refusal::new(mapping.start, "what stands here is no map"));
+        return Err(Refusal::new(mapping.start, "this is not a map"));
     };
     let Some((last_key, last)) = entries.last() else {
         let edit = Edit { range: mapping.start..mapping.end, text: format!("{{ {entry} }}") };

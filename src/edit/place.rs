@@ -150,7 +150,7 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -
             mapping.set(key, value);
             replace(text, *at, &mapping.into())
         }
-        _ => Err(Refusal::new(deepest.start, "what stands here is no map")),
+        _ => Err(Refusal::new(deepest.start, "this is not a map")),
     }
 }
 

@@ -331,7 +331,7 @@ impl<'a> Scope<'a> {
         rows
     }
 
-    /// The compatibility rules that speak of an addon.
+    /// The compatibility rules about an addon.
     fn rules(&self, release: &Release, addon: &str) -> Vec<Source> {
         let Some(folder) = self.stack(release) else { return Vec::new() };
         let rules = folder.stack.node.at(&["spec", "compatibility"]).and_then(Node::as_sequence);

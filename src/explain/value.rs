@@ -60,7 +60,7 @@ impl Fleet {
         Vec::new()
     }
 
-    /// Where the class declares the variable that a path speaks of, if the cluster does not set it and it has no default.
+    /// Where the class declares the variable that a path names, if the cluster does not set it and it has no default.
     pub fn unset_variable(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<Source> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let path = parse(path.strip_prefix("spec.").unwrap_or(path));

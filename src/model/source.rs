@@ -65,7 +65,7 @@ impl OciRepository {
         let sound_host = host == "localhost" || port.is_some() || host.contains('.') || host.starts_with('[');
         if !sound_host || !sound_port || host.is_empty() || !host.chars().all(is_host) {
             return Err(format!(
-                "`{registry}` in `{text}` is no registry: write its host, such as `registry.example.org`"
+                "`{registry}` in `{text}` is not a registry: write its host, such as `registry.example.org`"
             ));
         }
         let is_part = |part: &str| {
@@ -108,7 +108,7 @@ impl ReleaseRepository {
         if text.starts_with("oci://") {
             return OciRepository::parse(text).map(Self::Oci);
         }
-        Err(format!("`{text}` is no address of releases: {FORMS}"))
+        Err(format!("`{text}` is not an address of releases: {FORMS}"))
     }
 }
 
@@ -156,7 +156,7 @@ impl ReleaseAddress {
         }
         if !text.starts_with("oci://") {
             return Err(format!(
-                "`{text}` is no address of a release: write `oci://<registry>/<path>@sha256:<digest>` or `git+https://<repository>#<release>`"
+                "`{text}` is not an address of a release: write `oci://<registry>/<path>@sha256:<digest>` or `git+https://<repository>#<release>`"
             ));
         }
         Ok(Self::Oci { repository: OciRepository::parse(name)?, tag: tag.map(str::to_owned), digest })
@@ -199,7 +199,7 @@ fn is_tag(text: &str) -> bool {
 /// An address that `git` takes, if it is of a kind that is fetched from.
 fn git(url: &str) -> Result<String, String> {
     let Some((scheme, rest)) = url.split_once("://") else {
-        return Err(format!("`git+{url}` is no address of releases: {FORMS}"));
+        return Err(format!("`git+{url}` is not an address of releases: {FORMS}"));
     };
     let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
     let (user, host) = host.rsplit_once('@').map_or((None, host), |(user, host)| (Some(user), host));
@@ -214,7 +214,7 @@ fn git(url: &str) -> Result<String, String> {
         return Err("an address holds no credentials: git's own configuration has them".to_owned());
     }
     if !sound || url.contains(|c: char| c.is_whitespace() || c.is_control()) || url.contains('#') {
-        return Err(format!("`git+{url}` is no address of a git repository"));
+        return Err(format!("`git+{url}` is not an address of a git repository"));
     }
     Ok(url.to_owned())
 }

@@ -101,7 +101,7 @@ impl Planner<'_> {
         gone.is_none_or(|removal| removal.step != RemovalStep::Delete) && said.unwrap_or(addon.addon.enabled)
     }
 
-    /// The place where the cluster speaks of an addon, else of its release.
+    /// The place where the cluster configures an addon, else where it chooses its release.
     fn place(&self, addon: &str) -> Option<Place> {
         let origin = self.choice(addon).and_then(|choice| choice.origin);
         self.input.sources.place(origin.unwrap_or(self.cluster.release_origin))

@@ -82,7 +82,7 @@ fn subject_of_sources(changes: &Changes) -> String {
     format!("generate: {} {noun} changed, the tree unchanged", sources.len())
 }
 
-/// The kinds of parts that a message speaks of, most telling first.
+/// The kinds of parts that a message names, the most telling first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Cluster,
@@ -204,7 +204,7 @@ fn named(kind: Kind, names: &[String]) -> String {
     }
 }
 
-/// Whether everything that the subject speaks of was added, or removed.
+/// Whether everything that the subject names was added, or removed.
 fn suffix(fates: &BTreeMap<PartId, Fate>) -> &'static str {
     let clusters_or_releases =
         fates.iter().any(|(part, _)| matches!(Kind::of(part), Some(Kind::Cluster | Kind::Release)));

@@ -1,4 +1,4 @@
-//! What differs between two releases, as people speak of it: which field of which object, from what to what. Names of
+//! What differs between two releases, in people's words: which field of which object, from what to what. Names of
 //! files, comments, formatting and the release's own name are no differences, as they are no content.
 
 use std::{

@@ -477,7 +477,7 @@ fn defaults(node: &Node, path: &str, found: &mut Vec<(String, String)>) {
     found.sort();
 }
 
-/// Whether a patch speaks of a variable: by its name, as a value or in a template.
+/// Whether a patch uses a variable: by its name, as a value or in a template.
 fn reads(patch: &Node, name: &str) -> bool {
     let inside = |text: &str| {
         text.match_indices(name).any(|(at, _)| {

@@ -89,7 +89,7 @@ pub fn layer(manifest: &[u8]) -> Result<Layer, String> {
     let found = text(&manifest, "/config/mediaType");
     if found != CONFIG_TYPE {
         return Err(format!(
-            "it is no artifact of Flux' kind: the media type of its configuration is `{found}`"
+            "it is not an artifact of Flux: the media type of its configuration is `{found}`"
         ));
     }
     let layers = manifest["layers"].as_array().map(Vec::as_slice).unwrap_or_default();

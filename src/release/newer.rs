@@ -100,7 +100,7 @@ pub fn stack_and_minor(name: &str) -> Option<(StackId, Minor)> {
     named(name).map(|one| (one.stack, one.minor))
 }
 
-/// What a name says; none for what is no name of a numbered release.
+/// What a name says; none for what is not a name of a numbered release.
 fn named(name: &str) -> Option<Named> {
     let mut parts = name.splitn(5, '-');
     let stack = StackId::new(parts.next()?, parts.next()?).ok()?;

@@ -10,7 +10,7 @@ use crate::{
     yaml::{self, Node},
 };
 
-/// The generated files that speak of what leaves, with what they are to hold by the definition as it stands; none where
+/// The generated files about what leaves, with what they are to hold by the definition as it stands; none where
 /// there is to be no such file.
 pub fn drawn(plan: &ClusterPlan, leaver: &Leaver, input: &Input) -> Vec<(String, Option<String>)> {
     let part = render::draw(Subject::Cluster(plan), input, &mut Notes::new()).into_part();

@@ -42,7 +42,7 @@ pub enum Reached {
     Detached,
     /// It goes.
     Deleted,
-    /// No definition speaks of it any more, or it is turned off for good.
+    /// No definition exists for it any more, or it is turned off for good.
     Gone,
 }
 
@@ -88,7 +88,7 @@ pub fn step_in(text: &str, leaver: &Leaver) -> Option<RemovalStep> {
     step_of(place_of(&node, leaver)?)
 }
 
-/// What of a definition speaks of something.
+/// The part of a definition that configures something.
 fn place_of<'a>(node: &'a Node, leaver: &Leaver) -> Option<&'a Node> {
     let spec = node.get("spec")?;
     match leaver {

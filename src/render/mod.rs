@@ -89,7 +89,7 @@ pub struct Drawn {
     pub frozen: Vec<Node>,
     /// The values of its charts, of those whose values are known, for the checks.
     pub values: Vec<ChartValues>,
-    /// Who is told of what its templates read, if someone wants to know.
+    /// Records what its templates read, if someone wants to know.
     recorder: Option<Recorder>,
 }
 

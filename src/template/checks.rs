@@ -68,7 +68,7 @@ pub(super) fn odd(value: &Any) -> Result<bool, Error> {
 }
 
 fn whole(value: &Any) -> Result<i64, Error> {
-    let wrong = || Error::new(ErrorKind::InvalidOperation, format!("{} is no whole number", shown(value)));
+    let wrong = || Error::new(ErrorKind::InvalidOperation, format!("{} is not a whole number", shown(value)));
     if integer(value)? { value.as_i64().ok_or_else(wrong) } else { Err(wrong()) }
 }
 
@@ -94,5 +94,5 @@ fn text(value: &Any) -> Result<&str, Error> {
     kind(value)?;
     value
         .as_str()
-        .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{} is no text", shown(value))))
+        .ok_or_else(|| Error::new(ErrorKind::InvalidOperation, format!("{} is not text", shown(value))))
 }

@@ -34,7 +34,7 @@ impl Context {
         Self { root: Arc::new(Root { names: Vec::new(), recorder }) }
     }
 
-    /// Who is told of what is read.
+    /// Records what is read.
     pub(super) fn recorder(&self) -> Option<&Recorder> {
         self.root.recorder.as_ref()
     }

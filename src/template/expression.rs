@@ -162,7 +162,7 @@ impl Expression {
         }
     }
 
-    /// Says which name is undefined: the one that the error speaks of, or the first path that leads nowhere.
+    /// Says which name is undefined: the one in the error, or the first path that leads nowhere.
     pub(super) fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
         let told = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
             let start = self.text.find(path)?;
@@ -255,7 +255,7 @@ impl Expression {
             return Some(format!("`{parent}` is null here: ask first, `#% if {parent}`"));
         }
         if value.kind() != minijinja::value::ValueKind::Map {
-            return Some(format!("`{parent}` is no map: it has no names"));
+            return Some(format!("`{parent}` is not a map: it has no names"));
         }
         let keys: Vec<_> = value.try_iter().ok()?.map(|key| key.to_string()).collect();
         let known = keys.iter().map(String::as_str);

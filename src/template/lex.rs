@@ -114,7 +114,7 @@ pub(crate) fn expression_end(text: &str) -> Option<usize> {
         }
         at += 1;
     }
-    // An open quote swallowed the end: let the compiler speak of the quote.
+    // An open quote swallowed the end: let the compiler report the quote.
     line.find("}}")
 }
 

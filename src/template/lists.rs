@@ -237,7 +237,7 @@ pub(super) fn shown(value: &Any) -> String {
 
 /// A whole number, without what is behind the point.
 pub(super) fn int(value: &Any) -> Result<i64, Error> {
-    let wrong = || invalid(format!("{} is no whole number of 64 bits", shown(value)));
+    let wrong = || invalid(format!("{} is not a whole number of 64 bits", shown(value)));
     match value.kind() {
         ValueKind::Number if value.is_integer() => value.as_i64().ok_or_else(wrong),
         ValueKind::Number => {
@@ -251,7 +251,7 @@ pub(super) fn int(value: &Any) -> Result<i64, Error> {
 }
 
 pub(super) fn float(value: &Any) -> Result<f64, Error> {
-    let wrong = || invalid(format!("{} is no number", shown(value)));
+    let wrong = || invalid(format!("{} is not a number", shown(value)));
     let number: f64 = match value.kind() {
         ValueKind::Number => f64::try_from(value.clone())?,
         ValueKind::String => value.as_str().unwrap_or_default().trim().parse().map_err(|_| wrong())?,

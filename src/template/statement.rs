@@ -44,7 +44,7 @@ impl Statement {
         };
         let body = &line[2..];
         if !body.starts_with([' ', '\t']) {
-            let message = format!("`{line}` is no statement");
+            let message = format!("`{line}` is not a statement");
             return Err(fail(message, "write a blank behind `#%`: `#% if …`"));
         }
         let text = body.trim_start();
@@ -101,13 +101,13 @@ type Fail<'a> = dyn Fn(String, &str) -> Failure + 'a;
 fn unknown(keyword: &str, fail: &Fail<'_>) -> Failure {
     let word: String = keyword.chars().take_while(char::is_ascii_alphanumeric).collect();
     if KEYWORDS.contains(&word.as_str()) {
-        return fail(format!("`{keyword}` is no statement"), &format!("write a blank behind `{word}`"));
+        return fail(format!("`{keyword}` is not a statement"), &format!("write a blank behind `{word}`"));
     }
     let hint = match super::expression::similar(&word, KEYWORDS.into_iter()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("there are: {}; for the text `#%` write `${{{{ \"#%\" }}}}`", KEYWORDS.join(", ")),
     };
-    fail(format!("there is no statement `{keyword}`"), &hint)
+    fail(format!("there is not a statement `{keyword}`"), &hint)
 }
 
 fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind, Failure> {
@@ -166,7 +166,7 @@ fn check_name(name: &str, fail: &Fail<'_>) -> Result<std::sync::Arc<str>, Failur
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !sound {
         let hint = "a name begins with a letter, and has letters, digits and `_`";
-        return Err(fail(format!("`{name}` is no name"), hint));
+        return Err(fail(format!("`{name}` is not a name"), hint));
     }
     if RESERVED.contains(&name) || FUNCTIONS.contains(&name) || Visible::seen_in(name).is_some() {
         let hint = "the language and the context have this name: take another";
@@ -182,7 +182,7 @@ pub(super) struct Group {
     pub(super) inner: Vec<Group>,
 }
 
-/// Matches the blocks of a document or a text; `fail` is told of statements that do not match.
+/// Matches the blocks of a document or a text; `fail` is called for statements that do not match.
 pub(super) fn groups(
     statements: &[Statement],
     mut fail: impl FnMut(&Statement, String, &str),

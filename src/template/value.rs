@@ -22,7 +22,7 @@ pub(super) struct Shared {
     pub(super) trail: Option<Trail>,
 }
 
-/// A path through the context, and who is told of what is read there.
+/// A path through the context, and the recorder of what is read there.
 #[derive(Clone, Debug)]
 pub(super) struct Trail {
     pub(super) path: Path,
@@ -164,7 +164,7 @@ fn map(any: &Any, origin: Origin, budget: &mut Budget) -> Result<Value, Unfit> {
     let mut entries = Vec::new();
     for key in any.try_iter().map_err(|error| unfit(&error))? {
         let Some(name) = key.as_str().map(Arc::from) else {
-            return Err(Unfit::Kind(format!("a map with the key {key:?}, which is no text")));
+            return Err(Unfit::Kind(format!("a map with the key {key:?}, which is not text")));
         };
         let value = to_node(&any.get_item(&key).map_err(|error| unfit(&error))?, origin, budget)?;
         entries.push(Entry { key: Key { name, origin }, value });

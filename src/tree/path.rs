@@ -21,7 +21,7 @@ impl TreePath {
     pub fn join(&self, part: &str) -> Self {
         assert!(
             !part.is_empty() && part != "." && part != ".." && !part.contains(['/', '\\', '\0']),
-            "`{part}` is no name of a file"
+            "`{part}` is not a file name"
         );
         Self(format!("{}/{part}", self.0))
     }

@@ -80,7 +80,7 @@ pub struct Document {
     pub anchor: Option<usize>,
 }
 
-/// The code of a message on text that is no YAML.
+/// The code of a message on text that is not YAML.
 pub const SYNTAX: &str = "yaml-syntax";
 
 /// Reads all documents of a file; empty ones (comments only) are left out. Faults go to `notes`.
@@ -163,7 +163,7 @@ pub(crate) fn read_masked(text: &str, source: &Source, notes: &mut Notes) -> Opt
 pub(crate) fn key_text(key: &RawNode, source: &Source, notes: &mut Notes) -> Option<Arc<str>> {
     let RawKind::Scalar { text, style } = &key.kind else {
         notes
-            .error("key-type", source.place(key.start, 1), "a key that is no plain text")
+            .error("key-type", source.place(key.start, 1), "a key that is not plain text")
             .hint("keys are strings; quote the key if it begins with `{` or `[`");
         return None;
     };
@@ -336,7 +336,7 @@ impl Builder<'_> {
             self.notes.error("yaml-limit", place, message).hint("write less nested: people stop at about 20");
             return;
         }
-        let note = self.notes.error(SYNTAX, place, format!("this is no YAML: {info}"));
+        let note = self.notes.error(SYNTAX, place, format!("this is not YAML: {info}"));
         if tab {
             note.hint("the line is indented with a tab: YAML takes spaces only");
         } else {

@@ -43,7 +43,7 @@ pub fn scan(text: &str, mut visit: impl FnMut(&[Part], &str)) -> Result<(), Stri
             },
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if matches!(open.last(), Some(Open { key: None, next: None })) {
-                    return Err("a key that is no plain text".to_owned());
+                    return Err("a key that is not plain text".to_owned());
                 }
                 path.extend(step(&open));
                 let next = matches!(event, Event::SequenceStart(..)).then_some(0);

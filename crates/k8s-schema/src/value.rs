@@ -54,7 +54,7 @@ pub fn name_of(object: &Value) -> (&str, &str, &str) {
 }
 
 /// Sets a value at a path and creates the maps on the way. False when something on the way
-/// is no map.
+/// is not a map.
 pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {
     let Some((last, parents)) = path.split_last() else {
         *object = value;

@@ -48,7 +48,7 @@ pub(super) fn check(context: &Lowering<'_>, raw: &Node, notes: &mut Notes) {
     }
 }
 
-/// The node at a path, or the one above it that is no map and so stands for the whole; and how deep it is.
+/// The node at a path, or the one above it that is not a map and so stands for the whole; and how deep it is.
 fn said<'a>(raw: &'a Node, path: &[&str]) -> Option<(&'a Node, usize)> {
     let mut node = raw;
     for (depth, key) in path.iter().enumerate() {

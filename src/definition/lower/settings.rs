@@ -119,7 +119,7 @@ impl One<'_> {
                     }
                     None => {
                         notes
-                            .error("wrong-cidr", self.place(node), format!("`{text}` is no CIDR block"))
+                            .error("wrong-cidr", self.place(node), format!("`{text}` is not a CIDR block"))
                             .hint("write it like 10.96.0.0/12 or fd00:10:96::/112");
                     }
                 }

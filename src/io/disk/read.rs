@@ -314,7 +314,7 @@ impl Found<'_> {
             note_loop(self.notes, &path);
             return;
         }
-        // A broken link that would be no source anyway (an editor's lock, say) is nobody's business.
+        // A broken link that would not be a source anyway (an editor's lock, say) is ignored.
         let link = error.path().is_some_and(Path::is_symlink);
         if link && !is_input(&path) {
             return;

@@ -41,7 +41,7 @@ pub enum Step {
     Index,
 }
 
-/// Who is told of steps.
+/// Called for each step.
 pub(in crate::io) type OnStep = Box<dyn FnMut(Step) -> Result<(), Fault> + Send>;
 
 /// Files that wait. When dropped, nothing of it is left on disk.

@@ -147,7 +147,7 @@ impl Repository {
     pub fn tagged_metadata(&self) -> Result<BTreeMap<String, String>, Fault> {
         let mut found = BTreeMap::new();
         for name in names(self)?.into_iter().filter(|name| !name.contains('/')) {
-            // One that cannot be read is nobody's here: that of a release of the tree is told where it is verified.
+            // One that cannot be read is ignored here: verification reports it if a release of the tree needs it.
             let Ok(Tagged::Tree(tree)) = tagged(self, &name) else { continue };
             let text = || {
                 let entry = self.inner.find_tree(tree).ok()?.get_name("metadata.yaml")?.id();

@@ -49,7 +49,7 @@ impl Mentions<'_> {
         Ok(found)
     }
 
-    /// The names that a commit's definitions or its tree speak of.
+    /// The names in a commit's definitions or its tree.
     fn in_commit(&mut self, commit: Oid, folders: &[String]) -> Result<BTreeSet<String>, git2::Error> {
         let tree = self.repository.find_commit(commit)?.tree()?;
         let mut found = BTreeSet::new();

@@ -112,7 +112,7 @@ impl<'a> Repository<'a> {
                 "look whether the address is that of a Helm repository; a registry is written `oci://…`",
             )
         };
-        let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is no text"))?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| wrong("it is not text"))?;
         lock::index(text, names).map_err(|why| wrong(&why))
     }
 

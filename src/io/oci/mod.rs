@@ -256,7 +256,7 @@ impl std::fmt::Display for Why {
 
 impl std::error::Error for Why {}
 
-/// How much is told of what a registry, or something on the way to it, answers.
+/// How much of an answer a message shows: that of a registry, or of something on the way to it.
 const TOLD: usize = 400;
 
 /// A text from elsewhere as one line, without what a terminal would take for commands.

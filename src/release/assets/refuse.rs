@@ -53,7 +53,7 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
         refuse(
             release,
             None,
-            &format!("`{}` is no version that it knows", release.version),
+            &format!("`{}` is not a version that it knows", release.version),
             "it takes v<number> and v<number>-<channel>.<number>: not `versioning: semver`",
             notes,
         );
@@ -213,7 +213,7 @@ fn in_text(text: &str, said: &mut Vec<String>) {
     said.extend(statements.map(str::to_owned));
 }
 
-/// What speaks of no cluster, or says no more than one of the names that the operator knows.
+/// What names no cluster, or says no more than one of the names that the operator knows.
 fn is_sayable(text: &str) -> bool {
     const OF_CLUSTERS: [&str; 3] = ["cluster", "namespace", "fleet"];
     let known = KNOWN.iter().any(|known| text == known.path);

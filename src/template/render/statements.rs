@@ -158,7 +158,7 @@ impl Renderer<'_> {
         if values.len() == turn.names.len() {
             return Ok(turn.names.iter().cloned().zip(values).collect());
         }
-        let message = format!("an item of `{}` is no list of {}", turn.over.text, turn.names.len());
+        let message = format!("an item of `{}` is not a list of {}", turn.over.text, turn.names.len());
         let hint = "for the entries of a map write `#% for key, value in map | items`".to_owned();
         Err(self.error("template-value", &turn.over.range(), message, Some(hint)))
     }

@@ -171,7 +171,7 @@ fn strategy(spec: &Value, replicas: Option<i64>, path: &str) -> Vec<FieldError> 
     errors
 }
 
-/// A number, or a text as `IntOrString.IntValue` reads it: what is no number is 0.
+/// A number, or a text as `IntOrString.IntValue` reads it: what is not a number is 0.
 fn int_value(value: &Value) -> i64 {
     match value.as_str().map(str::parse::<i64>) {
         None => value.as_i64().unwrap_or_default(),

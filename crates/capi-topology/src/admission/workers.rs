@@ -28,7 +28,7 @@ pub fn defaulting(written: &Value) -> Option<String> {
         return None;
     }
     let wrong = keys.iter().find(|key| annotation(key).is_some_and(|count| count.parse::<i32>().is_err()))?;
-    Some(format!("the replicas cannot be calculated: the value of the annotation {wrong:?} is no number"))
+    Some(format!("the replicas cannot be calculated: the value of the annotation {wrong:?} is not a number"))
 }
 
 /// What the validating webhook says of a machine deployment; `running` is what it was.

@@ -140,7 +140,7 @@ impl<'a> Fields<'a> {
 /// Whole seconds of a Go duration, as many as fit.
 pub(super) fn seconds(duration: &Value) -> Result<Value, String> {
     let text = duration.as_str().unwrap_or_default();
-    let nanos = parse_duration(text).ok_or_else(|| format!("`{text}` is no duration"))?;
+    let nanos = parse_duration(text).ok_or_else(|| format!("`{text}` is not a duration"))?;
     Ok(json!((nanos / 1_000_000_000).min(i64::from(i32::MAX))))
 }
 

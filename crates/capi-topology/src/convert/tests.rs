@@ -29,5 +29,5 @@ fn a_duration_is_a_number_of_whole_seconds() {
     };
     assert_eq!(config("1m1.9s"), Ok(json!(61)));
     assert_eq!(config("1000000h"), Ok(json!(i32::MAX)));
-    assert_eq!(config("5 minutes"), Err("`5 minutes` is no duration".to_owned()));
+    assert_eq!(config("5 minutes"), Err("`5 minutes` is not a duration".to_owned()));
 }

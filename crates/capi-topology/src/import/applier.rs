@@ -31,7 +31,7 @@ impl Applier {
     /// Source: `kustomize-controller`, `main.go` (its name); `argo-cd`, `common/common.go`, `ArgoCDSSAManager`, and
     /// `gitops-engine`, `pkg/utils/kube/resource_ops.go`, `newApplyOptions` (kubectl's own code, client-side or server-side).
     ///
-    /// None where it is no name that a field manager can have.
+    /// None where it is not a name that a field manager can have.
     pub fn named(word: &str) -> Option<Self> {
         let server_side = |manager: &str| Self::ServerSide(manager.to_owned());
         let is_name = !word.is_empty() && word.len() <= MANAGER_LIMIT && !word.contains(char::is_whitespace);

@@ -98,8 +98,8 @@ fn beside_refused(faults: &[Fault], others: bool, by_flux: bool) -> Option<Strin
     }
 }
 
-/// Between its class and the Cluster, Cluster API may begin what the class alone asks for: no part is told to rest then, and
-/// what is told of others has that beside it.
+/// Between its class and the Cluster, Cluster API may begin what the class alone asks for. Then no part is reported as
+/// unchanged, and the others get that as a further reason.
 ///
 /// Source: `core/reconcilers/topology/cluster/cluster_controller.go`, `SetupWithManager` (it watches classes).
 fn between(forecast: &mut Forecast, alone: &Forecast) {

@@ -3,7 +3,7 @@
 use super::super::literal::{parse_float, parse_int};
 use super::super::value::Value;
 
-/// `cast.ToInt64`; what is no number is zero.
+/// `cast.ToInt64`; what is not a number is zero.
 #[expect(clippy::cast_possible_wrap, reason = "Go converts uint64 the same way")]
 pub(super) fn int64(value: &Value<'_>) -> i64 {
     match value {

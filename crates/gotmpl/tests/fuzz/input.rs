@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// The parts of an input; none where it is no text, or has fewer.
+/// The parts of an input; none where it is not text, or has fewer.
 pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut parts = text.splitn(N, "\n===\n");

@@ -50,7 +50,7 @@ pub struct Released {
     pub tags: Vec<String>,
 }
 
-/// Who is told of steps.
+/// Called for each step.
 type OnStep = Box<dyn FnMut(Step) -> Result<(), Fault> + Send>;
 
 /// A run that adds or removes releases.

@@ -66,7 +66,7 @@ func run(assets, class string) error {
 	}
 	parts := strings.SplitN(filepath.Base(assets), "-", 5)
 	if len(parts) != 5 {
-		return fmt.Errorf("%s is no name of a release", assets)
+		return fmt.Errorf("%s is not a name of a release", assets)
 	}
 	prefix := strings.Join(parts[:4], "-")
 	classChart, err := os.ReadFile(filepath.Join(assets, prefix+"-cluster-class-"+data.Versions.ClusterStack+".tgz"))
