@@ -109,6 +109,6 @@ impl<'a> Names<'a> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("templates in `{folder}` see `{}` here", known.join("`, `")),
         };
-        self.notes.error("unknown-name", place, format!("there is not a name `{name}`")).hint(hint);
+        self.notes.error("unknown-name", place, format!("there is no name `{name}`")).hint(hint);
     }
 }

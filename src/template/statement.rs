@@ -107,7 +107,7 @@ fn unknown(keyword: &str, fail: &Fail<'_>) -> Failure {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("there are: {}; for the text `#%` write `${{{{ \"#%\" }}}}`", KEYWORDS.join(", ")),
     };
-    fail(format!("there is not a statement `{keyword}`"), &hint)
+    fail(format!("there is no statement `{keyword}`"), &hint)
 }
 
 fn parse_for(rest: &str, at: usize, level: u32, fail: &Fail<'_>) -> Result<Kind, Failure> {

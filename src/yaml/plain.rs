@@ -30,7 +30,7 @@ pub fn resolve_plain(text: &str) -> Plain {
         return string();
     }
     if matches!(unsigned, ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN") {
-        return Plain::Ambiguous("no number that JSON has");
+        return Plain::Ambiguous("not a number that JSON has");
     }
     number(text, unsigned).unwrap_or_else(string)
 }

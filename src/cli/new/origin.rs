@@ -188,7 +188,7 @@ impl Origins<'_> {
         }
         let of_stack = |name: &&String| release::stack_and_minor(name).is_some_and(|(own, _)| own == stack);
         let others: Vec<_> = names.iter().filter(of_stack).map(String::as_str).collect();
-        let message = format!("there is not a numbered release of `{stack}` for Kubernetes {minor}");
+        let message = format!("there is no numbered release of `{stack}` for Kubernetes {minor}");
         let note = notes.error("unknown-release", None, message);
         if !others.is_empty() {
             note.hint(format!("available: {}; choose one with `--release`", others.join(", ")));
