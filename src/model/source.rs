@@ -261,9 +261,9 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_in_words() {
         for (text, expected) in [
-            ("registry.example.org/r", "no address"),
+            ("registry.example.org/r", "not an address"),
             ("oci://registry.example.org", "no path"),
-            ("oci://platform/releases", "no registry"),
+            ("oci://platform/releases", "not a registry"),
             ("oci://user:word@registry.example.org/r", "no credentials"),
             ("oci://registry.example.org/Upper", "not a path in a registry"),
             ("oci://registry.example.org/r@sha256:abc", "no whole digest"),
@@ -272,7 +272,7 @@ mod tests {
             ("git+https://git.example.org/r#-x", "not a release name"),
             ("git+http://git.example.org/r#x", "not encrypted"),
             ("git+https://me:word@git.example.org/r#x", "no credentials"),
-            ("git+ssh://-oProxyCommand=x/r#x", "no address of a git"),
+            ("git+ssh://-oProxyCommand=x/r#x", "not an address of a git"),
             ("git+ext://sh -c x#x", "https, ssh or file"),
         ] {
             let told = ReleaseAddress::parse(text).unwrap_err();
