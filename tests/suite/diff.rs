@@ -224,7 +224,7 @@ fn the_digest_does_not_depend_on_the_order_of_files() {
 /// Fleets and changes too large for a comment: what is folded is counted, and no class is lost.
 #[test]
 fn a_comment_fits_whatever_changes() {
-    let before = support::many(2_000);
+    let before = support::many(1_000);
     let tree = archive(&before, None);
     let mut after = before.clone();
     for (at, path) in before.0.keys().filter(|path| path.contains("/cluster-")).enumerate() {
@@ -245,6 +245,11 @@ fn a_comment_fits_whatever_changes() {
     page::is_sound(&report, "a large fleet");
     let comment = report::markdown(&report, "the fleet before");
     assert!(comment.len() <= report::LIMIT, "{}", comment.len());
+    assert!(
+        comment.len() > report::LIMIT / 2,
+        "it is large enough that something is folded: {}",
+        comment.len()
+    );
     assert!(comment.starts_with(&format!("### {}", report::summary(&report))), "{comment}");
     for risk in report.clusters.iter().map(|one| one.risk).collect::<BTreeSet<_>>() {
         let count = report.clusters.iter().filter(|one| one.risk == risk).count();
