@@ -216,7 +216,7 @@ fn cost_of(row: &Row, count: usize) -> cost::Cost {
     let scratch = tempfile::tempdir().unwrap();
     copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleets/inmemory"), scratch.path());
     (row.write)(&Fleet(scratch.path().to_owned()), count);
-    // Some rows are faults, and are told.
+    // Some rows are faulty on purpose.
     cost::of(scratch.path(), row.command, &[0, 1])
 }
 

@@ -31,7 +31,7 @@ use crate::{
 /// so an editor or a hook may pass every file that it has.
 ///
 /// With --against, changes that `generate` would refuse are errors, judged against `generated/` of BASE instead of the
-/// tree on disk: a cluster or pool that goes without its steps, another provider or network, a downgrade or a skipped minor
+/// tree on disk: a cluster or pool that is removed without its steps, another provider or network, a downgrade or a skipped minor
 /// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
 /// is judged, too: a removal with all its steps in one change passes with a warning. Risks that a definition accepts
 /// (`accept`) are warnings, and so are acceptances that nothing needs.

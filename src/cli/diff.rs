@@ -45,8 +45,8 @@ pub(super) struct Args {
     /// Exit with 3 if anything changes
     #[arg(long)]
     exit_code: bool,
-    /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what goes without
-    /// the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not count
+    /// Exit with 1 if a change is of one of these classes: those above, and `unannounced-deletes` for what is deleted
+    /// without the steps of `stackloom remove`. Risks that a definition accepts (`accept`) do not count
     #[arg(long, value_name = "CLASS", value_delimiter = ',')]
     fail_on: Vec<FailOn>,
     /// Also write the report to FILE, as html, json, markdown or sarif; repeat it for several files
@@ -74,7 +74,7 @@ Exit codes: 0 done, 1 errors in the definitions, a change that `generate` would 
 enum FailOn {
     /// A class.
     Risk(Risk),
-    /// What goes without the steps of a removal.
+    /// What is deleted without the steps of a removal.
     UnannouncedDeletes,
 }
 

@@ -75,7 +75,7 @@ pub struct Answer {
 
 impl From<Forecast> for Answer {
     fn from(forecast: Forecast) -> Self {
-        let secrets = referred(&forecast);
+        let secrets = referred(forecast.desired.as_ref());
         let Forecast { faults, verdicts, opaque, notes, change, .. } = forecast;
         let upgrade = change.filter(|change| change.plan.is_some());
         Self {
@@ -144,9 +144,9 @@ pub fn created(after: Written) -> Forecast {
 }
 
 /// The Secrets that the objects refer to which Cluster API makes.
-fn referred(forecast: &Forecast) -> Needs {
+fn referred(desired: Option<&Desired>) -> Needs {
     let mut needs = Needs::new();
-    for object in forecast.desired.as_ref().map(|desired| desired.objects()).unwrap_or_default().values() {
+    for object in desired.map(|desired| desired.objects()).unwrap_or_default().values() {
         refer(object, "", &mut needs);
     }
     needs
@@ -157,7 +157,7 @@ fn answer(before: Written, after: Written) -> Told {
     let old = before.clone();
     let mut answer = Answer::from(forecast(before, after)?);
     if !answer.secrets.is_empty() {
-        let known = referred(&made(old));
+        let known = referred(desired(old).0.as_ref());
         answer.secrets.retain(|secret, _| !known.contains_key(secret));
     }
     Ok(Arc::new(answer))

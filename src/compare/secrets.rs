@@ -88,7 +88,7 @@ impl Comparing<'_> {
         if new.is_empty() {
             return Ok(new);
         }
-        // An object that is as it was may refer to it, too. What cannot be read is told elsewhere.
+        // An object that is as it was may refer to it, too. What cannot be read is reported elsewhere.
         if let Files::Known(files) = self.before.files(from)?
             && let Ok(all) = objects(from, files, self.before)?
         {

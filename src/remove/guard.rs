@@ -26,7 +26,8 @@ const ADDONS: &str = "/addons/";
 pub struct Before<'a> {
     /// What a file held.
     pub text: &'a dyn Fn(&TreePath) -> Option<Vec<u8>>,
-    /// Whether an engine may know a file. One that no branch contains was never applied.
+    /// Whether a branch or a tag may contain a file. It only decides what a warning says: the tree may reach an engine
+    /// without git.
     pub published: &'a dyn Fn(&TreePath) -> bool,
 }
 
@@ -58,7 +59,7 @@ impl Guard {
         let text =
             |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
         for (path, (part, new)) in &self.made {
-            if changes.files.get(path) == Some(&FileChange::Changed) && (before.published)(path) {
+            if changes.files.get(path) == Some(&FileChange::Changed) {
                 let (old, new) = (facts(&text(path)), facts(new));
                 judge_pools(path, part, (old.as_ref(), new.as_ref()), notes);
                 if let (Some(old), Some(new)) = (&old, &new) {
@@ -73,15 +74,13 @@ impl Guard {
             let Some(part) = PartId::of_path(path) else { continue };
             let PartId::Cluster { namespace, cluster, .. } = &part else { continue };
             let defined = changes.parts.contains_key(&part);
-            let is_guarded = path.as_str().ends_with(CLUSTER) || defined && path.as_str().contains(ADDONS);
-            if is_guarded && !(before.published)(path) {
-                if !defined {
-                    note_never_committed(path, &part, notes);
-                }
-            } else if path.as_str().ends_with(CLUSTER) {
+            if path.as_str().ends_with(CLUSTER) {
                 let protected = is_protected(&text(path));
                 match arrivals.get(&(namespace.as_str(), cluster.as_str())) {
                     Some(there) if protected => judge_move(path, &part, *there, notes),
+                    _ if protected && !defined && !(before.published)(path) => {
+                        note_never_committed(path, &part, notes);
+                    }
                     _ => {
                         let mut others = arrivals.keys().filter(|(other, _)| other == namespace);
                         let other = others.next().map(|(_, name)| *name);
@@ -180,9 +179,9 @@ fn note_never_committed(path: &TreePath, part: &PartId, notes: &mut Notes) {
         .warning(
             "never-committed",
             Place::file(path.as_str()),
-            format!("the cluster `{namespace}/{cluster}` no longer has a definition; no branch contains it, so no engine has built it from this repository"),
+            format!("the cluster `{namespace}/{cluster}` no longer has a definition, and no branch or tag contains its files"),
         )
-        .hint("nothing needs to be done to remove it")
+        .hint("if no engine has built it, nothing is left to do; if one has, it keeps running, unmanaged")
         .hint(format!("to keep it, write the definition again: git cannot restore it (`stackloom new cluster {cluster}`)"));
 }
 

@@ -127,7 +127,7 @@ impl Out {
     }
 }
 
-/// The clusters of each owner; those of nobody under the empty name.
+/// The clusters of each owner; those without an owner under the empty name.
 pub(super) fn owners(report: &Report) -> BTreeMap<&str, Vec<&ClusterReport>> {
     let mut found: BTreeMap<&str, Vec<&ClusterReport>> = BTreeMap::new();
     for cluster in &report.clusters {

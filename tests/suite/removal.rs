@@ -222,9 +222,10 @@ fn a_pool_that_goes_without_its_steps_is_refused_and_an_addon_told() {
     assert!(told.err.contains("warning[abandoned]") && told.err.contains("`cilium`"), "{}", told.err);
 }
 
-/// What no branch contains was never applied: it needs no steps, and cannot be put back with git.
+/// What no branch contains cannot be put back with git. It may have reached an engine another way, so it is guarded like any
+/// other.
 #[test]
-fn a_cluster_that_was_never_committed_may_change_and_go() {
+fn a_cluster_that_was_never_committed_is_guarded_and_its_warning_says_so() {
     let root = fleet();
     let root = root.path();
     git(root, &["init", "--quiet"]);
@@ -235,14 +236,18 @@ fn a_cluster_that_was_never_committed_may_change_and_go() {
     sandbox::write(&file, DEFINITION);
     ends(root, &["generate"], 0);
     sandbox::write(&file, DEFINITION.replace("name: builds", "name: builders"));
-    ends(root, &["check"], 0);
-    ends(root, &["generate"], 0);
+    for command in ["check", "generate"] {
+        assert!(ends(root, &[command], 1).err.contains("the node pool `builds`"), "{command}");
+    }
     fs::remove_file(&file).unwrap();
     for arguments in [&["check"][..], &["generate", "--check"], &["generate"]] {
         let code = if arguments.contains(&"--check") { 3 } else { 0 };
         let gone = ends(root, arguments, code).err;
         assert!(gone.contains("warning[never-committed]") && !gone.contains("abandoned"), "{gone}");
-        assert!(gone.contains("no branch contains it") && gone.contains("git cannot restore it"), "{gone}");
+        assert!(
+            gone.contains("no branch or tag contains its files") && gone.contains("git cannot restore it"),
+            "{gone}"
+        );
     }
     assert!(!root.join("generated/management/mgmt/clusters/team-a/dev-2").exists());
 

@@ -95,7 +95,7 @@ pub(in crate::check) fn tell(code: &'static str, place: Place, found: &Found, fi
 /// The line of a place with its value masked: only a short key before it is shown.
 fn masked(place: &Place) -> String {
     let line = &place.source;
-    // A kind is no secret.
+    // The word `Secret` itself need not be masked.
     let at: String = line.chars().skip(place.column.saturating_sub(1)).collect();
     if at.trim_matches(|c: char| c.is_whitespace() || "\"',{}".contains(c)) == "Secret" {
         return line.clone();
