@@ -299,9 +299,9 @@ impl Sink for Guarded<'_> {
         self.inner.begin(notes)
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         self.go_on()?;
-        self.inner.part(part)
+        self.inner.parts(parts)
     }
 
     fn keep(&mut self, folder: TreePath) {

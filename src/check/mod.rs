@@ -162,12 +162,13 @@ pub struct Index {
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
-    management: String,
+    // What tells most objects apart stands first, so that a comparison ends soon.
+    name: String,
     workload: Option<String>,
-    group: String,
     kind: String,
     namespace: String,
-    name: String,
+    group: String,
+    management: String,
 }
 
 impl Index {

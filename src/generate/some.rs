@@ -148,9 +148,9 @@ impl Sink for Outlet<'_> {
         self.sink.begin(notes)
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         if self.fault.is_none() && self.notes.errors() == 0 {
-            self.fault = self.sink.part(part).err();
+            self.fault = self.sink.parts(parts).err();
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl<'a> Taker<'a, '_> {
         // What is at fault is not written, but everything is looked at, so that one run reports all faults.
         if self.notes.errors() == 0 {
             let parts: Vec<Part> = drawn.into_par_iter().map(|(drawn, _)| drawn.into_part()).collect();
-            parts.into_iter().try_for_each(|part| self.sink.part(part))?;
+            self.sink.parts(parts)?;
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use std::{
     ops::Bound,
 };
 
+use rayon::prelude::*;
+
 use super::LeftClusters;
 use crate::{
     compare::{Archive, BlobId},
@@ -164,16 +166,12 @@ impl Sink for After<'_> {
         Ok(())
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
-        for file in &part.files {
-            let id = BlobId::of(&file.bytes);
-            self.record(&part.id, &file.path, id);
-            if self.old.get(file.path.as_str()) != Some(&id) {
-                let text = String::from_utf8_lossy(&file.bytes).into_owned();
-                self.texts.insert(id, text);
-            }
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
+        let hash = |part: &Part| part.files.iter().map(|file| BlobId::of(&file.bytes)).collect();
+        let ids: Vec<Vec<BlobId>> = parts.par_iter().map(hash).collect();
+        for (part, ids) in parts.iter().zip(ids) {
+            self.take(part, &ids);
         }
-        self.guard.see(&part, &self.changes);
         Ok(())
     }
 
@@ -190,6 +188,17 @@ impl Sink for After<'_> {
 }
 
 impl After<'_> {
+    fn take(&mut self, part: &Part, ids: &[BlobId]) {
+        for (file, id) in part.files.iter().zip(ids) {
+            self.record(&part.id, &file.path, *id);
+            if self.old.get(file.path.as_str()) != Some(id) {
+                let text = String::from_utf8_lossy(&file.bytes).into_owned();
+                self.texts.insert(*id, text);
+            }
+        }
+        self.guard.see(part, &self.changes);
+    }
+
     /// Ends a run of the generator: takes the numbered releases from its input. What was left out stays as it was.
     pub fn close(&mut self, input: &Input, left: &LeftClusters) {
         self.add_releases(input);

@@ -52,15 +52,26 @@ pub struct Changes {
 impl Changes {
     /// Records what became of a file of a part.
     pub fn record(&mut self, part: &PartId, path: &TreePath, change: FileChange) {
+        self.record_part(part, [(path, change)]);
+    }
+
+    /// Records what became of files of a part.
+    pub fn record_part<'a>(
+        &mut self,
+        part: &PartId,
+        files: impl IntoIterator<Item = (&'a TreePath, FileChange)>,
+    ) {
         let counts = self.parts.entry(part.clone()).or_default();
-        match change {
-            FileChange::Added => counts.added += 1,
-            FileChange::Changed => counts.changed += 1,
-            FileChange::Unchanged => counts.unchanged += 1,
-            FileChange::Removed => {}
-        }
-        if change != FileChange::Unchanged {
-            self.files.insert(path.clone(), change);
+        for (path, change) in files {
+            match change {
+                FileChange::Added => counts.added += 1,
+                FileChange::Changed => counts.changed += 1,
+                FileChange::Unchanged => counts.unchanged += 1,
+                FileChange::Removed => {}
+            }
+            if change != FileChange::Unchanged {
+                self.files.insert(path.clone(), change);
+            }
         }
     }
 

@@ -86,8 +86,8 @@ pub trait Sink {
     /// Looks at the target: what stands in the way there (foreign files, links) goes to `notes` as errors.
     fn begin(&mut self, notes: &mut Notes) -> Result<(), Fault>;
 
-    /// Takes a part; still nothing is visible.
-    fn part(&mut self, part: Part) -> Result<(), Fault>;
+    /// Takes parts, which it may look at side by side; still nothing is visible.
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault>;
 
     /// Files below this folder belong to no part of this run and stay as they are.
     fn keep(&mut self, folder: TreePath);
@@ -130,8 +130,8 @@ impl Sink for Memory {
         Ok(())
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
-        self.staged.push(part);
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
+        self.staged.extend(parts);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ impl Sink for Nowhere {
         Ok(())
     }
 
-    fn part(&mut self, _part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, _parts: Vec<Part>) -> Result<(), Fault> {
         Ok(())
     }
 

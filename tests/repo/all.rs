@@ -125,8 +125,8 @@ fn edited_meanwhile(sandbox: &Sandbox, edit: impl FnOnce()) -> (Result<Changes, 
     let mut sink = CommitSink::open(&workspace).unwrap().with_sources(&input);
     let changes = (|| {
         sink.begin(&mut notes)?;
-        sink.part(base())?;
-        sink.part(cluster("one", "a"))?;
+        sink.parts(vec![base()])?;
+        sink.parts(vec![cluster("one", "a")])?;
         edit();
         sink.commit(&mut notes, &message)
     })();
@@ -327,7 +327,7 @@ fn the_commit_that_is_killed() {
     let mut sink = CommitSink::open(&workspace).unwrap().with_sources(&input).on_step(end);
     sink.begin(&mut notes).unwrap();
     for part in [base(), cluster("one", "a")] {
-        sink.part(part).unwrap();
+        sink.parts(vec![part]).unwrap();
     }
     sink.commit(&mut notes, &message).unwrap();
     assert!(codes(&notes).is_empty());

@@ -226,8 +226,8 @@ fn kept_folders_stay_as_head_has_them() {
     let mut notes = Notes::new();
     sink.begin(&mut notes).unwrap();
     sink.keep(path(ONE));
-    sink.part(base()).unwrap();
-    sink.part(cluster("two", "b")).unwrap();
+    sink.parts(vec![base()]).unwrap();
+    sink.parts(vec![cluster("two", "b")]).unwrap();
     sink.commit(&mut notes, &message).unwrap();
     assert!(notes.is_empty(), "{notes:?}");
     assert_eq!(sandbox.git(&["show", &format!("HEAD:{ONE}/cilium.yaml")]), body("a"));

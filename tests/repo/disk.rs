@@ -172,7 +172,7 @@ fn kept_folders_stay_as_they_are() {
     let mut notes = Notes::new();
     sink.begin(&mut notes).unwrap();
     sink.keep(path(ONE));
-    sink.part(base()).unwrap();
+    sink.parts(vec![base()]).unwrap();
     let changes = sink.commit(&mut notes, &message).unwrap();
     assert!(notes.is_empty());
     assert_eq!(changes.count(FileChange::Removed), 2);
@@ -185,7 +185,7 @@ fn a_dropped_run_leaves_nothing() {
     let sandbox = Sandbox::new();
     let mut sink = DiskSink::new(&sandbox.workspace());
     sink.begin(&mut Notes::new()).unwrap();
-    sink.part(cluster("one", "a")).unwrap();
+    sink.parts(vec![cluster("one", "a")]).unwrap();
     drop(sink);
     assert!(!sandbox.has("generated"));
 }
@@ -251,7 +251,7 @@ fn a_full_disk_leaves_the_tree_as_it_was() {
     let mut sink = DiskSink::new(&sandbox.workspace());
     sink.begin(&mut Notes::new()).unwrap();
     sandbox.write("generated/.stackloom-staged", "in the way");
-    let fault = sink.part(cluster("one", "b")).unwrap_err();
+    let fault = sink.parts(vec![cluster("one", "b")]).unwrap_err();
     assert!(fault.to_string().contains("cannot make the folder"), "{fault}");
     assert!(!fault.hints().is_empty());
     drop(sink);

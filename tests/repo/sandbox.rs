@@ -174,7 +174,7 @@ pub(crate) fn run(sink: &mut dyn Sink, parts: Vec<Part>) -> (Result<Changes, Fau
     let result = (|| {
         sink.begin(&mut notes)?;
         for part in parts {
-            sink.part(part)?;
+            sink.parts(vec![part])?;
         }
         sink.commit(&mut notes, &message)
     })();

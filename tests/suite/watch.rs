@@ -78,13 +78,13 @@ impl Sink for Counting {
         self.0.begin(notes)
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         let event = if self.2 { None } else { self.1.during.borrow_mut().pop() };
         self.2 = true;
         if let Some(event) = event {
             event(&mut self.1.files.borrow_mut());
         }
-        self.0.part(part)
+        self.0.parts(parts)
     }
 
     fn keep(&mut self, folder: TreePath) {

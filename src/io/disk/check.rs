@@ -28,8 +28,8 @@ impl Sink for CheckSink {
         Ok(())
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
-        begun(self.comparison.as_mut())?.part(&part).map(drop)
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
+        begun(self.comparison.as_mut())?.parts(&parts).map(drop)
     }
 
     fn keep(&mut self, folder: TreePath) {

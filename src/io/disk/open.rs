@@ -25,6 +25,41 @@ pub(in crate::io) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a file that a folder lists as a plain one holds these bytes, and nobody may execute it.
+///
+/// It asks the system as little as it can, for a tree has a hundred thousand files: the type is looked at once the file is
+/// open, and what is a link by now is not followed.
+pub(super) fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    without_following(&mut options);
+    let mut file = options.open(path)?;
+    let found = file.metadata()?;
+    refuse_special(&found)?;
+    if found.len() != bytes.len() as u64 || !is_plain(&found) {
+        return Ok(false);
+    }
+    let mut content = vec![0; bytes.len()];
+    match file.read_exact(&mut content) {
+        Ok(()) => Ok(content == bytes),
+        // It became shorter meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether nobody may execute a file.
+#[cfg(unix)]
+fn is_plain(found: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    found.permissions().mode() & 0o111 == 0
+}
+
+#[cfg(not(unix))]
+fn is_plain(_found: &fs::Metadata) -> bool {
+    true
+}
+
 fn refuse_special(found: &fs::Metadata) -> io::Result<()> {
     if found.is_file() {
         Ok(())
@@ -40,6 +75,15 @@ pub(in crate::io) fn without_waiting(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt as _;
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
 }
+
+#[cfg(unix)]
+fn without_following(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
+}
+
+#[cfg(not(unix))]
+fn without_following(_options: &mut OpenOptions) {}
 
 #[cfg(not(unix))]
 pub(in crate::io) fn without_waiting(_options: &mut OpenOptions) {}

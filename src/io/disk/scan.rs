@@ -1,14 +1,8 @@
 //! What lies below `generated/`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    io::Read as _,
-    path::Path,
-};
+use std::{collections::BTreeSet, fs, io::Read as _, path::Path};
 
 use rayon::prelude::*;
-use walkdir::{DirEntry, WalkDir};
 
 use super::{open::open, reason, stage::STAGE};
 use crate::{
@@ -20,8 +14,8 @@ use crate::{
 /// Something that lies below `generated/` and is no folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// A file of this length; plain: nobody may execute it.
-    File { length: u64, plain: bool },
+    /// A file.
+    File,
     /// A symbolic link, to whatever.
     Link,
     /// A device, a socket, a pipe.
@@ -31,78 +25,78 @@ pub(super) enum Found {
 /// Everything below `generated/`, save numbered releases, which are input, and what an earlier run staged.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    pub(super) files: BTreeMap<TreePath, Found>,
+    /// In order of their paths.
+    pub(super) files: Vec<(TreePath, Found)>,
     pub(super) folders: BTreeSet<TreePath>,
 }
 
 impl Scan {
     /// Looks at the disk. A `generated` that is no folder goes to `notes`.
     pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Self, Fault> {
-        let mut scan = Self::default();
         let top = root.join("generated");
         match fs::symlink_metadata(&top) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(scan),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Fault::because("cannot look at `generated`", error)),
             Ok(found) if found.is_symlink() => {
                 note_link(notes, "generated");
-                return Ok(scan);
+                return Ok(Self::default());
             }
             Ok(found) if !found.is_dir() => {
                 note_foreign(notes, "generated", "`generated` is a file");
-                return Ok(scan);
+                return Ok(Self::default());
             }
             Ok(_) => {}
         }
-        let mut files = Vec::new();
-        let mut entries = WalkDir::new(&top).min_depth(1).into_iter();
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|error| unreadable(root, &error))?;
-            let Some(path) = tree_path(root, entry.path()) else {
-                let shown = entry.path().strip_prefix(root).unwrap_or(entry.path());
-                note_foreign(notes, &shown.to_string_lossy(), "this was not written by stackloom");
-                if entry.file_type().is_dir() {
-                    entries.skip_current_dir();
-                }
-                continue;
-            };
-            if entry.file_type().is_dir() {
-                if is_none_of_ours(&path) {
-                    entries.skip_current_dir();
-                } else {
-                    scan.folders.insert(path);
-                }
-                continue;
-            }
-            files.push((path, entry));
+        let Listed { mut files, folders, foreign } = list(&top, "generated")?;
+        files.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        for path in foreign {
+            note_foreign(notes, &path, "this was not written by stackloom");
         }
-        let look = |(path, entry): (TreePath, DirEntry)| {
-            let metadata = entry.metadata().map_err(|error| unreadable(root, &error))?;
-            Ok((path, kind(&metadata)))
-        };
-        scan.files = files.into_par_iter().map(look).collect::<Result<_, Fault>>()?;
-        Ok(scan)
+        Ok(Self { files, folders: folders.into_iter().collect() })
+    }
+
+    /// The place of a path among the files.
+    pub(super) fn place(&self, path: &TreePath) -> Option<usize> {
+        self.files.binary_search_by(|(found, _)| found.cmp(path)).ok()
     }
 }
 
-fn kind(metadata: &fs::Metadata) -> Found {
-    if metadata.is_symlink() {
-        Found::Link
-    } else if metadata.is_file() {
-        Found::File { length: metadata.len(), plain: is_plain(metadata) }
-    } else {
-        Found::Special
+/// What lies in a folder, with all that lies in the folders in it.
+#[derive(Default)]
+struct Listed {
+    files: Vec<(TreePath, Found)>,
+    folders: Vec<TreePath>,
+    /// Names that no file of the program's own can have.
+    foreign: Vec<String>,
+}
+
+/// Lists a folder; those in it side by side.
+fn list(folder: &Path, path: &str) -> Result<Listed, Fault> {
+    let failed = |error: std::io::Error| Fault::new(format!("cannot look at `{path}`: {}", reason(&error)));
+    let (mut listed, mut inner) = (Listed::default(), Vec::new());
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let (name, kind) = (entry.file_name(), entry.file_type().map_err(failed)?);
+        let path = format!("{path}/{}", name.to_string_lossy());
+        match name.to_str().and_then(|_| TreePath::parse(&path)) {
+            None => listed.foreign.push(path),
+            Some(path) if kind.is_dir() && is_none_of_ours(&path) => {}
+            Some(path) if kind.is_dir() => inner.push((entry.path(), path)),
+            Some(path) if kind.is_file() => listed.files.push((path, Found::File)),
+            Some(path) if kind.is_symlink() => listed.files.push((path, Found::Link)),
+            Some(path) => listed.files.push((path, Found::Special)),
+        }
     }
-}
-
-#[cfg(unix)]
-fn is_plain(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt as _;
-    metadata.permissions().mode() & 0o111 == 0
-}
-
-#[cfg(not(unix))]
-fn is_plain(_metadata: &fs::Metadata) -> bool {
-    true
+    let below: Vec<Listed> =
+        inner.par_iter().map(|(folder, path)| list(folder, path.as_str())).collect::<Result<_, _>>()?;
+    listed.folders.extend(inner.into_iter().map(|(_, path)| path));
+    for mut below in below {
+        listed.files.append(&mut below.files);
+        listed.folders.append(&mut below.folders);
+        listed.foreign.append(&mut below.foreign);
+    }
+    listed.foreign.sort_unstable();
+    Ok(listed)
 }
 
 /// Whether a folder is left alone: a numbered release, or what was staged.
@@ -126,22 +120,21 @@ pub(in crate::io) fn is_in_numbered_release(path: &TreePath) -> bool {
 
 /// Whether the file at a path begins as the program's own files do.
 pub(super) fn is_ours_on_disk(root: &Path, path: &TreePath) -> Result<bool, Fault> {
+    Ok(is_ours(&start(root, path)?))
+}
+
+/// The same, or that it is empty.
+pub(super) fn is_ours_or_empty(root: &Path, path: &TreePath) -> Result<bool, Fault> {
+    let start = start(root, path)?;
+    Ok(start.is_empty() || is_ours(&start))
+}
+
+fn start(root: &Path, path: &TreePath) -> Result<Vec<u8>, Fault> {
     let mut start = Vec::with_capacity(HEADER.len());
     open(&root.join(path.as_str()))
         .and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut start))
         .map_err(|error| Fault::because(format!("cannot read `{path}`"), error))?;
-    Ok(is_ours(&start))
-}
-
-fn tree_path(root: &Path, path: &Path) -> Option<TreePath> {
-    let parts: Option<Vec<&str>> = path.strip_prefix(root).ok()?.iter().map(|part| part.to_str()).collect();
-    TreePath::parse(&parts?.join("/"))
-}
-
-fn unreadable(root: &Path, error: &walkdir::Error) -> Fault {
-    let path = error.path().map(|path| path.strip_prefix(root).unwrap_or(path).display().to_string());
-    let why = error.io_error().map_or_else(|| error.to_string(), reason);
-    Fault::new(format!("cannot look at `{}`: {why}", path.unwrap_or_default()))
+    Ok(start)
 }
 
 /// Says that something below `generated/` is not the program's own.

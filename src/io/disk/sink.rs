@@ -134,16 +134,16 @@ impl Sink for DiskSink {
         Ok(())
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         if self.blocked {
             return Ok(());
         }
         let Open { comparison, stage } = begun(self.open.as_mut())?;
-        let found = comparison.part(&part)?;
-        let changed: Vec<_> = part
-            .files
+        let found = comparison.parts(&parts)?;
+        let changed: Vec<_> = parts
             .iter()
-            .zip(found)
+            .flat_map(|part| &part.files)
+            .zip(found.into_iter().flatten())
             .filter_map(|(file, change)| (change != FileChange::Unchanged).then_some(file))
             .collect();
         stage.add(&changed)

@@ -27,7 +27,7 @@ use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
     remove::{Before, Guard},
-    tree::{Changes, FileChange, Part, Sink, TreePath},
+    tree::{Changes, File, FileChange, Part, Sink, TreePath},
     world::Input,
 };
 
@@ -53,6 +53,26 @@ struct Open {
     guard: Guard,
     changes: Changes,
     sources: Option<Sources>,
+}
+
+impl Open {
+    /// Holds the files of a part against HEAD, and keeps what it does not have.
+    fn take(&mut self, part: &Part, ids: Vec<Oid>) -> Result<(), Fault> {
+        for (file, id) in part.files.iter().zip(ids) {
+            let change = match self.head.entries.get(&file.path) {
+                None => FileChange::Added,
+                Some(entry) if *entry == (Entry { id, mode: FILE }) => FileChange::Unchanged,
+                Some(_) => FileChange::Changed,
+            };
+            if change != FileChange::Unchanged {
+                self.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes.clone())?;
+            }
+            self.changes.record(&part.id, &file.path, change);
+            self.meant.insert(file.path.clone(), id);
+        }
+        self.guard.see(part, &self.changes);
+        Ok(())
+    }
 }
 
 impl fmt::Debug for CommitSink {
@@ -228,28 +248,18 @@ impl Sink for CommitSink {
         self.disk.begin(notes)
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         let open = begun(self.open.as_mut())?;
-        let ids: Vec<Oid> = part
-            .files
+        let hash = |file: &File| Oid::hash_object(ObjectType::Blob, &file.bytes);
+        let ids: Vec<Vec<Oid>> = parts
             .par_iter()
-            .map(|file| Oid::hash_object(ObjectType::Blob, &file.bytes))
+            .map(|part| part.files.iter().map(hash).collect())
             .collect::<Result<_, _>>()
             .map_err(|error| Fault::because("cannot hash a file", error))?;
-        for (file, id) in part.files.iter().zip(ids) {
-            let change = match open.head.entries.get(&file.path) {
-                None => FileChange::Added,
-                Some(entry) if *entry == (Entry { id, mode: FILE }) => FileChange::Unchanged,
-                Some(_) => FileChange::Changed,
-            };
-            if change != FileChange::Unchanged {
-                open.objects.add(ObjectType::Blob, id, file.path.as_str(), file.bytes.clone())?;
-            }
-            open.changes.record(&part.id, &file.path, change);
-            open.meant.insert(file.path.clone(), id);
+        for (part, ids) in parts.iter().zip(ids) {
+            open.take(part, ids)?;
         }
-        open.guard.see(&part, &open.changes);
-        self.disk.part(part)
+        self.disk.parts(parts)
     }
 
     fn keep(&mut self, folder: TreePath) {
