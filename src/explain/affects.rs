@@ -77,13 +77,10 @@ impl Fleet {
         let mut files = Vec::new();
         let part = Part::looking(self, subject, Some(Sought { file, line }), notes);
         for made in part.files.iter().filter(|made| part.may_come_from(made, file)) {
-            let (path, explained) = (made.path.clone(), part.explain(made));
-            let numbered = explained.iter().enumerate();
-            let made = numbered.filter(|(_, line)| line.sources.iter().any(meant));
-            let lines: Vec<_> = made.map(|(at, _)| at + 1).collect();
+            let lines = part.lines_from(made, meant);
             if !lines.is_empty() {
                 let moves = lines.first() == Some(&1);
-                files.push((path, Reached { cluster: cluster.clone(), moves, lines }));
+                files.push((made.path.clone(), Reached { cluster: cluster.clone(), moves, lines }));
             }
         }
         files

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{
     lines::{Layout, Line, lay_out},
-    part::Explained,
     resolve::Resolver,
     rules::Field,
     scope::Whose,
@@ -34,12 +33,13 @@ pub(super) struct Page<'p, 'a> {
 }
 
 impl Page<'_, '_> {
-    pub(super) fn object(&self, node: &Node, explained: &mut Vec<Explained>) {
+    /// Tells the sources of each line of an object, with repetitions, and its text.
+    pub(super) fn object(&self, node: &Node, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let layout = lay_out(node);
         for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
             let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
             let sources = self.line(node, &layout, line, goes_on);
-            explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
+            tell(text, sources);
         }
     }
 
@@ -163,12 +163,13 @@ impl Page<'_, '_> {
         Vec::new()
     }
 
-    pub(super) fn template(&self, template: &Template, explained: &mut Vec<Explained>) {
+    /// The same of a template.
+    pub(super) fn template(&self, template: &Template, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         for (at, document) in template.documents().iter().enumerate() {
             let begins = |origin: Origin| self.resolver.origin(origin, false, None);
             if at > 0 {
                 let sources = first_line(begins(document.origin()));
-                explained.push(Explained { text: "---".to_owned(), sources });
+                tell("---", sources);
             }
             let layout = lay_out(document);
             for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
@@ -194,7 +195,7 @@ impl Page<'_, '_> {
                     }
                 };
                 let sources = if sources.is_empty() { begins(document.origin()) } else { sources };
-                explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
+                tell(text, sources);
             }
         }
     }

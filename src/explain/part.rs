@@ -166,27 +166,40 @@ impl<'a> Part<'a> {
 
     /// Where every line of a file came from.
     pub(super) fn explain(&self, made: &Made<'a>) -> Vec<Explained> {
+        let mut explained = Vec::new();
+        self.each_line(made, &mut |text, sources| {
+            explained.push(Explained { text: text.to_owned(), sources: sorted(sources) });
+        });
+        explained
+    }
+
+    /// The lines of a file that have such a source, counted from 1.
+    pub(super) fn lines_from(&self, made: &Made<'a>, is_meant: impl Fn(&Source) -> bool) -> Vec<usize> {
+        let (mut number, mut lines) = (0, Vec::new());
+        self.each_line(made, &mut |_, sources| {
+            number += 1;
+            lines.extend(sources.iter().any(&is_meant).then_some(number));
+        });
+        lines
+    }
+
+    /// Tells each line of a file with its sources, some of them more than once.
+    fn each_line(&self, made: &Made<'a>, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let scope = &self.scopes[made.scope];
         let resolver = Resolver { scope, recorder: &self.recorder, addon: made.addon.as_deref() };
-        let mut explained = Vec::new();
         if let Content::Text(text) = &made.body {
             for line in text.lines() {
-                let sources = scope.program("it keeps git from changing the bytes of the tree");
-                explained.push(Explained { text: line.to_owned(), sources });
+                tell(line, scope.program("it keeps git from changing the bytes of the tree"));
             }
-            return explained;
+            return;
         }
-        explained.push(Explained {
-            text: render::header(&self.id, &made.source),
-            sources: sorted(Self::existence(made, &resolver)),
-        });
+        tell(&render::header(&self.id, &made.source), Self::existence(made, &resolver));
         let page = Page { resolver, rendered: is_rendered(&made.source) };
         match &made.body {
-            Content::Object(node) => page.object(node, &mut explained),
-            Content::Template(template) => page.template(template, &mut explained),
+            Content::Object(node) => page.object(node, tell),
+            Content::Template(template) => page.template(template, tell),
             Content::Text(_) => {}
         }
-        explained
     }
 
     /// Why there is such a file, under this path.

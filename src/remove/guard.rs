@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::{drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
@@ -58,16 +60,12 @@ impl Guard {
     pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
         let text =
             |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
-        for (path, (part, new)) in &self.made {
-            if changes.files.get(path) == Some(&FileChange::Changed) {
-                let (old, new) = (facts(&text(path)), facts(new));
-                judge_pools(path, part, (old.as_ref(), new.as_ref()), notes);
-                if let (Some(old), Some(new)) = (&old, &new) {
-                    network::judge(path, part, old, new, notes);
-                    replaced::judge(path, part, old, new, notes);
-                }
-            }
-        }
+        let changed =
+            self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
+        let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
+        let found: Vec<Notes> =
+            changed.par_iter().map(|(path, (part, new), old)| judge_change(path, part, old, new)).collect();
+        found.into_iter().for_each(|found| notes.append(found));
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         for (path, _) in removed {
@@ -104,6 +102,18 @@ impl Guard {
         })
         .collect()
     }
+}
+
+/// Judges a Cluster object that changes, by its text before and after.
+fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
+    let mut notes = Notes::new();
+    let (old, new) = (facts(old), facts(new));
+    judge_pools(path, part, (old.as_ref(), new.as_ref()), &mut notes);
+    if let (Some(old), Some(new)) = (&old, &new) {
+        network::judge(path, part, old, new, &mut notes);
+        replaced::judge(path, part, old, new, &mut notes);
+    }
+    notes
 }
 
 fn judge_pools(
