@@ -17,7 +17,7 @@ use crate::{
 pub type Progress<'a> = &'a (dyn Fn(usize, usize) + Sync);
 
 /// Parts that are drawn at a time: enough for every core, few enough for the memory of a laptop.
-const AT_A_TIME: usize = 256;
+const AT_A_TIME: usize = 64;
 
 /// Draws, checks and hands over every part; each is dropped before the next ones are drawn. Returns those at fault.
 pub(super) fn weave<'a>(

@@ -72,19 +72,26 @@ impl Emit for Node {
 }
 
 fn sorted<'a>(mapping: &'a Mapping) -> Vec<Item<'a, Node, Name<'a>>> {
-    let mut entries: Vec<_> = mapping.iter().collect();
-    entries.sort_by(|a, b| (rank(&a.key.name), &a.key.name).cmp(&(rank(&b.key.name), &b.key.name)));
+    let mut entries: Vec<(u8, &Entry)> = mapping.iter().map(|entry| (rank(&entry.key.name), entry)).collect();
+    entries.sort_by(|(first, a), (second, b)| (first, &a.key.name).cmp(&(second, &b.key.name)));
     let item =
         |entry: &'a Entry| Item::Entry((Scalar::String(&entry.key.name), entry.key.origin), &entry.value);
-    entries.into_iter().map(item).collect()
+    entries.into_iter().map(|(_, entry)| item(entry)).collect()
 }
 
 /// The keys that come first in a map, in this order; all others follow alphabetically, and `components` last, as the
 /// cluster stack operator's documents write a release's metadata.
-pub fn rank(key: &str) -> usize {
-    const FIRST: [&str; 6] = ["apiVersion", "kind", "name", "namespace", "metadata", "spec"];
-    let place = FIRST.iter().position(|first| *first == key);
-    place.unwrap_or(FIRST.len() + usize::from(key == "components"))
+pub fn rank(key: &str) -> u8 {
+    match key {
+        "apiVersion" => 0,
+        "kind" => 1,
+        "name" => 2,
+        "namespace" => 3,
+        "metadata" => 4,
+        "spec" => 5,
+        "components" => 7,
+        _ => 6,
+    }
 }
 
 /// Told what is written where, while it is written: entries as they begin and end, and statements.

@@ -16,7 +16,7 @@ const LONGEST: usize = 1 << 10;
 
 #[derive(Default)]
 struct Clean {
-    texts: HashSet<Vec<u8>>,
+    texts: HashSet<Vec<u8>, ahash::RandomState>,
     /// The path that was asked about last, and what the rules make of it.
     path: (String, Vec<u8>),
     /// The key of a question: kept to spare an allocation for each.

@@ -17,10 +17,8 @@ pub(in crate::check) trait Tree: Sized {
     /// The items of a list.
     fn items(&self) -> &[Self];
 
-    /// The value of a key.
-    fn child(&self, name: &str) -> Option<&Self> {
-        self.entries().into_iter().find(|(key, _)| *key == name).map(|(_, value)| value)
-    }
+    /// The value of a key; the first of several.
+    fn child(&self, name: &str) -> Option<&Self>;
 
     /// The text of a key.
     fn word(&self, name: &str) -> Option<Cow<'_, str>> {
@@ -41,6 +39,10 @@ impl Tree for Node {
 
     fn items(&self) -> &[Self] {
         self.as_sequence().unwrap_or_default()
+    }
+
+    fn child(&self, name: &str) -> Option<&Self> {
+        self.get(name)
     }
 }
 
@@ -73,6 +75,13 @@ impl Tree for RawNode {
             RawKind::Sequence(items) => items,
             RawKind::Scalar { .. } | RawKind::Mapping(_) => &[],
         }
+    }
+
+    fn child(&self, name: &str) -> Option<&Self> {
+        let RawKind::Mapping(entries) = &self.kind else { return None };
+        let is_called =
+            |key: &Self| matches!(&key.kind, RawKind::Scalar { text, .. } if text.as_str() == name);
+        entries.iter().find(|(key, _)| is_called(key)).map(|(_, value)| value)
     }
 }
 
