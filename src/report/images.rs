@@ -31,6 +31,10 @@ pub(super) fn changes(
         return Ok(Vec::new());
     }
     let [listed, made] = after.listings();
+    let (of_old, of_new) = (images(&old, listed, before)?, images(&new, made, after)?);
+    if of_old.keys().eq(of_new.keys()) {
+        return Ok(Vec::new());
+    }
     // Clusters that do not change use images as well.
     let old = images(&used(listed, before)?, listed, before)?;
     let new = images(&used(made, after)?, made, after)?;

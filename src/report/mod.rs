@@ -165,6 +165,8 @@ pub fn drawn(
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let owners = made.plan.clusters.iter().map(|plan| (plan.cluster.id(), plan.cluster.owners.clone()));
     let about = About { owners: owners.collect(), ..About::default() };
+    // The plan of a large fleet takes as much memory as the comparison.
+    drop(made);
     let input = &world.input;
     let mut report =
         Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
