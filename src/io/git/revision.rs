@@ -7,6 +7,7 @@ use std::{
 };
 
 use git2::{ErrorCode, ObjectType, Oid};
+use rayon::prelude::*;
 
 use super::{
     Repository,
@@ -81,6 +82,26 @@ impl Revision {
         })
     }
 
+    /// The files of a tree; the trees in it side by side.
+    fn collect(&self, tree: Oid, path: &str) -> Result<Vec<(String, BlobId)>, Fault> {
+        let (mut files, mut folders) = (Vec::new(), Vec::new());
+        self.with(|repository| {
+            for entry in &repository.find_tree(tree)? {
+                let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
+                match (entry.kind(), entry.filemode(), entry.id().as_bytes().try_into()) {
+                    (Some(ObjectType::Tree), _, _) => folders.push((entry.id(), path)),
+                    (Some(ObjectType::Blob), FILE | RUNNABLE, Ok(id)) => files.push((path, BlobId(id))),
+                    _ => {}
+                }
+            }
+            Ok(())
+        })?;
+        let below: Vec<Vec<_>> =
+            folders.par_iter().map(|(tree, path)| self.collect(*tree, path)).collect::<Result<_, _>>()?;
+        files.extend(below.into_iter().flatten());
+        Ok(files)
+    }
+
     fn with<T>(&self, use_it: impl FnOnce(&git2::Repository) -> Result<T, git2::Error>) -> Result<T, Fault> {
         let failed = |error: git2::Error| {
             Fault::because(format!("cannot read the files of `{}`", self.name), error)
@@ -101,18 +122,14 @@ impl Archive for Revision {
     /// Plain files alone: links and submodules are none of the program's.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
         let top = format!("{}{folder}", self.prefix);
-        self.with(|repository| {
-            let mut files = BTreeMap::new();
-            match repository.find_tree(self.tree)?.get_path(top.as_ref()) {
-                Ok(entry) if entry.kind() == Some(ObjectType::Tree) => {
-                    collect(repository, entry.id(), folder, &mut files)?;
-                }
-                Ok(_) => {}
-                Err(error) if error.code() == ErrorCode::NotFound => {}
-                Err(error) => return Err(error),
-            }
-            Ok(files)
-        })
+        let top = self.with(|repository| match repository.find_tree(self.tree)?.get_path(top.as_ref()) {
+            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => Ok(Some(entry.id())),
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })?;
+        let files = top.map(|top| self.collect(top, folder)).transpose()?;
+        Ok(files.into_iter().flatten().collect())
     }
 
     fn read(&self, id: &BlobId) -> Result<String, Fault> {
@@ -121,25 +138,4 @@ impl Archive for Revision {
             Ok(String::from_utf8_lossy(blob.content()).into_owned())
         })
     }
-}
-
-fn collect(
-    repository: &git2::Repository,
-    tree: Oid,
-    path: &str,
-    files: &mut BTreeMap<String, BlobId>,
-) -> Result<(), git2::Error> {
-    for entry in &repository.find_tree(tree)? {
-        let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
-        match (entry.kind(), entry.filemode()) {
-            (Some(ObjectType::Tree), _) => collect(repository, entry.id(), &path, files)?,
-            (Some(ObjectType::Blob), FILE | RUNNABLE) => {
-                if let Ok(id) = entry.id().as_bytes().try_into() {
-                    files.insert(path, BlobId(id));
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }
