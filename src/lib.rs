@@ -44,5 +44,6 @@ pub mod generate;
 pub mod report;
 pub mod explain;
 pub mod watch;
+pub mod argocd_health;
 pub mod io;
 pub mod cli;

@@ -5,6 +5,7 @@
 mod access;
 mod affects;
 mod annotate;
+mod argocd;
 mod assets;
 mod check;
 mod cluster;
@@ -162,6 +163,7 @@ enum Command {
     Schema(schema::Args),
     Topology(topology::Args),
     Update(update::Args),
+    Argocd(argocd::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -261,6 +263,7 @@ fn run(args: &Args) -> Exit {
         Command::Completions(command) => completions::run(command, &printer),
         Command::Man(command) => man::run(command, &args.global, &printer),
         Command::Schema(command) => schema::run(command, &args.global, &printer),
+        Command::Argocd(command) => Ok(argocd::run(command, &printer)),
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Update(command) => update::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),

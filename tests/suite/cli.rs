@@ -35,6 +35,7 @@ const COMMANDS: &[&[&str]] = &[
     &["schema"],
     &["topology"],
     &["diff"],
+    &["argocd", "health"],
     &["completions"],
     &["man"],
 ];

@@ -111,3 +111,29 @@ fn no_message_holds_a_character_that_nobody_sees() {
     let (_, _, err) = printed(cli::stackloom(root.path()).arg("check"));
     assert!(err.contains("three\\u{202e}\\u{200b}.yaml"), "{err}");
 }
+
+/// The file that `tests/conformance` runs in Argo CD's Lua engine; both forms hold the same scripts.
+#[test]
+fn health_scripts_are_those_that_are_tested() {
+    let root = sandbox::folder();
+    let print = |arguments: &[&str]| {
+        let (code, out, err) =
+            printed(cli::stackloom(root.path()).args(["argocd", "health"]).args(arguments));
+        assert_eq!((code, err.as_str()), (Some(0), ""), "{arguments:?}");
+        out
+    };
+    let config_map = print(&[]);
+    let mut wrong = String::new();
+    let tested = support::package().join("tests/conformance/internal/argohealth/testdata/argocd-cm.yaml");
+    sandbox::expect_file(&tested, &config_map, &mut wrong);
+    assert!(wrong.is_empty(), "{wrong}");
+    let read = |text: &str| serde_yaml::from_str::<Json>(text).unwrap();
+    let config_map = read(&config_map);
+    assert_eq!(read(&print(&["--as", "helm-values"]))["configs"]["cm"], config_map["data"]);
+    assert_eq!(read(&print(&["--namespace", "argo"]))["metadata"]["namespace"], "argo");
+    let document = read(&print(&["--format", "json"]));
+    for script in document["scripts"].as_array().unwrap() {
+        assert_eq!(config_map["data"][script["key"].as_str().unwrap()], script["script"]);
+    }
+    assert_eq!(document["scripts"].as_array().unwrap().len(), config_map["data"].as_object().unwrap().len());
+}

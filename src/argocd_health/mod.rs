@@ -1,0 +1,98 @@
+//! Health scripts for Argo CD, for the kinds that it does not know or that it judges by fields of the past.
+//!
+//! Argo CD opens the next sync wave when the objects of the last one are Healthy, and fails the sync when one is Degraded. So what
+//! is not known is Progressing. The scripts are Lua, in `lua/`; each is `common.lua` and one more file, since Argo CD runs each
+//! one alone. What runs them stands in `tests/conformance`. Nothing here is for the tree: a script is for people to install.
+
+use serde_json::{Map, json};
+
+use crate::yaml::{self, Origin};
+
+/// What the scripts were tested with.
+pub const TESTED_WITH: [(&str, &str); 4] =
+    [("Argo CD", "3.5.1"), ("Cluster API", "1.14.2"), ("Flux", "2.9"), ("ORC", "2.6.0")];
+
+/// A script for one kind.
+#[derive(Debug)]
+pub struct Script {
+    /// The API group.
+    pub group: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    body: &'static str,
+}
+
+macro_rules! scripts {
+    ($($group:literal $kind:literal $file:literal),* $(,)?) => {
+        [$(Script { group: $group, kind: $kind, body: include_str!(concat!("lua/", $file)) }),*]
+    };
+}
+
+/// What every script begins with.
+const COMMON: &str = include_str!("lua/common.lua");
+
+/// All scripts, in the order of their keys.
+pub static SCRIPTS: [Script; 13] = scripts![
+    "addons.cluster.x-k8s.io" "ClusterResourceSet" "cluster-resource-set.lua",
+    "argoproj.io" "Application" "application.lua",
+    "cluster.x-k8s.io" "Cluster" "cluster.lua",
+    "cluster.x-k8s.io" "ClusterClass" "cluster-class.lua",
+    "cluster.x-k8s.io" "MachineDeployment" "machines.lua",
+    "cluster.x-k8s.io" "MachineHealthCheck" "machine-health-check.lua",
+    "cluster.x-k8s.io" "MachinePool" "machine-pool.lua",
+    "controlplane.cluster.x-k8s.io" "KubeadmControlPlane" "machines.lua",
+    "helm.toolkit.fluxcd.io" "HelmRelease" "flux.lua",
+    "kustomize.toolkit.fluxcd.io" "Kustomization" "flux.lua",
+    "openstack.k-orc.cloud" "Image" "openstack-image.lua",
+    "source.toolkit.fluxcd.io" "HelmRepository" "flux.lua",
+    "source.toolkit.fluxcd.io" "OCIRepository" "flux.lua",
+];
+
+impl Script {
+    /// The key of Argo CD's configuration.
+    pub fn key(&self) -> String {
+        format!("resource.customizations.health.{}_{}", self.group, self.kind)
+    }
+
+    /// The Lua.
+    pub fn text(&self) -> String {
+        format!("{COMMON}\n{}", self.body)
+    }
+}
+
+/// The part of the ConfigMap `argocd-cm` that holds the scripts.
+pub fn config_map(namespace: &str) -> String {
+    let metadata = json!({ "name": "argocd-cm", "namespace": namespace });
+    document(&json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data() }))
+}
+
+/// Values for the chart argo-cd.
+pub fn helm_values() -> String {
+    document(&json!({ "configs": { "cm": data() } }))
+}
+
+fn data() -> Map<String, serde_json::Value> {
+    SCRIPTS.iter().map(|script| (script.key(), script.text().into())).collect()
+}
+
+fn document(value: &serde_json::Value) -> String {
+    let tested: Vec<_> = TESTED_WITH.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let mut text = format!(
+        "# Health scripts for Argo CD, printed by `stackloom argocd health`.\n# Tested in Argo CD's Lua engine, with statuses as these \
+         versions write them: {}.\n",
+        tested.join(", ")
+    );
+    yaml::emit(&yaml::from_json(value, Origin::NOWHERE), &mut text);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_in_order_and_each_stands_once() {
+        let keys: Vec<_> = SCRIPTS.iter().map(Script::key).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b), "{keys:#?}");
+    }
+}
