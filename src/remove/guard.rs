@@ -65,7 +65,9 @@ impl Guard {
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
         let found: Vec<Notes> =
             changed.par_iter().map(|(path, (part, new), old)| judge_change(path, part, old, new)).collect();
-        found.into_iter().for_each(|found| notes.append(found));
+        for found in found {
+            notes.append(found);
+        }
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         for (path, _) in removed {
