@@ -41,6 +41,7 @@ pub mod rebase;
 pub mod publish;
 pub mod partial;
 pub mod generate;
+pub mod relocate;
 pub mod report;
 pub mod explain;
 pub mod watch;

@@ -7,6 +7,7 @@ mod affects;
 mod annotate;
 mod assets;
 mod check;
+mod changed;
 mod cluster;
 mod clusters;
 mod explain;
@@ -27,6 +28,7 @@ mod push;
 mod release;
 mod releases;
 mod remove;
+mod rename;
 mod reports;
 mod revision;
 mod scaffold;
@@ -88,6 +90,7 @@ Examples:
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
+  stackloom rename dev-2 dev-9             what a new name would mean, and how to move only the file
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
   stackloom diff                          what merging this does to all clusters
 
@@ -158,6 +161,7 @@ enum Command {
     Explain(explain::Args),
     Affects(affects::Args),
     Remove(remove::Args),
+    Rename(rename::Args),
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
@@ -273,6 +277,7 @@ fn run(args: &Args) -> Exit {
         Command::Releases(command) => releases::run(command, &args.global, &printer),
         Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
+        Command::Rename(command) => rename::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     let exit = done.unwrap_or_else(|fault| {

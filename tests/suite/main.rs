@@ -29,6 +29,7 @@ mod output;
 mod page;
 mod partial;
 mod removal;
+mod rename;
 mod replaced;
 mod shells;
 mod topology;
