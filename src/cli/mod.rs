@@ -18,6 +18,7 @@ mod generate;
 mod init;
 mod man;
 mod meant;
+mod migrate;
 mod new;
 mod newer;
 mod printer;
@@ -34,6 +35,7 @@ mod revision;
 mod scaffold;
 mod sarif;
 mod schema;
+mod selector;
 mod secrets;
 mod table;
 mod topology;
@@ -90,6 +92,7 @@ Examples:
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
+  stackloom migrate                       what a release asks of definitions, once variables are called otherwise
   stackloom rename dev-2 dev-9             what a new name would mean, and how to move only the file
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
   stackloom diff                          what merging this does to all clusters
@@ -162,6 +165,7 @@ enum Command {
     Affects(affects::Args),
     Remove(remove::Args),
     Rename(rename::Args),
+    Migrate(migrate::Args),
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
@@ -277,6 +281,7 @@ fn run(args: &Args) -> Exit {
         Command::Releases(command) => releases::run(command, &args.global, &printer),
         Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
+        Command::Migrate(command) => migrate::run(command, &args.global, &printer),
         Command::Rename(command) => rename::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };

@@ -432,3 +432,40 @@ fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
     sandbox.write(THREE, format!("{other}{own}"));
     says(&sandbox, &check, 0, "nothing needs this acceptance");
 }
+
+/// A release that calls a variable otherwise: the lines that no longer fit are named, and `migrate` changes them.
+#[test]
+fn migrate_mends_what_the_move_to_a_release_with_other_variables_breaks() {
+    const TWO: &str = "clusters/blue/two.yaml";
+    const STACK: &str = "stacks/dev/inmemory";
+    let sandbox = fleet();
+    ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.36"], 0);
+    replace(&sandbox, TWO, "  kubernetes: \"1.36\"", "  release: dev-inmemory-1-36-v1");
+    ends(&sandbox, &["generate"], 0);
+    save(&sandbox, "v1");
+    sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    let class = format!("{STACK}/cluster-class/cluster-class.yaml");
+    replace(&sandbox, &class, "- name: motd\n      required", "- name: banner\n      required");
+    replace(&sandbox, &class, ".motd", ".banner");
+    let notes = format!("{STACK}/addons/notes/manifests/notes.yaml");
+    replace(&sandbox, &notes, "cluster.variables.motd", "cluster.variables.banner");
+    let stack = sandbox.read(&format!("{STACK}/stack.yaml")).unwrap();
+    let migrations = "  migrations:\n    - variable: motd\n      renameTo: banner\n";
+    sandbox.write(&format!("{STACK}/stack.yaml"), stack + migrations);
+    save(&sandbox, "banner");
+    let released = ends(&sandbox, &["release", "--no-tag", "--kubernetes", "1.36"], 0);
+    assert!(released.contains("the variable `motd` is called `banner`"), "{released}");
+    replace(&sandbox, TWO, "1-36-v1", "1-36-v2");
+    let why = "clusters/blue/two.yaml:18:11: the variable `motd` is called `banner` in dev-inmemory-1-36-v2: `stackloom migrate` changes it";
+    says(&sandbox, &["diff"], 1, why);
+    says(&sandbox, &["check"], 1, "it is called `banner` now: `stackloom migrate` renames it");
+    let before = sandbox.read(TWO).unwrap();
+    says(&sandbox, &["migrate", "two"], 0, "  -     motd: \"yes\"\n  +     banner: \"yes\"\n");
+    says(&sandbox, &["migrate", "--selector", "env=prod"], 0, "no definition needs a change");
+    assert_eq!(sandbox.read(TWO).unwrap(), before);
+    ends(&sandbox, &["migrate", "--selector", "env!=prod", "--write"], 0);
+    assert_eq!(sandbox.read(TWO).unwrap(), before.replace("motd:", "banner:"));
+    says(&sandbox, &["diff"], 0, "the variable `motd` is called `banner` in dev-inmemory-1-36-v2");
+    says(&sandbox, &["migrate"], 0, "no definition needs a change");
+}

@@ -23,6 +23,7 @@ mod house;
 mod large;
 mod laws;
 mod messages;
+mod migrate;
 mod mistakes;
 mod origins;
 mod output;
