@@ -18,6 +18,7 @@ mod json;
 mod left;
 mod markdown;
 mod objects;
+mod own;
 mod past;
 mod places;
 mod preflight;
@@ -54,6 +55,7 @@ pub use html::{Page, html};
 pub use json::document;
 pub use left::LeftClusters;
 pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing};
+pub use own::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use places::Places;
 pub use risk::Risk;
@@ -168,7 +170,8 @@ pub fn drawn(
     let input = &world.input;
     let mut report =
         Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
-    report.add_beside(beside::own(before, &world.input)?);
+    let old = || definitions_before(before, &world.input);
+    report.add_beside(own::changes(before, &world.input, &old)?);
     Ok(report)
 }
 
@@ -214,7 +217,8 @@ pub fn committed(
     let mut report =
         Comparing { before, after: &after, left: &left, management, about, input: sources, past }
             .report(notes)?;
-    report.add_beside(beside::own_committed(before, archive)?);
+    let old = || definitions_before(before, sources);
+    report.add_beside(own::committed(before, archive, sources, &old)?);
     Ok(report)
 }
 
