@@ -112,6 +112,9 @@ pub struct Global {
     /// When to use colours; `NO_COLOR` counts too
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: clap::ColorChoice,
+    /// Never show output page by page
+    #[arg(long, global = true)]
+    no_pager: bool,
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,

@@ -216,7 +216,7 @@ fn a_key_gets_another_name_and_nothing_else_changes() {
             "l:\n- name: x\n  v:\n    # why\n    a:\n      - 1\n",
             "l/=x/v/a",
             "yes",
-            "l:\n- name: x\n  v:\n    # why\n    \"yes\":\n      - 1\n",
+            "l:\n- name: x\n  v:\n    # why\n    'yes':\n      - 1\n",
         ),
     ] {
         assert_eq!(named(text, at, to), expected);
