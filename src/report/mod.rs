@@ -36,7 +36,7 @@ use crate::{
     compare::{Archive, Fate, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Fault, Notes, Severity},
+    note::{self, Fault, Notes, Severity},
     partial::Scope,
     plan::Plan,
     remove::{self, Defined},
@@ -98,11 +98,19 @@ struct About {
     /// Who clusters belong to.
     owners: BTreeMap<ClusterId, Vec<String>>,
     /// What the guards say of clusters.
-    guarded: BTreeMap<ClusterId, Vec<String>>,
+    guarded: BTreeMap<ClusterId, Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
     /// What leaves by steps that are all in this change.
     announced: past::Announced,
+}
+
+/// What the guards say of a cluster.
+#[derive(Debug)]
+struct Guarded {
+    reasons: Vec<String>,
+    /// Whether all of it is about the Kubernetes version or the provider.
+    only_release: bool,
 }
 
 impl About {
@@ -136,7 +144,10 @@ impl About {
         for note in errors {
             if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                self.guarded.entry(cluster).or_default().push(format!("{}{hint}", note.message));
+                let of = self.guarded.entry(cluster);
+                let of = of.or_insert(Guarded { reasons: Vec::new(), only_release: true });
+                of.only_release &= note.about == Some(note::About::Release);
+                of.reasons.push(format!("{}{hint}", note.message));
             }
         }
     }
