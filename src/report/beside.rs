@@ -55,6 +55,8 @@ pub struct BesideChange {
     pub objects: Vec<OwnObject>,
     /// The folder that such objects were in before, if it moved.
     pub moved: Option<String>,
+    /// Why its risk is accepted.
+    pub accepted: Option<String>,
 }
 
 /// What differs of generated files beside clusters.
@@ -87,7 +89,16 @@ pub(super) fn changes(
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
-            Ok(BesideChange { id, place, risk, kind, files, objects: Vec::new(), moved: None })
+            Ok(BesideChange {
+                id,
+                place,
+                risk,
+                kind,
+                files,
+                objects: Vec::new(),
+                moved: None,
+                accepted: None,
+            })
         })
         .collect()
 }

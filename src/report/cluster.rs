@@ -70,6 +70,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     objects::add_secrets(found, &mut made.changes);
     made.guards();
     made.announced();
+    made.detached();
     made.finish()
 }
 
@@ -162,6 +163,20 @@ impl Making<'_> {
                 change.announced = true;
                 let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
                 change.reasons.push(reason.to_owned());
+            }
+        }
+    }
+
+    /// Addons whose steps were taken in earlier changes.
+    fn detached(&mut self) {
+        for change in &mut self.changes {
+            let (Subject::Addon(name), Effect::Addon { after: None, .. }) = (&change.subject, &change.effect)
+            else {
+                continue;
+            };
+            let key = (self.found.cluster.clone(), name.clone());
+            if !change.announced && self.about.detached.contains(&key) {
+                change.announced = true;
             }
         }
     }

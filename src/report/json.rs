@@ -185,6 +185,9 @@ fn beside(change: &BesideChange) -> Json {
         out["objects"] = change.objects.iter().map(object).collect();
         out["movedFrom"] = json!(change.moved);
     }
+    if let Some(reason) = &change.accepted {
+        out["accepted"] = json!({ "reason": reason });
+    }
     out
 }
 

@@ -159,7 +159,7 @@ impl Pair {
         let id = hashed(&format!("{place:?} {contents:?}"));
         let objects = objects.map(|(found, _)| found).unwrap_or_default();
         let kind = FileChange::Changed;
-        Ok(Some(BesideChange { id, place, risk, kind, files: self.files, objects, moved }))
+        Ok(Some(BesideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
     }
 
     /// The objects in the files of a side that differ; none if one cannot be read.

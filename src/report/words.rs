@@ -219,6 +219,13 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
 
 /// What changes beside clusters, in one line.
 pub(super) fn beside(change: &BesideChange) -> String {
+    match &change.accepted {
+        Some(reason) => format!("{}; accepted: {reason}", beside_itself(change)),
+        None => beside_itself(change),
+    }
+}
+
+fn beside_itself(change: &BesideChange) -> String {
     let what = match &change.place {
         Place::Release(name) => format!("release {name}"),
         Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),

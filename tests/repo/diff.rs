@@ -427,7 +427,7 @@ fn a_risk_that_is_accepted_passes_and_any_other_change_voids_that() {
     let other = sandbox.read(THREE).unwrap();
     let own = format!("  accept: [{{ risk: refused, reason: it is empty, change: {refused} }}]\n");
     sandbox.write(THREE, format!("{other}{own}"));
-    says(&sandbox, &check, 1, "is of a cluster for which this file does not speak");
+    says(&sandbox, &check, 1, "this file does not speak for what the change");
     sandbox.git(&["checkout", "--quiet", "."]);
     sandbox.write(THREE, format!("{other}{own}"));
     says(&sandbox, &check, 0, "nothing needs this acceptance");
@@ -468,4 +468,88 @@ fn migrate_mends_what_the_move_to_a_release_with_other_variables_breaks() {
     assert_eq!(sandbox.read(TWO).unwrap(), before.replace("motd:", "banner:"));
     says(&sandbox, &["diff"], 0, "the variable `motd` is called `banner` in dev-inmemory-1-36-v2");
     says(&sandbox, &["migrate"], 0, "no definition needs a change");
+}
+
+/// A pool and an addon alone leave in their own steps: all of them in one change, or one after the other.
+#[test]
+fn what_leaves_a_cluster_in_steps_is_announced() {
+    let sandbox = fleet();
+    let unannounced = GUARDED[1];
+    let replaced = |from: &str, to: &str| replace(&sandbox, ONE, from, to);
+    let publish = || drop(sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]));
+    let pool = "    - name: md-1\n      class: default-worker\n      replicas: 1\n";
+    replaced("  nodePools:\n", &format!("  addons: {{ extra: {{ enabled: false }} }}\n  nodePools:\n{pool}"));
+    step(&sandbox, "another pool");
+    publish();
+    let text = sandbox.read(ONE).unwrap();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    for (one, what, arguments) in [
+        ("pool md-1", "the node pool `md-1` of `blue/one`", ["--pool", "md-1"]),
+        ("addon demo", "the addon `demo` of `blue/one`", ["--addon", "demo"]),
+    ] {
+        sandbox.git(&["checkout", "--quiet", "-B", "topic", "origin/main"]);
+        let remove = || {
+            let reason = ["--reason", "over"];
+            ends(&sandbox, &[&["remove", "one"], &arguments[..], &reason[..]].concat(), 0);
+        };
+        remove();
+        step(&sandbox, "detach");
+        remove();
+        step(&sandbox, "delete");
+        remove();
+        step(&sandbox, "gone");
+        says(&sandbox, unannounced, 0, "warning[announced]");
+        says(&sandbox, unannounced, 0, what);
+        says(&sandbox, unannounced, 0, one);
+        // The steps before were merged: the last ones alone are as good.
+        let later = ["diff", "topic~2", "topic", "--fail-on", "refused,unannounced-deletes"];
+        says(&sandbox, &later, 0, one);
+        sandbox.git(&["checkout", "--quiet", "-B", "squashed", "origin/main"]);
+        sandbox.git(&["merge", "--quiet", "--squash", "topic"]);
+        sandbox.git(&["commit", "--quiet", "--message", "squashed"]);
+        ends(&sandbox, unannounced, 1);
+    }
+    assert_eq!(sandbox.git(&["show", &format!("origin/main:{ONE}")]), text);
+}
+
+#[test]
+fn folder_defaults_accept_for_what_is_below_and_beside() {
+    const DEFAULTS: &str = "clusters/_defaults.yaml";
+    let sandbox = fleet();
+    sandbox.git(&["checkout", "--quiet", "-b", "topic"]);
+    replace(&sandbox, ONE, "name: md-0", "name: md-1");
+    fs::remove_dir_all(sandbox.root.join("clusters/green/three.d")).unwrap();
+    fs::remove_dir_all(sandbox.root.join("generated/management")).unwrap();
+    let fails = ["diff", "origin/main", "--fail-on", "refused,deletes"];
+    let output = stackloom(&sandbox, &["diff", "origin/main", "--format", "json"]);
+    let document: Json = serde_json::from_slice(&output.stdout).unwrap();
+    let own = document["beside"].as_array().unwrap().iter().find(|one| one["kind"] == "own").unwrap();
+    assert_eq!(own["objects"][0]["effect"], "removed");
+    let ids = [
+        ("refused", id_of(&sandbox, "cluster", "refused")),
+        ("deletes", id_of(&sandbox, "md.md-0", "deletes")),
+        ("deletes", own["id"].as_str().unwrap().to_owned()),
+    ];
+    let defaults = sandbox.read(DEFAULTS).unwrap();
+    let accepting = |ids: &[(&str, String)]| {
+        let all = ids
+            .iter()
+            .map(|(risk, id)| format!("    - {{ risk: {risk}, reason: as agreed, change: {id} }}\n"));
+        format!("  accept:\n{}", all.collect::<String>())
+    };
+    sandbox.write(DEFAULTS, defaults.clone() + &accepting(&ids[..2]));
+    says(&sandbox, &fails, 1, "is refused; accepted: as agreed");
+    sandbox.write(DEFAULTS, defaults.clone() + &accepting(&ids));
+    says(
+        &sandbox,
+        &fails,
+        0,
+        "ConfigMap green/three-settings is deleted (files: 1 removed); accepted: as agreed",
+    );
+    says(&sandbox, &["check", "--against", "origin/main"], 0, "this risk is accepted: as agreed");
+    // The definition of another cluster does not speak for the folder.
+    sandbox.write(DEFAULTS, defaults + &accepting(&ids[..2]));
+    let one = sandbox.read(ONE).unwrap();
+    sandbox.write(ONE, one + &accepting(&ids[2..]));
+    says(&sandbox, &fails, 1, "this file does not speak for what the change");
 }
