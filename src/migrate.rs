@@ -226,20 +226,20 @@ impl Found<'_> {
         }
         let spec = layer.get("spec");
         for keys in [&["variables"] as &[&'static str], &["controlPlane", "variables"]] {
-            let path = [&["spec"], keys].concat().into_iter().map(Part::Key).collect();
-            self.map(spec.and_then(|spec| spec.at(keys)), path, notes);
+            let path: Vec<_> = [&["spec"], keys].concat().into_iter().map(Part::Key).collect();
+            self.map(spec.and_then(|spec| spec.at(keys)), &path, notes);
         }
         let pools = spec.and_then(|spec| spec.at(&["nodePools"])).and_then(Node::as_sequence);
         for pool in pools.unwrap_or_default() {
             let Some(name) = pool.get("name").and_then(Node::as_str) else { continue };
             let pools = [Part::Key("spec"), Part::Key("nodePools"), Part::Pool(name.to_owned())];
-            let path = pools.into_iter().chain([Part::Key("variables")]).collect();
-            self.map(pool.get("variables"), path, notes);
+            let path: Vec<_> = pools.into_iter().chain([Part::Key("variables")]).collect();
+            self.map(pool.get("variables"), &path, notes);
         }
         self.changes
     }
 
-    fn map(&mut self, variables: Option<&Node>, path: Vec<Part>, notes: &mut Notes) {
+    fn map(&mut self, variables: Option<&Node>, path: &[Part], notes: &mut Notes) {
         let Some(variables) = variables.and_then(Node::as_mapping) else { return };
         let mut values: BTreeMap<String, Node> = BTreeMap::new();
         values
@@ -264,13 +264,13 @@ impl Found<'_> {
                     );
                     continue;
                 }
-                self.push(&path, &name, What::Rename(to.to_string()));
+                self.push(path, &name, What::Rename(to.to_string()));
                 values.remove(&name);
                 name = to.to_string();
                 values.insert(name.clone(), value.clone());
             }
             if let Some(converted) = self.converted(one, &name, &value, notes) {
-                self.push(&path, &name, What::Convert(converted.clone()));
+                self.push(path, &name, What::Convert(converted.clone()));
                 values.insert(name, converted);
             }
         }

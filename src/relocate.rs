@@ -11,7 +11,7 @@ use crate::{
     note::{Fault, Notes},
     partial::Scope,
     tree::{Changes, Part, Sink, TreePath},
-    world::{Held, Input},
+    world::{Held, Input, companion_folder},
     yaml::Sources,
 };
 
@@ -43,6 +43,11 @@ pub struct Changed {
     pub after: Option<String>,
     /// Whether only the path of a `.d` folder that moves, too, differs.
     pub only_follows: bool,
+}
+
+/// Whether a path is that of a `.d` folder.
+fn is_companion(path: &str) -> bool {
+    companion_folder(&format!("{path}/")).is_some()
 }
 
 fn target(moves: &[Move], path: &str) -> Option<String> {
@@ -96,7 +101,7 @@ pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
 pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
     let [from, to] = [|one: &Move| one.from.clone(), |one: &Move| one.to.clone()];
     let definitions = |end: fn(&Move) -> String| -> Vec<String> {
-        moves.iter().map(end).filter(|path| !path.ends_with(".d")).collect()
+        moves.iter().map(end).filter(|path| !is_companion(path)).collect()
     };
     let before = made(world, definitions(from), notes)?;
     let after = Held { input: moved(&world.input, moves), notes: world.notes.clone() };

@@ -137,7 +137,9 @@ impl Printer {
             pager::show(&command, &text)
         });
         if !is_shown {
-            wrapped.iter().for_each(|(line, colour)| self.coloured(line, *colour));
+            for (line, colour) in &wrapped {
+                self.coloured(line, *colour);
+            }
         }
     }
 

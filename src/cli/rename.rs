@@ -233,7 +233,7 @@ fn refuse_effect(one: &Move, changed: &[Changed], notes: &mut Notes) {
         let more = lines.len().saturating_sub(SHOWN);
         let mut shown = lines.into_iter().take(SHOWN).collect::<Vec<_>>().join("\n");
         if more > 0 {
-            shown += &format!("\n… and {}", counted(more, "more line"));
+            shown.extend(["\n… and ", &counted(more, "more line")]);
         }
         notes
             .error(
