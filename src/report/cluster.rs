@@ -167,10 +167,11 @@ impl Making<'_> {
         }
     }
 
-    /// Addons whose steps were taken in earlier changes.
+    /// Addons that nodes need, and whose steps were taken in earlier changes. Others never have protection.
     fn detached(&mut self) {
         for change in &mut self.changes {
-            let (Subject::Addon(name), Effect::Addon { after: None, .. }) = (&change.subject, &change.effect)
+            let (Subject::Addon(name), Effect::Addon { after: None, needed: Some(true), .. }) =
+                (&change.subject, &change.effect)
             else {
                 continue;
             };

@@ -85,10 +85,10 @@ error[migration] clusters/blue/one.yaml:12:42: `amount` is called `count` in the
             &[(ONE, "  variables: { greeting: 12 }\n"), ("clusters/green/two.yaml", "  variables: { banner: 1.50, count: \"07\" }\n")],
             "clusters/blue/one.yaml for 1
 <   variables: { greeting: 12 }
->   variables: { banner: \"12\" }
-error[migration] clusters/green/two.yaml:16:32: `count` is of type integer in the release `test-tiny-1-36-v0-sha.X`, and this value is not
+>   variables: { banner: '12' }
+error[migration] clusters/green/two.yaml:19:24: `banner` is of type string in the release `test-tiny-1-36-v0-sha.X`, and this value is not
   hint: write the value by hand: there is more than one way to read it
-error[migration] clusters/green/two.yaml:16:24: `banner` is of type string in the release `test-tiny-1-36-v0-sha.X`, and this value is not
+error[migration] clusters/green/two.yaml:19:37: `count` is of type integer in the release `test-tiny-1-36-v0-sha.X`, and this value is not
   hint: write the value by hand: there is more than one way to read it
 ",
         ),
