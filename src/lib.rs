@@ -41,6 +41,8 @@ pub mod rebase;
 pub mod publish;
 pub mod partial;
 pub mod generate;
+pub mod migrate;
+pub mod relocate;
 pub mod report;
 pub mod explain;
 pub mod watch;

@@ -13,8 +13,8 @@ const MEANT: [(&[&str], &str); 10] = [
         "to move a cluster, change `release` in its definition: `stackloom releases` lists releases, and `stackloom topology CLUSTER --release RELEASE` shows the effect",
     ),
     (
-        &["rename", "mv", "move"],
-        "clusters cannot be renamed: run `stackloom new cluster NEW`, then `stackloom remove OLD --reason WHY`",
+        &["mv", "move"],
+        "`stackloom rename CLUSTER NEW` says why a cluster keeps its name, and moves its definition to another file or folder",
     ),
     (
         &["add", "create", "make"],

@@ -8,6 +8,7 @@ mod annotate;
 mod argocd;
 mod assets;
 mod check;
+mod changed;
 mod cluster;
 mod clusters;
 mod explain;
@@ -18,6 +19,7 @@ mod generate;
 mod init;
 mod man;
 mod meant;
+mod migrate;
 mod new;
 mod newer;
 mod printer;
@@ -28,11 +30,13 @@ mod push;
 mod release;
 mod releases;
 mod remove;
+mod rename;
 mod reports;
 mod revision;
 mod scaffold;
 mod sarif;
 mod schema;
+mod selector;
 mod secrets;
 mod table;
 mod topology;
@@ -89,6 +93,8 @@ Examples:
   stackloom explain dev-1                 where every value of a cluster comes from
   stackloom affects clusters/_defaults.yaml:9   what a line reaches
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
+  stackloom migrate                       what a release asks of definitions, once variables are called otherwise
+  stackloom rename dev-2 dev-9             what a new name would mean, and how to move only the file
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
   stackloom diff                          what merging this does to all clusters
 
@@ -107,6 +113,9 @@ pub struct Global {
     /// When to use colours; `NO_COLOR` counts too
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: clap::ColorChoice,
+    /// Never show output page by page
+    #[arg(long, global = true)]
+    no_pager: bool,
     /// Print errors only
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
@@ -159,6 +168,8 @@ enum Command {
     Explain(explain::Args),
     Affects(affects::Args),
     Remove(remove::Args),
+    Rename(rename::Args),
+    Migrate(migrate::Args),
     Watch(watch::Args),
     Schema(schema::Args),
     Topology(topology::Args),
@@ -276,6 +287,8 @@ fn run(args: &Args) -> Exit {
         Command::Releases(command) => releases::run(command, &args.global, &printer),
         Command::Pull(command) => pull::run(command, &args.global, &printer),
         Command::Remove(command) => remove::run(command, &args.global, &printer),
+        Command::Migrate(command) => migrate::run(command, &args.global, &printer),
+        Command::Rename(command) => rename::run(command, &args.global, &printer),
         Command::Watch(command) => watch::run(command, &args.global, &printer),
     };
     let exit = done.unwrap_or_else(|fault| {

@@ -1,6 +1,7 @@
 //! The one door to the terminal.
 
 use std::{
+    borrow::Cow,
     error::Error,
     io::{self, ErrorKind, IsTerminal, Write},
     sync::OnceLock,
@@ -15,7 +16,7 @@ use super::{
     visible::{is_hidden, visible, visible_json},
 };
 use crate::{
-    io::disk::folder_in_repository,
+    io::{disk::folder_in_repository, pager},
     note::{Cause, Fault, Notes, Place, Severity},
     report::Finding,
     yaml,
@@ -34,6 +35,8 @@ pub struct Printer {
     colours: bool,
     /// Whether standard output takes colours.
     paints: bool,
+    /// Whether long output may be shown page by page.
+    pages: bool,
     /// Where in its repository the fleet lies: annotations have the paths of the repository.
     folder: OnceLock<String>,
     /// Why standard output did not take everything.
@@ -56,6 +59,7 @@ impl Printer {
             verbose: global.verbose,
             colours,
             paints,
+            pages: !global.no_pager,
             folder: OnceLock::new(),
             lost: OnceLock::new(),
         }
@@ -114,11 +118,35 @@ impl Printer {
 
     /// A line of a result, in a colour of the terminal if standard output is one.
     pub fn coloured(&self, text: &str, colour: Option<u8>) {
-        match colour {
-            Some(colour) if self.paints && !self.quiet && !self.is_json() => {
-                self.put(&format!("\x1b[1;{colour}m{}\x1b[0m", visible(text)));
+        if !self.quiet && !self.is_json() {
+            self.put(&self.painted(text, colour));
+        }
+    }
+
+    /// Lines of a long result, each with its colour. On a terminal they are as wide as it is, and come page by page.
+    pub fn lines(&self, lines: &[(String, Option<u8>)]) {
+        let width = pager::width();
+        let wrapped: Vec<(String, Option<u8>)> = lines
+            .iter()
+            .flat_map(|(line, colour)| wrap(line, width).into_iter().map(|part| (part, *colour)))
+            .collect();
+        let command = pager::chosen().filter(|_| self.pages && !self.quiet && self.format == Format::Text);
+        let is_shown = command.is_some_and(|command| {
+            let text: String =
+                wrapped.iter().map(|(line, colour)| self.painted(line, *colour) + "\n").collect();
+            pager::show(&command, &text)
+        });
+        if !is_shown {
+            for (line, colour) in &wrapped {
+                self.coloured(line, *colour);
             }
-            _ => self.result(text),
+        }
+    }
+
+    fn painted(&self, text: &str, colour: Option<u8>) -> String {
+        match colour {
+            Some(colour) if self.paints => format!("\x1b[1;{colour}m{}\x1b[0m", visible(text)),
+            _ => visible(text).into_owned(),
         }
     }
 
@@ -284,6 +312,19 @@ pub(super) fn fault_envelope(fault: &Fault) -> Json {
     })
 }
 
+/// A line that fits a width; what follows is indented further than it.
+fn wrap(line: &str, width: Option<usize>) -> Vec<String> {
+    const LEAST: usize = 40;
+    let Some(width) = width else { return vec![line.to_owned()] };
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let indent = " ".repeat(blanks + 4);
+    let options = textwrap::Options::new(width.max(LEAST))
+        .subsequent_indent(&indent)
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .break_words(false);
+    textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect()
+}
+
 /// A document as JSON, in which nothing is hidden.
 pub(super) fn json_text(document: &Json) -> String {
     visible_json(&serde_json::to_string_pretty(document).unwrap_or_default()).into_owned()
@@ -388,4 +429,24 @@ fn with_place<'a>(
     let annotation = kind.span(before.len()..before.len() + marked.len()).label(label);
     let line = before + &marked + &visible(&place.source[end..]);
     group.element(Snippet::source(line).line_start(place.line).path(file).annotation(annotation))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrap;
+
+    #[test]
+    fn lines_fit_the_terminal_and_stay_below_their_parent() {
+        let line = "    pool md-0: replaces 3 machines, because of spec.template.spec.a-long-name-that-is-not-broken-anywhere";
+        assert_eq!(
+            wrap(line, Some(40)),
+            [
+                "    pool md-0: replaces 3 machines,",
+                "        because of",
+                "        spec.template.spec.a-long-name-that-is-not-broken-anywhere",
+            ]
+        );
+        assert_eq!(wrap(line, None), [line]);
+        assert_eq!(wrap("", Some(80)), [""]);
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::{
-    Done, Exit, Global, Printer,
+    Done, Exit, Global, Printer, changed,
     cluster::{self, ClusterName},
     input_or_world,
 };
@@ -239,7 +239,7 @@ fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
     match &step.text {
         Some(text) => {
             printer.result(&format!("  {}:", step.file));
-            for line in changed_lines(before, text) {
+            for line in changed::lines(before, text) {
                 printer.result(&format!("    {line}"));
             }
         }
@@ -258,16 +258,6 @@ fn report(args: &Args, step: &NextStep, before: &str, printer: &Printer) {
         }
         printer.result("  then run this command again");
     }
-}
-
-/// The lines that an edit takes away and brings.
-fn changed_lines(before: &str, after: &str) -> Vec<String> {
-    let (old, new): (Vec<_>, Vec<_>) = (before.lines().collect(), after.lines().collect());
-    let front = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - front;
-    let back = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count().min(most);
-    let gone = old[front..old.len() - back].iter().map(|line| format!("- {line}"));
-    gone.chain(new[front..new.len() - back].iter().map(|line| format!("+ {line}"))).collect()
 }
 
 fn document(args: &Args, cluster: &ClusterName, step: &NextStep) -> serde_json::Value {

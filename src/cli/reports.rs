@@ -204,9 +204,8 @@ pub(super) fn write_fault(fault: &Fault, targets: &[Target], global: &Global) ->
 
 fn text(found: &Found<'_>, printer: &Printer) {
     printer.talk(&format!("compared with {}", found.compared()));
-    for line in report::lines(found.report, printer.is_verbose()) {
-        printer.coloured(&line.text, line.risk.map(colour));
-    }
+    let lines = report::lines(found.report, printer.is_verbose()).into_iter();
+    printer.lines(&lines.map(|line| (line.text, line.risk.map(colour))).collect::<Vec<_>>());
 }
 
 /// The colour of a class's heading, by its number in terminals.

@@ -47,8 +47,8 @@ pub use release::{
 pub use removal::{Removal, RemovalStep};
 pub use schema::Kind;
 pub use stack::{
-    Allowance, CompatibilityRule, KubernetesRelease, Maturity, NodeImage, NodeImages, RuleCondition, Stack,
-    StackSpec, Versioning,
+    Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,
+    RuleCondition, Stack, StackSpec, ValueType, Versioning,
 };
 pub use topology::{ControlPlane, NodePool, PoolKind};
 pub use words::closest;

@@ -9,7 +9,7 @@ use super::{
     addon::{AddonUpgrade, AddonVersion, Chart, HelmRelease, Stage, ValuesFrom},
     kinds::{ApiVersion, Named},
     lock::LockedImage,
-    stack::{CompatibilityRule, NodeImage},
+    stack::{CompatibilityRule, Migration, NodeImage},
 };
 
 /// A frozen stack for one Kubernetes minor.
@@ -100,8 +100,8 @@ pub struct ReleaseSpec {
     pub image_digests: Option<Vec<LockedImage>>,
     /// What a management cluster must serve.
     pub requires: Requires,
-    /// Reserved: changes to definitions when a cluster moves to this release.
-    pub migrations: Option<Reserved>,
+    /// Variables that have another name or type than in earlier releases.
+    pub migrations: Option<Vec<Migration>>,
     /// Reserved: the releases from which a cluster may move to this one.
     pub upgrades: Option<Reserved>,
     /// How it came about; a head release has none.

@@ -54,6 +54,9 @@ pub struct StackSpec {
     /// Combinations that do not work, beside the addons' own ranges.
     #[schemars(length(max = 500))]
     pub compatibility: Option<Vec<CompatibilityRule>>,
+    /// Variables that have another name or type than in earlier releases, the oldest change first.
+    #[schemars(length(max = 500))]
+    pub migrations: Option<Vec<Migration>>,
     /// Lints that the class may trip, values that only look like secrets, and kinds of objects to allow, each with a reason.
     #[schemars(length(max = 200))]
     pub allow: Option<Vec<Allowance>>,
@@ -121,6 +124,35 @@ pub struct CompatibilityRule {
     pub deny: String,
     /// The version of the addon that is free of it.
     pub upgrade_to: Option<String>,
+}
+
+/// A variable that has another name or type than in earlier releases. `stackloom migrate` changes definitions accordingly.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Migration {
+    /// The name of the variable before.
+    #[schemars(length(min = 1))]
+    pub variable: String,
+    /// Its name from now on.
+    #[schemars(length(min = 1))]
+    pub rename_to: Option<String>,
+    /// The type of its values from now on.
+    #[serde(rename = "type")]
+    pub value_type: Option<ValueType>,
+}
+
+/// The type of a variable's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ValueType {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
 }
 
 /// When a compatibility rule applies.

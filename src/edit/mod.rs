@@ -80,6 +80,18 @@ pub fn remove(source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<E
     edit(source, path, None, notes)
 }
 
+/// Gives a key another name; why not goes to `notes`.
+pub fn rename(source: &Source, path: &[Step<'_>], name: &str, notes: &mut Notes) -> Option<Edit> {
+    finish(source, path, notes, |before, root| {
+        let edit = place::rename(&source.text, root, path, name)?;
+        let mut meant = before.clone();
+        match change_key(&mut meant, path, name) {
+            Some(()) => Ok((edit, meant)),
+            None => Err(Refusal::new(edit.range.start, format!("there is a key `{name}` already"))),
+        }
+    })
+}
+
 fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = match value {
@@ -193,6 +205,32 @@ fn change(node: &mut Node, path: &[Step<'_>], value: Option<&Node>) -> Option<()
             Some(())
         }
     }
+}
+
+/// The same for a key: it is renamed where there is no key of the new name.
+fn change_key(node: &mut Node, path: &[Step<'_>], name: &str) -> Option<()> {
+    let (Step::Key(key), parents) = path.split_last()? else { return None };
+    let mut parent = node.clone();
+    for step in parents {
+        parent = match step {
+            Step::Key(key) => parent.get(key)?.clone(),
+            Step::Named(name) => {
+                let is_it = |item: &&Node| item.get("name").and_then(Node::as_str) == Some(*name);
+                parent.as_sequence()?.iter().find(is_it)?.clone()
+            }
+        };
+    }
+    let mapping = parent.as_mapping_mut()?;
+    if mapping.get(name).is_some() {
+        return None;
+    }
+    let value = mapping.remove(key)?;
+    mapping.set(name, value);
+    if parents.is_empty() {
+        *node = parent;
+        return Some(());
+    }
+    change(node, parents, Some(&parent))
 }
 
 /// The text of a scalar as it is meant.

@@ -1,6 +1,6 @@
 //! Where in a text an edit goes.
 
-use super::{Edit, Refusal, Step, block, flow, scalar};
+use super::{Edit, Refusal, Step, block, flow, lines, scalar};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// A collection on the way, and which of its entries leads on.
@@ -167,6 +167,14 @@ pub(super) fn append(text: &str, root: &RawNode, path: &[Step<'_>], item: &Node)
         }
         _ => Err(Refusal::new(list.start, "there is no list here")),
     }
+}
+
+/// Puts another name in the place of a key, in the quotes of the old one.
+pub(super) fn rename(text: &str, root: &RawNode, path: &[Step<'_>], name: &str) -> Result<Edit, Refusal> {
+    let (trail, rest) = follow(root, path)?;
+    let key = trail.last().and_then(At::key).filter(|_| rest.is_empty());
+    let key = key.ok_or_else(|| Refusal::new(root.start, "there is no such key"))?;
+    Ok(Edit { range: key.start..key.end, text: lines::like(text, key, &Node::from(name)) })
 }
 
 fn is_null(node: &RawNode) -> bool {

@@ -204,3 +204,24 @@ fn an_entry_goes_from_a_list_at_its_keys_own_indentation() {
     let said = wide.replace("class: w }\n", "class: w } # one\n");
     assert_eq!(cut(&said, "spec/nodePools/=md-1"), "spec:\n  nodePools:\n  -   class: w\n      name: md-2\n");
 }
+
+#[test]
+fn a_key_gets_another_name_and_nothing_else_changes() {
+    let named =
+        |text: &str, at: &str, to: &str| done(text, |source, notes| rename(source, &path(at), to, notes));
+    for (text, at, to, expected) in [
+        ("a:   1  # one\nb: 2\n", "a", "c", "c:   1  # one\nb: 2\n"),
+        ("v: { \"a\" : 1, b: 2 }\n", "v/a", "c", "v: { \"c\" : 1, b: 2 }\n"),
+        (
+            "l:\n- name: x\n  v:\n    # why\n    a:\n      - 1\n",
+            "l/=x/v/a",
+            "yes",
+            "l:\n- name: x\n  v:\n    # why\n    'yes':\n      - 1\n",
+        ),
+    ] {
+        assert_eq!(named(text, at, to), expected);
+    }
+    let (source, mut notes) = (source("a: 1\nb: 2\n"), Notes::new());
+    assert_eq!(rename(&source, &path("a"), "b", &mut notes), None);
+    assert_eq!(notes.sorted()[0].message, "cannot edit `a`: there is a key `b` already");
+}

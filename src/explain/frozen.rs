@@ -30,6 +30,8 @@ impl Field<'_, '_> {
             ["spec", "images"] => Some(scope.image(None, &[])),
             ["spec", "compatibility", "", rest @ ..] => self.rule(rest),
             ["spec", "compatibility"] => Some(scope.stack_value(&["spec", "compatibility"], &[])),
+            ["spec", "migrations", "", rest @ ..] => self.migration(rest),
+            ["spec", "migrations"] => Some(scope.stack_value(&["spec", "migrations"], &[])),
             ["spec", "requires", "kinds", ""] => Some(self.kinds()),
             ["spec", "channel"] => {
                 Some(scope.program("made anew by every run: clusters ask for `release: head`"))
@@ -74,6 +76,11 @@ impl Field<'_, '_> {
         let name = self.above(3)?.get("name")?.as_str()?;
         let path = [&["spec", "compatibility", name], rest].concat();
         Some(self.resolver.scope.stack_value(&path, &[]))
+    }
+
+    fn migration(&self, rest: &[&str]) -> Option<Vec<Source>> {
+        let Some(Segment::Item(index)) = self.path.segments().get(2) else { return None };
+        self.resolver.scope.migration(*index, rest)
     }
 
     /// The objects of a class that are of a kind.

@@ -331,6 +331,14 @@ impl<'a> Scope<'a> {
         rows
     }
 
+    /// A value of a migration of a head release, by its number.
+    pub(super) fn migration(&self, index: usize, keys: &[&str]) -> Option<Vec<Source>> {
+        let folder = self.stack(self.release()?)?;
+        let item = folder.stack.node.at(&["spec", "migrations"])?.as_sequence()?.get(index)?;
+        let spot = deepest(item, &Path::of(keys));
+        Some(vec![spot.source(Role::Stack, "a migration", &folder.stack.source)])
+    }
+
     /// The compatibility rules about an addon.
     fn rules(&self, release: &Release, addon: &str) -> Vec<Source> {
         let Some(folder) = self.stack(release) else { return Vec::new() };

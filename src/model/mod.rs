@@ -28,5 +28,7 @@ pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
-pub use stack::{Allowance, CompatibilityRule, ImageSource, Maturity, NodeImage, Stack, Versioning};
+pub use stack::{
+    Allowance, CompatibilityRule, ImageSource, Maturity, Migration, NodeImage, Stack, ValueType, Versioning,
+};
 pub use version::{AddonVersion, KubernetesVersion, Minor, VersionFault};

@@ -30,6 +30,8 @@ pub struct Stack<T> {
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
     pub compatibility: Vec<CompatibilityRule>,
+    /// Variables that have another name or type than before.
+    pub migrations: Vec<Migration>,
     /// Lints that its class may trip.
     pub allow: Vec<Allowance>,
 }
@@ -102,6 +104,59 @@ impl CompatibilityRule {
             (None, _) => true,
         };
         addon_matches && self.kubernetes.as_ref().is_none_or(|range| range.contains(kubernetes.as_semver()))
+    }
+}
+
+/// A variable that has another name or type than in earlier releases.
+#[derive(Clone, Debug)]
+pub struct Migration {
+    /// Its name before.
+    pub variable: Arc<str>,
+    /// Its name from then on.
+    pub rename_to: Option<Arc<str>>,
+    /// The type of its values from then on.
+    pub value_type: Option<ValueType>,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
+impl Migration {
+    /// The name of the variable from then on.
+    pub fn target(&self) -> &str {
+        self.rename_to.as_deref().unwrap_or(&self.variable)
+    }
+}
+
+impl PartialEq for Migration {
+    /// Where it stands is no content.
+    fn eq(&self, other: &Self) -> bool {
+        let Self { variable, rename_to, value_type, origin: _ } = other;
+        (&self.variable, &self.rename_to, &self.value_type) == (variable, rename_to, value_type)
+    }
+}
+
+/// The type of a variable's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueType {
+    /// Text.
+    String,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Boolean,
+}
+
+impl ValueType {
+    /// Its name in a schema.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+        }
     }
 }
 

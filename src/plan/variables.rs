@@ -83,6 +83,10 @@ fn check_known(given: &Mapping, release: &Release, input: &Input, notes: &mut No
         let place = input.sources.place(entry.key.origin);
         let message = format!("the class of `{}` has no variable `{}`", release.name, entry.key.name);
         let note = notes.error("unknown-variable", place, message);
+        if let Some(one) = release.migrations.iter().find(|one| *one.variable == *entry.key.name) {
+            note.hint(format!("it is called `{}` now: `stackloom migrate` renames it", one.target()));
+            continue;
+        }
         match closest(&entry.key.name, known()) {
             Some(similar) => note.hint(format!("did you mean `{similar}`?")),
             None => note.hint(format!("it has {}", known().collect::<Vec<_>>().join(", "))),

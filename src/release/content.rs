@@ -5,14 +5,14 @@ use sha2::{Digest, Sha256};
 use super::{Component, Release, ReleaseAddon};
 use crate::{
     definition::StackTemplate,
-    model::{CompatibilityRule, ImageSource, NodeImage, hex},
+    model::{CompatibilityRule, ImageSource, Migration, NodeImage, ValueType, hex},
     yaml::emit,
 };
 
 /// `sha256:` digests of the content of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules.
+    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations.
     pub cluster_class: String,
     /// Addons.
     pub cluster_addon: String,
@@ -81,6 +81,7 @@ fn class(release: &Release) -> Vec<String> {
     parts.extend(canonical("namespace", &release.namespace));
     parts.extend(canonical("cluster", &release.cluster));
     parts.extend(release.compatibility.iter().map(rule));
+    parts.extend(release.migrations.iter().map(migration));
     parts
 }
 
@@ -90,6 +91,13 @@ fn rule(rule: &CompatibilityRule) -> String {
     format!(
         "CompatibilityRule {{ name: {name:?}, addon: {addon:?}, version: {version:?}, kubernetes: {kubernetes:?}, deny: {deny:?}, upgrade_to: {upgrade_to:?} }}"
     )
+}
+
+/// The same of a migration. A release without any has the digest that it had before there were migrations.
+fn migration(migration: &Migration) -> String {
+    let Migration { variable, rename_to, value_type, origin: _ } = migration;
+    let value_type = value_type.map(ValueType::as_str);
+    format!("Migration {{ variable: {variable:?}, rename_to: {rename_to:?}, type: {value_type:?} }}")
 }
 
 /// Templates by content, whatever their files are called.
@@ -129,6 +137,24 @@ mod tests {
         model::{Label, VersionRange},
         yaml::Origin,
     };
+
+    #[test]
+    fn a_migration_counts_by_a_text_that_never_changes() {
+        let one = Migration {
+            variable: "workerFlavor".into(),
+            rename_to: Some("machineFlavor".into()),
+            value_type: None,
+            origin: Origin::NOWHERE,
+        };
+        let two = Migration { rename_to: None, value_type: Some(ValueType::Integer), ..one.clone() };
+        assert_eq!(
+            [one, two].map(|one| migration(&one)),
+            [
+                "Migration { variable: \"workerFlavor\", rename_to: Some(\"machineFlavor\"), type: None }",
+                "Migration { variable: \"workerFlavor\", rename_to: None, type: Some(\"integer\") }",
+            ]
+        );
+    }
 
     /// What was hashed once is hashed for good: releases that were cut hold the digest.
     #[test]

@@ -210,6 +210,9 @@ fn things(release: &Release) -> Things {
     for rule in &release.compatibility {
         add(Component::ClusterClass, format!("compatibility rule {}", rule.name), write::rule(rule));
     }
+    for one in &release.migrations {
+        add(Component::ClusterClass, format!("migration of {}", one.variable), write::migration(one));
+    }
     for one in &release.addons {
         let name = &one.addon.name;
         add(

@@ -57,6 +57,7 @@ pub(super) fn freeze(
         addons,
         images: stack.images.clone(),
         compatibility: stack.compatibility.iter().map(canonical_rule).collect(),
+        migrations: stack.migrations.clone(),
         content: content::Content::default(),
         language: LANGUAGE,
         image_digests: BTreeMap::new(),
@@ -76,10 +77,29 @@ pub(super) fn freeze(
     release.objects = render_class(resolved, &release, recorder, notes)?;
     check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
+    check_migrations(&release, input, notes);
     let named = images_of(&release).known;
     let locked = lock.images.iter().filter(|(name, _)| named.contains(*name));
     release.image_digests = locked.map(|(name, digest)| (name.clone(), digest.clone())).collect();
     Some(release)
+}
+
+/// Warns about migrations to variables that the class does not have: they would never apply.
+fn check_migrations(release: &Release, input: &Input, notes: &mut Notes) {
+    for (at, one) in release.migrations.iter().enumerate() {
+        let last = release.migrations[at + 1..]
+            .iter()
+            .fold(one.target(), |name, later| if *later.variable == *name { later.target() } else { name });
+        if release.class.variables.iter().all(|variable| variable.name != *last) {
+            notes
+                .warning(
+                    "migration",
+                    input.sources.place(one.origin),
+                    format!("the class has no variable `{last}`, so this migration never applies"),
+                )
+                .hint("correct the name, or remove the migration");
+        }
+    }
 }
 
 /// An addon as it is frozen: how a range is spaced is no content.

@@ -249,7 +249,14 @@ impl Comparison<'_> {
                 found
             };
             if new.is_none() {
-                let why = format!("the variable `{name}` is gone: clusters that set it are refused");
+                let renamed = self.release.migrations.iter().find(|one| *one.variable == **name);
+                let why = renamed.map_or_else(
+                    || format!("the variable `{name}` is gone: clusters that set it are refused"),
+                    |one| {
+                        let now = one.target();
+                        format!("the variable `{name}` is called `{now}`: clusters that set it are refused until `stackloom migrate` has changed their definitions")
+                    },
+                );
                 self.impact.add(Effect::Unknown, why);
             } else if new.and_then(|new| new.get("required")).and_then(Node::as_bool) == Some(true)
                 && old.is_none()

@@ -58,7 +58,7 @@ use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
         Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
-        LockedChart, Minor, NodeImage, ReleaseRef, StackId, Subdomain,
+        LockedChart, Migration, Minor, NodeImage, ReleaseRef, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
@@ -97,6 +97,8 @@ pub struct Release {
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
     pub compatibility: Vec<CompatibilityRule>,
+    /// Variables that have another name or type than before.
+    pub migrations: Vec<Migration>,
     /// Content hashes.
     pub content: Content,
     /// The level of the template language.

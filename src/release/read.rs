@@ -19,12 +19,8 @@ use crate::{
 };
 
 /// Fields whose meaning a later version of the program defines.
-const RESERVED: [&[&str]; 4] = [
-    &["spec", "migrations"],
-    &["spec", "upgrades"],
-    &["spec", "requires", "providers"],
-    &["spec", "requires", "featureGates"],
-];
+const RESERVED: [&[&str]; 3] =
+    [&["spec", "upgrades"], &["spec", "requires", "providers"], &["spec", "requires", "featureGates"]];
 
 /// Reads a release from its files, by their paths inside its folder.
 pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Release> {
@@ -109,6 +105,7 @@ fn read_content(
         addons,
         images: parts.images,
         compatibility: parts.compatibility,
+        migrations: parts.migrations,
         content: recorded(&spec.content),
         language: level,
         image_digests: digests(spec.image_digests.as_deref()),

@@ -6,8 +6,8 @@ use super::{FORMAT, History, Release, artifact::sha256};
 use crate::{
     definition::Channel,
     model::{
-        Addon, AddonVersion, CompatibilityRule, Digest, ImageSource, LockedChart, NodeImage, Stage,
-        ValuesFrom, ValuesSource,
+        Addon, AddonVersion, CompatibilityRule, Digest, ImageSource, LockedChart, Migration, NodeImage,
+        Stage, ValueType, ValuesFrom, ValuesSource,
     },
     template::Template,
     tree::HEADER,
@@ -145,6 +145,7 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
     spec.set_filled("addons", addons);
     spec.set_filled("images", release.images.iter().map(image).collect::<Vec<_>>());
     spec.set_filled("compatibility", release.compatibility.iter().map(rule).collect::<Vec<_>>());
+    spec.set_filled("migrations", release.migrations.iter().map(migration).collect::<Vec<_>>());
     spec.set_filled("imageDigests", digests_of(&release.image_digests));
     let mut requires = Mapping::new();
     requires.set("kinds", kinds(release));
@@ -311,5 +312,13 @@ pub(super) fn rule(rule: &CompatibilityRule) -> Node {
     mapping.set("when", when);
     mapping.set("deny", &*rule.deny);
     mapping.set_some("upgradeTo", rule.upgrade_to.as_ref().map(ToString::to_string));
+    mapping.into()
+}
+
+pub(super) fn migration(migration: &Migration) -> Node {
+    let mut mapping = Mapping::new();
+    mapping.set("variable", &*migration.variable);
+    mapping.set_some("renameTo", migration.rename_to.as_deref());
+    mapping.set_some("type", migration.value_type.map(ValueType::as_str));
     mapping.into()
 }

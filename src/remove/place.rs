@@ -40,6 +40,11 @@ impl<'a> Defined<'a> {
         Some(&self.definitions.clusters.get(*self.clusters.get(cluster)?)?.source.path)
     }
 
+    /// The files of all definitions.
+    pub fn files(&self) -> impl Iterator<Item = (&ClusterId, &str)> {
+        self.clusters.keys().filter_map(|cluster| Some((cluster, self.file(cluster)?)))
+    }
+
     /// Who a cluster belongs to.
     pub fn owners(&self, cluster: &ClusterId) -> Vec<String> {
         self.merged(cluster).map(|node| definition::owners(&node)).unwrap_or_default()

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{cluster::ClusterReport, risk::Risk};
+use super::{BesideChange, beside::Place, cluster::ClusterReport, risk::Risk};
 use crate::{
     definition::{self, Identity},
     model::ClusterId,
-    note::{Diagnostic, Notes, Place, Severity},
+    note::{self, Diagnostic, Notes, Severity},
     remove::{self, Defined},
     world::Input,
     yaml::Node,
@@ -24,7 +24,7 @@ struct Acceptance {
     risk: Risk,
     reason: String,
     change: String,
-    place: Option<Place>,
+    place: Option<note::Place>,
     of: Of,
 }
 
@@ -84,6 +84,7 @@ impl Acceptances {
     pub(super) fn apply(
         &self,
         clusters: &mut [ClusterReport],
+        beside: &mut [BesideChange],
         defined: [&Defined<'_>; 2],
         notes: &mut Notes,
     ) {
@@ -101,6 +102,14 @@ impl Acceptances {
                 risks.insert(name, change.risk);
             }
         }
+        for change in beside {
+            let own = |one: &&Acceptance| one.change == change.id && one.is_beside(&change.place, defined);
+            if let Some(found) = self.0.iter().filter(own).find(|one| one.risk == change.risk) {
+                change.accepted = Some(found.reason.clone());
+                used.insert(change.id.clone());
+            }
+            risks.insert(change.id.clone(), change.risk);
+        }
         for one in self.0.iter().filter(|one| !used.contains(&one.change)) {
             let (message, hint) = match risks.get(&one.change) {
                 Some(risk) if *risk != one.risk => (
@@ -113,8 +122,8 @@ impl Acceptances {
                     "look at the change again, and accept it with its risk if it is meant",
                 ),
                 Some(_) => (
-                    format!("the change `{}` is of a cluster for which this file does not speak", one.change),
-                    "move it to the definition of the cluster, or to the defaults of its folder",
+                    format!("this file does not speak for what the change `{}` is of", one.change),
+                    "move it to the definition of the cluster, or to the defaults of its folder; for a change beside clusters, to the defaults of a folder",
                 ),
                 None => (
                     format!("nothing needs this acceptance: no change has the id `{}`", one.change),
@@ -127,6 +136,20 @@ impl Acceptances {
 }
 
 impl Acceptance {
+    /// Whether it can accept a change beside clusters: defaults of folders can, and a definition for its own `.d` folder.
+    fn is_beside(&self, place: &Place, defined: [&Defined<'_>; 2]) -> bool {
+        let is_own = |cluster: &ClusterId, folder: &str| {
+            let stems = defined.iter().filter_map(|one| one.file(cluster)?.rsplit_once('.'));
+            stems.into_iter().any(|(stem, _)| folder.strip_suffix(".d") == Some(stem))
+        };
+        match (&self.of, place) {
+            (Of::Folder(above), Place::Own(folder)) => folder.starts_with(above.as_str()),
+            (Of::Folder(_), _) => true,
+            (Of::Cluster(Some(cluster)), Place::Own(folder)) => is_own(cluster, folder),
+            (Of::Cluster(_), _) => false,
+        }
+    }
+
     fn is_of(&self, cluster: &ClusterId, defined: [&Defined<'_>; 2]) -> bool {
         match &self.of {
             Of::Cluster(own) => own.as_ref() == Some(cluster),

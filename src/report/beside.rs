@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest as _, Sha256};
 
-use super::{after::After, past::Announced, risk::Risk};
+use super::{after::After, own::OwnObject, past::Announced, risk::Risk};
 use crate::{
     compare::{Archive, BlobId},
     model::hex,
     note::{About, Fault, Notes},
     render,
     tree::{FileChange, PartId, TreePath},
-    world::{Input, companion_folder, is_head_release},
+    world::is_head_release,
     yaml::{self, FileId, Node, Source},
 };
 
@@ -51,6 +51,12 @@ pub struct BesideChange {
     pub kind: FileChange,
     /// The files that differ, by path.
     pub files: BTreeMap<String, FileChange>,
+    /// The user's own objects that differ; none if their files cannot be read as objects.
+    pub objects: Vec<OwnObject>,
+    /// The folder that such objects were in before, if it moved.
+    pub moved: Option<String>,
+    /// Why its risk is accepted.
+    pub accepted: Option<String>,
 }
 
 /// What differs of generated files beside clusters.
@@ -83,7 +89,16 @@ pub(super) fn changes(
                 kind == FileChange::Changed && is_spare(&place, &files, (after, before), announced)?;
             let risk = if is_spare { Risk::InPlace } else { risk(&place, kind, &files) };
             let id = id(&place, &files, after.listings());
-            Ok(BesideChange { id, place, risk, kind, files })
+            Ok(BesideChange {
+                id,
+                place,
+                risk,
+                kind,
+                files,
+                objects: Vec::new(),
+                moved: None,
+                accepted: None,
+            })
         })
         .collect()
 }
@@ -157,51 +172,6 @@ fn is_named(text: &str, version: &str) -> bool {
         let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         !is_digit(before) && before != Some('.') && !is_digit(after)
     })
-}
-
-/// What differs of the users' own objects, file by file: the program applies them as they are.
-pub(super) fn own(before: &dyn Archive, after: &Input) -> Result<Vec<BesideChange>, Fault> {
-    let is_own = |path: &str| companion_folder(path).is_some();
-    let old: BTreeMap<String, BlobId> =
-        before.list("clusters")?.into_iter().filter(|(path, _)| is_own(path)).collect();
-    let of = |source: &Source| (source.path.to_string(), BlobId::of(source.text.as_bytes()));
-    Ok(own_of(&old, &after.beside.iter().map(of).collect()))
-}
-
-/// The same for two commits.
-pub(super) fn own_committed(before: &dyn Archive, after: &dyn Archive) -> Result<Vec<BesideChange>, Fault> {
-    let list = |archive: &dyn Archive| -> Result<BTreeMap<String, BlobId>, Fault> {
-        let all = archive.list("clusters")?.into_iter();
-        Ok(all.filter(|(path, _)| companion_folder(path).is_some()).collect())
-    };
-    Ok(own_of(&list(before)?, &list(after)?))
-}
-
-fn own_of(old: &BTreeMap<String, BlobId>, new: &BTreeMap<String, BlobId>) -> Vec<BesideChange> {
-    let mut found: BTreeMap<&str, BTreeMap<String, FileChange>> = BTreeMap::new();
-    for path in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
-        let change = match (old.get(path), new.get(path)) {
-            (None, _) => FileChange::Added,
-            (_, None) => FileChange::Removed,
-            (old, new) if old != new => FileChange::Changed,
-            _ => continue,
-        };
-        let folder = companion_folder(path).unwrap_or_default();
-        found.entry(folder).or_default().insert(path.clone(), change);
-    }
-    let change = |(folder, files): (&str, BTreeMap<String, FileChange>)| {
-        let place = Place::Own(folder.to_owned());
-        let is_removed = files.values().any(|change| *change == FileChange::Removed);
-        BesideChange {
-            id: id(&place, &files, [old, new]),
-            place,
-            // A file that goes takes its objects with it. What others hold is not read.
-            risk: if is_removed { Risk::Deletes } else { Risk::Unknown },
-            kind: FileChange::Changed,
-            files,
-        }
-    };
-    found.into_iter().map(change).collect()
 }
 
 fn id(place: &Place, files: &BTreeMap<String, FileChange>, sides: [&BTreeMap<String, BlobId>; 2]) -> String {

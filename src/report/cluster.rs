@@ -11,6 +11,7 @@ use crate::{
     model::{ClusterId, hex},
     note::About as Leaves,
     topology::{
+        self,
         predict::{
             report::step_in_words,
             verdict::{Meaning, Verdict},
@@ -69,6 +70,7 @@ pub(super) fn report(found: &ClusterChange, about: &About) -> ClusterReport {
     objects::add_secrets(found, &mut made.changes);
     made.guards();
     made.announced();
+    made.detached();
     made.finish()
 }
 
@@ -119,11 +121,25 @@ impl Making<'_> {
 
     /// What the guards refuse.
     fn guards(&mut self) {
-        let Some(reasons) = self.about.guarded.get(&self.found.cluster) else { return };
-        // Apart from what Cluster API refuses: one of the two may be accepted without the other.
-        let change = self.whole(Effect::Refused, Risk::Refused, Revert::Nothing);
+        let Some(guarded) = self.about.guarded.get(&self.found.cluster) else { return };
+        let is_refused = |change: &&mut Change| change.effect == Effect::Refused;
+        let same = guarded.only_release && self.is_about_the_version();
+        let same = self.changes.iter_mut().find(is_refused).filter(|_| same);
+        let change = match same {
+            // Both say that it is a downgrade.
+            Some(change) => change,
+            // Apart from what Cluster API refuses: one of the two may be accepted without the other.
+            None => self.whole(Effect::Refused, Risk::Refused, Revert::Nothing),
+        };
         change.guarded = true;
-        change.reasons.extend(reasons.iter().cloned());
+        change.reasons.extend(guarded.reasons.iter().cloned());
+    }
+
+    /// Whether the Kubernetes version is all that Cluster API refuses.
+    fn is_about_the_version(&self) -> bool {
+        let Outcome::Judged(answer) = &self.found.outcome else { return false };
+        let is_version = |fault: &topology::fault::Fault| fault.error.field == "spec.topology.version";
+        !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
     /// What leaves by the steps of a removal, all of them in this change.
@@ -147,6 +163,21 @@ impl Making<'_> {
                 change.announced = true;
                 let reason = "all steps of its removal are in this change; the engine has to apply each before the next";
                 change.reasons.push(reason.to_owned());
+            }
+        }
+    }
+
+    /// Addons that nodes need, and whose steps were taken in earlier changes. Others never have protection.
+    fn detached(&mut self) {
+        for change in &mut self.changes {
+            let (Subject::Addon(name), Effect::Addon { after: None, needed: Some(true), .. }) =
+                (&change.subject, &change.effect)
+            else {
+                continue;
+            };
+            let key = (self.found.cluster.clone(), name.clone());
+            if !change.announced && self.about.detached.contains(&key) {
+                change.announced = true;
             }
         }
     }

@@ -96,7 +96,8 @@ impl Finding {
         Self {
             id: change.id.clone(),
             risk: change.risk,
-            is_error: change.risk == Risk::Refused || report.is_unannounced(change),
+            is_error: change.accepted.is_none()
+                && (change.risk == Risk::Refused || report.is_unannounced(change)),
             place: Place::file(file),
             text: words::beside(change),
             reasons: Vec::new(),

@@ -44,6 +44,9 @@ pub(super) fn changes(
         risk: Risk::InPlace,
         kind,
         files: BTreeMap::from([(path.to_owned(), kind)]),
+        objects: Vec::new(),
+        moved: None,
+        accepted: None,
     };
     let appear = new.iter().filter(|(name, _)| !old.contains_key(*name));
     let go = old.iter().filter(|(name, _)| !new.contains_key(*name));

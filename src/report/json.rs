@@ -3,13 +3,17 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    BesideChange, Peak, Place, Report,
+    BesideChange, OwnObject, Peak, Place, Report,
     change::{Change, Effect, Leaving, Machines},
     cluster::{ClusterReport, Sides},
     risk::Risk,
     summary::summary,
 };
-use crate::{compare::FieldChange, model::ClusterId, topology::predict::verdict::Meaning};
+use crate::{
+    compare::{Address, FieldChange},
+    model::ClusterId,
+    topology::predict::verdict::Meaning,
+};
 
 /// The report as one document.
 pub fn document(report: &Report) -> Map<String, Json> {
@@ -165,14 +169,26 @@ fn beside(change: &BesideChange) -> Json {
         Place::NodeImage(name) => ("node-image", name.clone()),
         Place::Tree => ("tree", String::new()),
     };
-    json!({
+    let object = |one: &OwnObject| {
+        let Address { group, kind, namespace, name } = &one.address;
+        json!({ "group": group, "kind": kind, "namespace": namespace, "name": name, "effect": one.change })
+    };
+    let mut out = json!({
         "id": change.id,
         "kind": kind,
         "name": name,
         "risk": change.risk.as_str(),
         "effect": change.kind,
         "files": change.files,
-    })
+    });
+    if matches!(change.place, Place::Own(_)) {
+        out["objects"] = change.objects.iter().map(object).collect();
+        out["movedFrom"] = json!(change.moved);
+    }
+    if let Some(reason) = &change.accepted {
+        out["accepted"] = json!({ "reason": reason });
+    }
+    out
 }
 
 fn peak(peak: &Peak) -> Json {

@@ -147,7 +147,7 @@ impl Out {
         let count = owners.len();
         for (owner, clusters) in owners.into_iter().take(self.detail.rows) {
             // In code, so that nobody is called for each version of the comment.
-            let owner = if owner.is_empty() { "nobody".to_owned() } else { code(owner) };
+            let owner = if owner.is_empty() { "no owner".to_owned() } else { code(owner) };
             self.line(&format!("| {} | {} |", cell(&owner), parts(&clusters)));
         }
         if count > self.detail.rows {

@@ -18,6 +18,7 @@ mod json;
 mod left;
 mod markdown;
 mod objects;
+mod own;
 mod past;
 mod places;
 mod preflight;
@@ -35,10 +36,11 @@ use crate::{
     compare::{Archive, Fate, Tree, compare},
     generate::{self, Failure, Progress},
     model::{ClusterId, Label, ManagementCluster},
-    note::{Fault, Notes, Severity},
+    note::{self, Fault, Notes, Severity},
     partial::Scope,
     plan::Plan,
     remove::{self, Defined},
+    render,
     tree::{FileChange, PartId},
     world::{Held, Input, companion_folder, is_input},
     yaml::{self, FileId, Mapping, Node, Source, Sources},
@@ -54,6 +56,7 @@ pub use html::{Page, html};
 pub use json::document;
 pub use left::LeftClusters;
 pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing};
+pub use own::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use places::Places;
 pub use risk::Risk;
@@ -96,11 +99,21 @@ struct About {
     /// Who clusters belong to.
     owners: BTreeMap<ClusterId, Vec<String>>,
     /// What the guards say of clusters.
-    guarded: BTreeMap<ClusterId, Vec<String>>,
+    guarded: BTreeMap<ClusterId, Guarded>,
     /// Whether nodes need an addon, by release and addon.
     stages: BTreeMap<(String, String), bool>,
     /// What leaves by steps that are all in this change.
     announced: past::Announced,
+    /// The addons that go, and whose protection was off before.
+    detached: BTreeSet<(ClusterId, String)>,
+}
+
+/// What the guards say of a cluster.
+#[derive(Debug)]
+struct Guarded {
+    reasons: Vec<String>,
+    /// Whether all of it is about the Kubernetes version or the provider.
+    only_release: bool,
 }
 
 impl About {
@@ -134,7 +147,10 @@ impl About {
         for note in errors {
             if let Some(cluster) = remove::cluster_of(note) {
                 let hint = note.hints.first().map(|hint| format!(" ({hint})")).unwrap_or_default();
-                self.guarded.entry(cluster).or_default().push(format!("{}{hint}", note.message));
+                let of = self.guarded.entry(cluster);
+                let of = of.or_insert(Guarded { reasons: Vec::new(), only_release: true });
+                of.only_release &= note.about == Some(note::About::Release);
+                of.reasons.push(format!("{}{hint}", note.message));
             }
         }
     }
@@ -168,10 +184,8 @@ pub fn drawn(
     // The plan of a large fleet takes as much memory as the comparison.
     drop(made);
     let input = &world.input;
-    let mut report =
-        Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
-    report.add_beside(beside::own(before, &world.input)?);
-    Ok(report)
+    let own = own::changes(before, input, &|| definitions_before(before, input))?;
+    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?)
 }
 
 /// Checks a world as `check` does, and judges what it makes against an earlier tree, as `generate` judges it against the
@@ -197,7 +211,8 @@ pub fn check_against(
     let fleet = generate::fleet(input, &mut Notes::new());
     let management = fleet.map(|fleet| fleet.management_clusters).unwrap_or_default();
     let (left, about) = (LeftClusters::default(), About::default());
-    Comparing { before, after: &after, left: &left, management, about, input, past }.report(notes)?;
+    let own = own::changes(before, input, &|| definitions_before(before, input))?;
+    Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?;
     Ok(plan)
 }
 
@@ -213,11 +228,9 @@ pub fn committed(
     let after = After::committed(before, archive)?;
     let about = About { owners: Defined::read(sources).all_owners(), ..About::default() };
     let (left, management) = (LeftClusters::default(), fleet.management_clusters);
-    let mut report =
-        Comparing { before, after: &after, left: &left, management, about, input: sources, past }
-            .report(notes)?;
-    report.add_beside(beside::own_committed(before, archive)?);
-    Ok(report)
+    let own = own::committed(before, archive, sources, &|| definitions_before(before, sources))?;
+    let input = sources;
+    Ok(Comparing { before, after: &after, left: &left, management, about, input, past, own }.report(notes)?)
 }
 
 /// The definitions that an archive has; `fleet` is the file of the fleet.
@@ -270,6 +283,8 @@ struct Comparing<'a> {
     /// The definitions after the change.
     input: &'a Input,
     past: Option<&'a dyn Past>,
+    /// What differs of the users' own objects.
+    own: Vec<BesideChange>,
 }
 
 impl Comparing<'_> {
@@ -279,6 +294,7 @@ impl Comparing<'_> {
         let (mut refused, announced) = guarded(self.after, self.past)?;
         self.about.heed(&refused);
         self.about.announced = announced;
+        self.about.detached = self.detached_addons()?;
         let (old, new) = (Tree::new(self.before, &self.management), Tree::new(self.after, &self.management));
         let is_made = |cluster: &ClusterId| self.after.is_made(cluster);
         let sound = Sound { inner: &new, before: &old, is_made: &is_made, left: self.left };
@@ -289,25 +305,43 @@ impl Comparing<'_> {
             compared.clusters.iter().map(|found| cluster::report(found, &self.about)).collect();
         clusters.sort_by(|a, b| a.cluster.cmp(&b.cluster));
         preflight::add(&mut clusters, self.before, self.after, self.input)?;
+        let mut beside = beside::changes(self.after, self.before, &self.about.announced)?;
+        beside.extend(images::changes(self.after, self.before, &compared.clusters)?);
+        beside.extend(self.own);
+        beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
         let acceptances = accept::Acceptances::read(self.input);
         if !acceptances.is_empty() {
             let old = definitions_before(self.before, self.input)?;
             let defined = [&Defined::read(self.input), &Defined::read(&old)];
-            acceptances.apply(&mut clusters, defined, notes);
+            acceptances.apply(&mut clusters, &mut beside, defined, notes);
             accept::soften(&mut refused, &clusters);
         }
         place(&mut refused, self.input, self.before)?;
         notes.append(refused);
-        let images = images::changes(self.after, self.before, &compared.clusters)?;
-        let mut report = Report {
+        Ok(Report {
             total: compared.clusters.len() + compared.unchanged,
             groups: group::groups(&clusters),
             peaks: peaks(&clusters),
             clusters,
-            beside: beside::changes(self.after, self.before, &self.about.announced)?,
-        };
-        report.add_beside(images);
-        Ok(report)
+            beside,
+        })
+    }
+
+    /// The addons that go from the tree, and that the step `detach` of their removal had left without protection.
+    fn detached_addons(&self) -> Result<BTreeSet<(ClusterId, String)>, Fault> {
+        let mut found = BTreeSet::new();
+        let [old, _] = self.after.listings();
+        let files = &self.after.changes().files;
+        for (path, _) in files.iter().filter(|(_, change)| **change == FileChange::Removed) {
+            let Some(cluster) = PartId::of_path(path).as_ref().and_then(cluster_of) else { continue };
+            let folder = format!("{}/addons/", render::folder_of_cluster(&cluster));
+            let name = path.as_str().strip_prefix(&folder).and_then(|file| file.strip_suffix(".yaml"));
+            let (Some(name), Some(id)) = (name, old.get(path.as_str())) else { continue };
+            if !render::is_protected(&self.before.read(id)?) {
+                found.insert((cluster, name.to_owned()));
+            }
+        }
+        Ok(found)
     }
 
     /// Who clusters belonged to that nothing defines any more.
@@ -323,11 +357,6 @@ impl Comparing<'_> {
 }
 
 impl Report {
-    fn add_beside(&mut self, more: Vec<BesideChange>) {
-        self.beside.extend(more);
-        self.beside.sort_by(|a, b| (b.risk, &a.place).cmp(&(a.risk, &b.place)));
-    }
-
     /// Whether nothing changes.
     pub fn is_empty(&self) -> bool {
         self.clusters.is_empty() && self.beside.is_empty()
@@ -337,7 +366,8 @@ impl Report {
     pub fn risks(&self) -> BTreeSet<Risk> {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let clusters = changes.filter(|change| change.accepted.is_none()).map(|change| change.risk);
-        clusters.chain(self.beside.iter().map(|one| one.risk)).collect()
+        let beside = self.beside.iter().filter(|one| one.accepted.is_none()).map(|one| one.risk);
+        clusters.chain(beside).collect()
     }
 
     /// Whether something goes that no removal announced.
@@ -350,6 +380,9 @@ impl Report {
     /// Whether a namespace goes, though no cluster of it left by its steps, or something in it goes that may be in use.
     pub(super) fn is_unannounced(&self, beside: &BesideChange) -> bool {
         let Place::Namespace { management, namespace } = &beside.place else { return false };
+        if beside.accepted.is_some() {
+            return false;
+        }
         let is_there = |one: &&ClusterReport| {
             one.cluster.management.as_str() == management && one.cluster.namespace.as_str() == namespace
         };

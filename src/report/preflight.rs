@@ -1,7 +1,7 @@
 //! What a cluster that moves to another release has to change in its definition: variables and worker classes that differ.
 //!
 //! A cluster that moves has the differences in its notes. One whose definition does not fit the new release is refused, and
-//! its reasons name the lines to change. A variable that is gone may be called otherwise; no release says so.
+//! its reasons name the lines to change, and whether `stackloom migrate` changes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,15 @@ use crate::{
 struct Class {
     variables: BTreeMap<String, Variable>,
     workers: BTreeSet<String>,
+    migrations: Vec<Migration>,
+}
+
+/// What a release says of a variable that has another name or type than before.
+#[derive(Debug, PartialEq, Eq)]
+struct Migration {
+    variable: String,
+    rename_to: Option<String>,
+    kind: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -33,6 +42,8 @@ struct Variable {
 #[derive(Debug, PartialEq, Eq)]
 enum Difference<'a> {
     Gone(&'a str),
+    Renamed(&'a str, &'a str),
+    Converted(&'a str, &'a str, &'a str),
     Required(&'a str),
     Retyped(&'a str, &'a str, &'a str),
     NoWorker(&'a str),
@@ -42,13 +53,22 @@ impl Difference<'_> {
     fn words(&self, release: &str) -> String {
         match self {
             Self::Gone(name) => format!("the variable `{name}` is gone in {release}"),
+            Self::Renamed(old, new) => format!("the variable `{old}` is called `{new}` in {release}"),
             Self::Required(name) => {
                 format!("the variable `{name}` is required in {release}, and was not before")
             }
-            Self::Retyped(name, old, new) => {
+            Self::Retyped(name, old, new) | Self::Converted(name, old, new) => {
                 format!("the variable `{name}` is of type {new} in {release}, and was of type {old}")
             }
             Self::NoWorker(name) => format!("the worker class `{name}` is gone in {release}"),
+        }
+    }
+
+    /// Which command changes a definition that does not fit.
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::Renamed(..) | Self::Converted(..) => ": `stackloom migrate` changes it",
+            Self::Gone(_) | Self::Required(_) | Self::Retyped(..) | Self::NoWorker(_) => "",
         }
     }
 
@@ -62,7 +82,10 @@ impl Difference<'_> {
             own.into_iter().flatten().chain(of_pools).collect::<Vec<_>>()
         };
         match self {
-            Self::Gone(name) | Self::Retyped(name, ..) => set(name),
+            Self::Gone(name)
+            | Self::Retyped(name, ..)
+            | Self::Renamed(name, _)
+            | Self::Converted(name, ..) => set(name),
             Self::Required(name) if set(name).is_empty() => {
                 spec(&["variables"]).or_else(|| definition.get("spec")).into_iter().collect()
             }
@@ -81,7 +104,8 @@ impl Class {
             let read = yaml::read(&Source::new(FileId(0), &*path, archive.read(&id)?), &mut Notes::new());
             let class = read.filter(|one| one.get("kind").and_then(Node::as_str) == Some("ClusterClass"));
             if let Some(class) = class {
-                return Ok(Some(Self::of(&class)));
+                let migrations = Migration::read(archive, release)?;
+                return Ok(Some(Self { migrations, ..Self::of(&class) }));
             }
         }
         Ok(None)
@@ -100,23 +124,66 @@ impl Class {
         Self {
             variables: list(&["spec", "variables"]).iter().filter_map(variable).collect(),
             workers: workers.into_iter().flatten().filter_map(name).collect(),
+            migrations: Vec::new(),
         }
+    }
+
+    /// What a variable of an earlier release is called in this one.
+    fn current<'a>(&'a self, name: &'a str) -> &'a str {
+        self.migrations.iter().fold(name, |name, one| match &one.rename_to {
+            Some(to) if one.variable == name && !self.variables.contains_key(name) => to,
+            _ => name,
+        })
+    }
+
+    /// Whether a migration gives a variable its type.
+    fn converts(&self, name: &str, kind: &str) -> bool {
+        let is_it = |one: &Migration| one.rename_to.as_deref().unwrap_or(&one.variable) == name;
+        self.migrations.iter().any(|one| is_it(one) && one.kind.as_deref() == Some(kind))
     }
 
     fn differences<'a>(&'a self, new: &'a Self) -> Vec<Difference<'a>> {
         let gone = self.variables.keys().filter(|name| !new.variables.contains_key(*name));
-        let mut found: Vec<_> = gone.map(|name| Difference::Gone(name)).collect();
+        let mut earlier: BTreeMap<&str, &Variable> = BTreeMap::new();
+        let mut found = Vec::new();
+        for name in gone {
+            let current = new.current(name);
+            if new.variables.contains_key(current) {
+                earlier.extend(self.variables.get(name).map(|variable| (current, variable)));
+                found.push(Difference::Renamed(name, current));
+            } else {
+                found.push(Difference::Gone(name));
+            }
+        }
         for (name, now) in &new.variables {
-            let before = self.variables.get(name);
+            let before = self.variables.get(name).or_else(|| earlier.get(name.as_str()).copied());
             if now.is_required && before.is_none_or(|before| !before.is_required) {
                 found.push(Difference::Required(name));
             }
             if let Some(before) = before.filter(|before| before.kind != now.kind) {
-                found.push(Difference::Retyped(name, &before.kind, &now.kind));
+                let is_converted = new.converts(name, &now.kind);
+                let difference = if is_converted { Difference::Converted } else { Difference::Retyped };
+                found.push(difference(name, &before.kind, &now.kind));
             }
         }
         found.extend(self.workers.difference(&new.workers).map(|name| Difference::NoWorker(name)));
         found
+    }
+}
+
+impl Migration {
+    fn read(archive: &dyn Archive, release: &str) -> Result<Vec<Self>, Fault> {
+        let path = format!("generated/releases/{release}/release.yaml");
+        let Some(id) = archive.list(&format!("generated/releases/{release}"))?.remove(&path) else {
+            return Ok(Vec::new());
+        };
+        let read = yaml::read(&Source::new(FileId(0), &*path, archive.read(&id)?), &mut Notes::new());
+        let listed = read.as_ref().and_then(|node| node.at(&["spec", "migrations"])?.as_sequence());
+        let one = |node: &Node| {
+            let text = |key: &str| node.get(key).and_then(Node::as_str).map(str::to_owned);
+            Some(Self { variable: text("variable")?, rename_to: text("renameTo"), kind: text("type") })
+        };
+        Ok(listed.unwrap_or_default().iter().filter_map(one).collect())
     }
 }
 
@@ -182,7 +249,9 @@ pub(super) fn add(
         for difference in classes.differences([&old, new]) {
             let places = difference.nodes(&definition).into_iter();
             let places = places.filter_map(|node| input.sources.place(node.origin));
-            reasons.extend(places.map(|place| format!("{place}: {}", difference.words(new))));
+            reasons.extend(
+                places.map(|place| format!("{place}: {}{}", difference.words(new), difference.advice())),
+            );
         }
         if let Some(change) = one.changes.iter_mut().find(|change| change.effect == Effect::Refused) {
             change.reasons.extend(reasons);

@@ -3,10 +3,11 @@
 use serde_json::Value as Json;
 
 use super::{
-    BesideChange, Peak, Place,
+    BesideChange, OwnObject, Peak, Place,
     change::{Change, Effect, Leaving, Machines},
     cluster::Sides,
     group::{Group, GroupChange},
+    risk::Risk,
 };
 use crate::{
     compare::FieldChange,
@@ -218,6 +219,13 @@ pub(super) fn names(clusters: &[ClusterId], most: usize) -> String {
 
 /// What changes beside clusters, in one line.
 pub(super) fn beside(change: &BesideChange) -> String {
+    match &change.accepted {
+        Some(reason) => format!("{}; accepted: {reason}", beside_itself(change)),
+        None => beside_itself(change),
+    }
+}
+
+fn beside_itself(change: &BesideChange) -> String {
     let what = match &change.place {
         Place::Release(name) => format!("release {name}"),
         Place::Namespace { management, namespace } => format!("namespace {namespace} of {management}"),
@@ -255,7 +263,39 @@ pub(super) fn beside(change: &BesideChange) -> String {
     if matches!(change.place, Place::NodeImage(_)) {
         return format!("{what} {kind}");
     }
-    format!("{what} {kind} (files: {})", files.join(", "))
+    let files = files.join(", ");
+    if let Place::Own(folder) = &change.place {
+        return own(change, folder, &files);
+    }
+    format!("{what} {kind} (files: {files})")
+}
+
+/// So many of a user's own objects are named.
+const OWN: usize = 5;
+
+fn own(change: &BesideChange, folder: &str, files: &str) -> String {
+    let from = change.moved.as_ref().map(|from| format!(", which was {from}")).unwrap_or_default();
+    let what = format!("own objects in {folder}{from}");
+    if change.objects.is_empty() && change.moved.is_some() && change.risk == Risk::Metadata {
+        return format!("{what}: none changes, only the path of the folder");
+    }
+    if change.objects.is_empty() {
+        return format!("{what} change (files: {files}); they cannot be read one by one");
+    }
+    let object = |one: &OwnObject| {
+        let word = match one.change {
+            FileChange::Added => "is new",
+            FileChange::Removed => "is deleted",
+            FileChange::Changed | FileChange::Unchanged => "changes",
+        };
+        format!("{} {word}", one.address)
+    };
+    let mut named: Vec<String> = change.objects.iter().take(OWN).map(object).collect();
+    let more = change.objects.len().saturating_sub(OWN);
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    format!("{what}: {} (files: {files})", named.join(", "))
 }
 
 /// A peak in one line.

@@ -419,7 +419,7 @@ fn commands_of_other_programs_lead_to_ours() {
     for (typed, ours) in [
         ("plan", "generate --check"),
         ("preview", "stackloom diff"),
-        ("rename", "stackloom remove"),
+        ("mv", "stackloom rename"),
         ("upgrade", "--release"),
         ("list", "stackloom releases"),
         ("status", "generate --check"),

@@ -13,6 +13,7 @@ mod pools;
 mod raw;
 mod settings;
 mod removal;
+mod migrations;
 mod rules;
 mod sources;
 mod stack;

@@ -9,7 +9,7 @@ use super::{
     allowance::allowances,
     check_named, dependencies,
     images::{check as check_images, images},
-    place_at, rules,
+    migrations, place_at, rules,
 };
 use crate::{
     definition::{
@@ -17,8 +17,8 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Maturity, Minor, NodeImage, Stack,
-        StackId, Versioning,
+        Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Maturity, Migration, Minor, NodeImage,
+        Stack, StackId, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
@@ -94,6 +94,9 @@ impl OneStack<'_> {
             check_images(&written.value.spec.images, written, notes);
         }
         let rules = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
+        let of_stack = spec.migrations.as_deref().unwrap_or_default();
+        migrations::check(of_stack, written, notes);
+        let migrations = migrations::lower(of_stack, written);
         let versions = self.versions(notes);
         for minor in self.folder.overrides.keys() {
             if !versions.iter().any(|served| served.version.minor() == *minor) {
@@ -115,7 +118,7 @@ impl OneStack<'_> {
         let mut stacks = Vec::new();
         for served in versions {
             let files = self.files(served.version.minor());
-            stacks.push(self.one_minor(&id, served, versioning, &rules, &files, notes));
+            stacks.push(self.one_minor(&id, served, versioning, (&rules, &migrations), &files, notes));
         }
         stacks
     }
@@ -167,7 +170,7 @@ impl OneStack<'_> {
         id: &StackId,
         served: Served,
         versioning: Versioning,
-        rules: &[CompatibilityRule],
+        (rules, migrations): (&[CompatibilityRule], &[Migration]),
         files: &StackFiles,
         notes: &mut Notes,
     ) -> Stack<StackTemplate> {
@@ -219,6 +222,7 @@ impl OneStack<'_> {
             addons,
             images: images.unwrap_or_default(),
             compatibility: rules.to_vec(),
+            migrations: migrations.to_vec(),
             allow: allowances(&self.folder.stack, notes),
         }
     }
@@ -404,6 +408,8 @@ pub struct FrozenParts {
     pub images: Vec<NodeImage>,
     /// Combinations that do not work.
     pub compatibility: Vec<CompatibilityRule>,
+    /// Variables that have another name or type than before.
+    pub migrations: Vec<Migration>,
 }
 
 /// Lowers a `release.yaml`, with the same checks as a stack.
@@ -436,5 +442,6 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     let kubernetes = kubernetes?;
     let images = images(spec.images.as_deref().unwrap_or_default(), written, &kubernetes, notes);
     let compatibility = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
-    Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility })
+    let migrations = migrations::lower(spec.migrations.as_deref().unwrap_or_default(), written);
+    Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility, migrations })
 }

@@ -28,8 +28,8 @@ use crate::{
 pub use check::CheckSink;
 pub use find::{FLEET, Given};
 pub use scaffold::{
-    exists, fleet_around, folder_in_repository, folder_name, named, put, read_file, remove, replace, write,
-    write_all, write_bytes,
+    exists, fleet_around, folder_in_repository, folder_name, link_in, move_to, named, put, read_file, remove,
+    replace, write, write_all, write_bytes,
 };
 pub use sink::DiskSink;
 pub use stage::Step;

@@ -83,6 +83,30 @@ pub fn remove(path: &Path) -> Result<(), Fault> {
         .map_err(|error| Fault::because(format!("cannot remove `{}`", path.display()), error))
 }
 
+/// Moves a file or folder to where nothing is yet, and makes the folders that lead there.
+pub fn move_to(from: &Path, to: &Path) -> Result<(), Fault> {
+    let what = || format!("cannot move `{}` to `{}`", from.display(), to.display());
+    if exists(to)? {
+        return Err(Fault::new(format!("{}: something is there", what())));
+    }
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder).map_err(|error| Fault::because(what(), error))?;
+    }
+    fs::rename(from, to).map_err(|error| Fault::because(what(), error))
+}
+
+/// The first link at a path or below it.
+pub fn link_in(path: &Path) -> Result<Option<PathBuf>, Fault> {
+    for entry in walkdir::WalkDir::new(path).sort_by_file_name() {
+        let entry =
+            entry.map_err(|error| Fault::because(format!("cannot look at `{}`", path.display()), error))?;
+        if entry.path_is_symlink() {
+            return Ok(Some(entry.into_path()));
+        }
+    }
+    Ok(None)
+}
+
 /// Writes files below a folder, by their paths in it.
 pub fn write_all(root: &Path, files: &BTreeMap<String, String>) -> Result<(), Fault> {
     files.iter().try_for_each(|(path, text)| write(&root.join(path), text))

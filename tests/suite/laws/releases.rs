@@ -65,7 +65,6 @@ fn a_release_that_only_a_later_program_understands_is_refused() {
         ("  format: 2\n", "  format: 3\n  newFieldOfFormat3: 1\n", "the release has format 3, but"),
         ("  format: 2\n", "", "the release has no `spec.format`"),
         ("  format: 2\n", "  format: two\n", "`format` must be a whole number"),
-        ("  format: 2\n", "  format: 2\n  migrations: []\n", "the release has `spec.migrations`"),
         ("  format: 2\n", "  format: 2\n  upgrades: {}\n", "the release has `spec.upgrades`"),
         ("  requires:\n", "  requires:\n    providers: {}\n", "the release has `spec.requires.providers`"),
         (

@@ -1,0 +1,126 @@
+//! `stackloom migrate`: definitions get the variables that their release knows.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Done, Exit, Global, Printer, changed,
+    cluster::{self, ClusterName},
+    input_or_world,
+    printer::counted,
+    selector::Selector,
+};
+use crate::{
+    generate::{self, Failure},
+    io::disk::{self, Workspace},
+    migrate::{self, Migrated},
+    model::{Cluster, is_called},
+    note::Notes,
+    world::Held,
+};
+
+/// Rename and convert variables as the release of a cluster asks
+///
+/// A stack can give a variable another name or type, and says so under `migrations` in stack.yaml; its releases record it. When
+/// a cluster moves to such a release, its definition no longer fits. This command changes the definitions and the defaults of
+/// folders accordingly. Comments, order and layout stay.
+///
+/// Without --write nothing is written, and the output shows the lines that would change. Defaults of a folder change only if all
+/// clusters below it need the same change. A value that can be read in more than one way is refused, with its line.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom migrate                         # what would change, for all clusters\n  stackloom migrate prod-eu-1 --write\n  stackloom migrate --selector env=dev,region!=eu --write"
+)]
+pub(super) struct Args {
+    /// Only these clusters: <name>, <namespace>/<name>, or <management cluster>/<namespace>/<name>
+    #[arg(value_name = "CLUSTER")]
+    clusters: Vec<String>,
+    /// Only clusters with these labels: KEY=VALUE, KEY!=VALUE, KEY or !KEY, joined by commas
+    #[arg(long, value_name = "SELECTOR")]
+    selector: Option<Selector>,
+    /// Write the changes
+    #[arg(long)]
+    write: bool,
+}
+
+impl Args {
+    fn means(&self, cluster: &Cluster) -> bool {
+        let name = cluster.full_name();
+        let is_named = self.clusters.is_empty() || self.clusters.iter().any(|one| is_called(&name, one));
+        is_named && self.selector.as_ref().is_none_or(|selector| selector.takes(cluster))
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = super::fleet(global, printer)?;
+    let mut notes = Notes::new();
+    let found = find(args, &world, &mut notes);
+    printer.notes(&notes);
+    let files = match found {
+        Ok(files) => files,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.talk("nothing was written");
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    if args.write {
+        for file in &files {
+            disk::replace(&world.root().join(&file.file), &file.after)?;
+        }
+    }
+    report(args, &files, printer);
+    printer.document(Exit::Done, &notes, document(args, &files));
+    Ok(Exit::Done)
+}
+
+fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Vec<Migrated>, Failure> {
+    let held = Held::read(world)?;
+    let (fleet, left) = generate::understand_sound(&held, notes)?;
+    for name in &args.clusters {
+        let all = fleet.model.clusters.iter();
+        if all.clone().any(|cluster| is_called(&cluster.full_name(), name)) || left.blame(name, notes) {
+            continue;
+        }
+        cluster::note_unknown(name, all.map(|cluster| cluster.name.as_str()), notes);
+    }
+    left.warn(notes);
+    notes.halt(())?;
+    let files = migrate::migrate(&fleet, &held.input, &|cluster| args.means(cluster), notes);
+    Ok(notes.halt(files)?)
+}
+
+fn report(args: &Args, files: &[Migrated], printer: &Printer) {
+    if files.is_empty() {
+        return printer.result("no definition needs a change");
+    }
+    for file in files {
+        printer.result(&format!("{}: {}", file.file, counted(file.clusters.len(), "cluster")));
+        for line in changed::lines(&file.before, &file.after) {
+            printer.result(&format!("  {line}"));
+        }
+    }
+    let clusters: BTreeSet<_> = files.iter().flat_map(|file| &file.clusters).collect();
+    let what = format!("{} for {}", counted(files.len(), "file"), counted(clusters.len(), "cluster"));
+    if args.write {
+        printer.result(&format!("{what} changed"));
+        printer.result("next:\n  stackloom diff");
+    } else {
+        printer.result(&format!("{what} would change; nothing was written"));
+        printer.result("to write this: the same command with --write");
+    }
+}
+
+fn document(args: &Args, files: &[Migrated]) -> Json {
+    let file = |file: &Migrated| {
+        json!({
+            "file": file.file,
+            "clusters": ClusterName::all(&file.clusters),
+            "lines": changed::lines(&file.before, &file.after),
+            "text": file.after,
+        })
+    };
+    json!({ "files": files.iter().map(file).collect::<Vec<_>>(), "written": args.write })
+}

@@ -1,0 +1,84 @@
+//! The program that shows long text page by page, as git chooses and runs it.
+
+use std::{
+    io::{IsTerminal as _, Write as _},
+    process::{Command, Stdio},
+};
+
+/// How many columns standard output has, if it is a terminal.
+pub fn width() -> Option<usize> {
+    let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
+    Some(columns.into())
+}
+
+/// The pager to use: `PAGER`, else `less`; none if standard output is no terminal, or `PAGER` is empty or `cat`.
+pub fn chosen() -> Option<String> {
+    if !std::io::stdout().is_terminal() {
+        return None;
+    }
+    from(std::env::var("PAGER").ok())
+}
+
+fn from(variable: Option<String>) -> Option<String> {
+    let command = variable.unwrap_or_else(|| "less".to_owned());
+    let name = command.trim();
+    (!name.is_empty() && name != "cat").then(|| name.to_owned())
+}
+
+/// What `sh` ends with if there is no such program.
+const NOT_FOUND: i32 = 127;
+
+/// Shows a text, and waits until the user has read it. Whether the pager could be started.
+///
+/// Unless `LESS` says otherwise, `less` ends by itself where the text fits, takes colours, and leaves the text on the screen.
+pub fn show(command: &str, text: &str) -> bool {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command).stdin(Stdio::piped());
+    for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+        if std::env::var_os(name).is_none() {
+            shell.env(name, value);
+        }
+    }
+    let Ok(mut child) = shell.spawn() else { return false };
+    outlive_interrupts();
+    if let Some(mut input) = child.stdin.take() {
+        // A user who quits early has seen enough.
+        input.write_all(text.as_bytes()).ok();
+    }
+    !matches!(child.wait(), Ok(status) if status.code() == Some(NOT_FOUND))
+}
+
+/// Ctrl+C is for the pager: without this, the program would end before it, and both it and the shell would read the keyboard.
+fn outlive_interrupts() {
+    #[cfg(unix)]
+    signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default()).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_chooses() {
+        for (variable, expected) in [
+            (None, Some("less")),
+            (Some(""), None),
+            (Some("cat"), None),
+            (Some(" most -s "), Some("most -s")),
+        ] {
+            assert_eq!(from(variable.map(str::to_owned)).as_deref(), expected);
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_pager_gets_the_whole_text_and_may_quit_early() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("shown");
+        let text = "a line\n".repeat(100_000);
+        assert!(show(&format!("cat > '{}'", file.display()), &text));
+        assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+        assert!(show("true", &text));
+        assert!(!show("stackloom-has-no-such-pager 2> /dev/null", &text));
+    }
+}

@@ -1,0 +1,186 @@
+//! Definitions that move to other files: the fleet after the move, and what the move changes in the tree.
+//!
+//! A cluster's name stands in its definition, so a definition can move without changing its cluster. It changes all the same
+//! if other defaults apply in the new folder. This module does not reason about that: it generates both sides and compares
+//! them. Absent on purpose: the disk, which `cli` changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    generate::{self, Failure},
+    note::{Fault, Notes},
+    partial::Scope,
+    tree::{Changes, Part, Sink, TreePath},
+    world::{Held, Input, companion_folder},
+    yaml::Sources,
+};
+
+/// A file or a folder that moves; both paths are relative to the root of the fleet, and have no `/` at their end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// Where it is.
+    pub from: String,
+    /// Where it goes.
+    pub to: String,
+}
+
+impl Move {
+    /// Where a file is after the move.
+    fn target(&self, path: &str) -> Option<String> {
+        let rest = path.strip_prefix(&self.from)?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{rest}", self.to))
+    }
+}
+
+/// A generated file that a move changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// The file.
+    pub path: String,
+    /// What it holds before; none if it is new.
+    pub before: Option<String>,
+    /// What it holds after; none if it goes.
+    pub after: Option<String>,
+    /// Whether only the path of a `.d` folder that moves, too, differs.
+    pub only_follows: bool,
+}
+
+/// Whether a path is that of a `.d` folder.
+fn is_companion(path: &str) -> bool {
+    companion_folder(&format!("{path}/")).is_some()
+}
+
+fn target(moves: &[Move], path: &str) -> Option<String> {
+    moves.iter().find_map(|one| one.target(path))
+}
+
+/// What is read after a move.
+#[must_use]
+pub fn moved(input: &Input, moves: &[Move]) -> Input {
+    let files = |sources: &Sources, mend: bool| {
+        let moved = sources.iter().map(|source| match target(moves, &source.path) {
+            Some(to) if mend => {
+                let text = mended(&source.path, &to, &source.text);
+                (to, text.unwrap_or_else(|| source.text.to_string()))
+            }
+            Some(to) => (to, source.text.to_string()),
+            None => (source.path.to_string(), source.text.to_string()),
+        });
+        Sources::new(moved.collect::<BTreeMap<_, _>>())
+    };
+    let companion = |folder: &String| target(moves, folder).unwrap_or_else(|| folder.clone());
+    Input {
+        sources: files(&input.sources, true),
+        companions: input.companions.iter().map(companion).collect(),
+        beside: files(&input.beside, false),
+        ..input.clone()
+    }
+}
+
+/// The text of a file that moves, if it has to change: the comment that tells editors its schema leads up to the root.
+fn mended(from: &str, to: &str, text: &str) -> Option<String> {
+    const MARK: &str = "$schema=";
+    let line = text.lines().take_while(|line| line.starts_with('#')).find(|line| line.contains(MARK))?;
+    let (_, path) = line.split_once(MARK)?;
+    let up = |path: &str| "../".repeat(path.matches('/').count());
+    let (old, new) = (format!("{}schemas/", up(from)), format!("{}schemas/", up(to)));
+    let is_ours = path.starts_with(&old) && old != new;
+    is_ours.then(|| text.replacen(&format!("{MARK}{old}"), &format!("{MARK}{new}"), 1))
+}
+
+/// The new texts of files that change with their path, by their new path.
+pub fn rewritten(input: &Input, moves: &[Move]) -> Vec<(String, String)> {
+    let new = |path: &str, text: &str| {
+        let to = target(moves, path)?;
+        mended(path, &to, text).map(|text| (to, text))
+    };
+    input.sources.iter().filter_map(|source| new(&source.path, &source.text)).collect()
+}
+
+/// The files of the moving clusters that a move changes in the tree.
+pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Changed>, Failure> {
+    let [from, to] = [|one: &Move| one.from.clone(), |one: &Move| one.to.clone()];
+    let definitions = |end: fn(&Move) -> String| -> Vec<String> {
+        moves.iter().map(end).filter(|path| !is_companion(path)).collect()
+    };
+    let before = made(world, definitions(from), notes)?;
+    let after = Held { input: moved(&world.input, moves), notes: world.notes.clone() };
+    let mut found = Notes::new();
+    let after = made(&after, definitions(to), &mut found);
+    // What is said of both sides is said once.
+    notes.append_if(found, |_| after.is_err());
+    let after = after?;
+    let companions: Vec<(&String, String)> =
+        world.input.companions.iter().filter_map(|folder| Some((folder, target(moves, folder)?))).collect();
+    let follows =
+        |text: &str| companions.iter().fold(text.to_owned(), |text, (old, new)| text.replace(*old, new));
+    let paths: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let changed = paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(|path| {
+        let (old, new) = (before.get(path).cloned(), after.get(path).cloned());
+        let only_follows = old.as_deref().map(follows).is_some_and(|text| Some(&text) == new.as_ref());
+        Changed { path: path.clone(), before: old, after: new, only_follows }
+    });
+    Ok(changed.collect())
+}
+
+/// The files of some clusters, by path.
+fn made(world: &Held, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
+    let mut kept = Kept::default();
+    let scope = Scope { only, keep_going: false };
+    generate::generate_some(world, &scope, &mut kept, &|_, _| {}, notes)?;
+    Ok(kept.0)
+}
+
+/// A sink that keeps every file in memory: for a few clusters.
+#[derive(Default)]
+struct Kept(BTreeMap<String, String>);
+
+impl Sink for Kept {
+    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
+        self.0.clear();
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part) -> Result<(), Fault> {
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        self.0.extend(part.files.into_iter().map(|file| (file.path.to_string(), text(file.bytes))));
+        Ok(())
+    }
+
+    fn keep(&mut self, _folder: TreePath) {}
+
+    fn commit(
+        &mut self,
+        _notes: &mut Notes,
+        _message: &dyn Fn(&Changes) -> String,
+    ) -> Result<Changes, Fault> {
+        Ok(Changes::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_comment_for_editors_leads_to_the_same_schema() {
+        let text = |up: &str| format!("# yaml-language-server: $schema={up}schemas/a.json\nkind: x\n");
+        for (from, to, before, after) in [
+            ("clusters/a.yaml", "clusters/eu/prod/a.yaml", "../", Some("../../../")),
+            ("clusters/eu/a.yaml", "clusters/a.yaml", "../../", Some("../")),
+            ("clusters/eu/a.yaml", "clusters/us/a.yaml", "../../", None),
+            ("clusters/eu/a.yaml", "clusters/a.yaml", "https://example.org/", None),
+            ("clusters/eu/a.yaml", "clusters/a.yaml", "../", None),
+        ] {
+            assert_eq!(mended(from, to, &text(before)), after.map(text), "{from} {to}");
+        }
+        assert_eq!(mended("clusters/a.yaml", "clusters/b/a.yaml", "kind: x\n# $schema=../schemas/\n"), None);
+    }
+
+    #[test]
+    fn a_name_that_begins_like_another_one_stays() {
+        let one = Move { from: "clusters/a.d".to_owned(), to: "clusters/b.d".to_owned() };
+        assert_eq!(one.target("clusters/a.d/x.yaml").as_deref(), Some("clusters/b.d/x.yaml"));
+        assert_eq!(one.target("clusters/a.dx"), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! What differs of the users' own objects, in the `.d` folders of clusters.
+//!
+//! The objects of a cluster are compared by address, in whatever file they stand: an engine applies the whole folder. What they
+//! do is not known, so a change is never below `unknown`, save of labels and annotations. Values are not shown: they may be
+//! encrypted, and are the user's own. If a file cannot be read as objects, files are compared instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    beside::{BesideChange, Place, hashed},
+    risk::Risk,
+};
+use crate::{
+    compare::{Address, Archive, BlobId, changed},
+    model::ClusterId,
+    note::{Fault, Notes},
+    remove::Defined,
+    tree::FileChange,
+    world::{Input, companion_folder, holds_object},
+    yaml::{FileId, Node, Source, read_raw},
+};
+
+/// What becomes of one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnObject {
+    /// The object.
+    pub address: Address,
+    /// What becomes of it.
+    pub change: FileChange,
+}
+
+/// The files in `.d` folders, by path.
+type Listing = BTreeMap<String, BlobId>;
+
+/// Gives the text of a file.
+type Read<'a> = &'a dyn Fn(&str, &BlobId) -> Result<String, Fault>;
+
+/// One side of a change.
+struct Side<'a> {
+    files: Listing,
+    read: Read<'a>,
+}
+
+/// What differs between a commit and the definitions here; `old` are the definitions before.
+pub(super) fn changes(
+    before: &dyn Archive,
+    after: &Input,
+    old: &dyn Fn() -> Result<Input, Fault>,
+) -> Result<Vec<BesideChange>, Fault> {
+    let of = |source: &Source| (source.path.to_string(), BlobId::of(source.text.as_bytes()));
+    let read = |path: &str, _: &BlobId| {
+        Ok(after.beside.at(path).map(|source| source.text.to_string()).unwrap_or_default())
+    };
+    let new = Side { files: after.beside.iter().map(of).collect(), read: &read };
+    between(&Side { files: listing(before)?, read: &|_, id| before.read(id) }, &new, old, after)
+}
+
+/// The same for two commits; `after` are the definitions of the later one.
+pub(super) fn committed(
+    before: &dyn Archive,
+    archive: &dyn Archive,
+    after: &Input,
+    old: &dyn Fn() -> Result<Input, Fault>,
+) -> Result<Vec<BesideChange>, Fault> {
+    let sides = [before, archive].map(listing);
+    let [first, second] = sides;
+    let new = Side { files: second?, read: &|_, id| archive.read(id) };
+    between(&Side { files: first?, read: &|_, id| before.read(id) }, &new, old, after)
+}
+
+fn listing(archive: &dyn Archive) -> Result<Listing, Fault> {
+    let all = archive.list("clusters")?.into_iter();
+    Ok(all.filter(|(path, _)| companion_folder(path).is_some()).collect())
+}
+
+/// What belongs to one cluster on both sides.
+#[derive(Default)]
+struct Pair {
+    /// The folders, before and after.
+    folders: [Option<String>; 2],
+    files: BTreeMap<String, FileChange>,
+}
+
+fn between(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    definitions: &dyn Fn() -> Result<Input, Fault>,
+    after: &Input,
+) -> Result<Vec<BesideChange>, Fault> {
+    let mut by_folder: BTreeMap<&str, BTreeMap<String, FileChange>> = BTreeMap::new();
+    for path in old.files.keys().chain(new.files.keys()).collect::<BTreeSet<_>>() {
+        let change = match (old.files.get(path), new.files.get(path)) {
+            (None, _) => FileChange::Added,
+            (_, None) => FileChange::Removed,
+            (old, new) if old != new => FileChange::Changed,
+            _ => continue,
+        };
+        by_folder.entry(companion_folder(path).unwrap_or_default()).or_default().insert(path.clone(), change);
+    }
+    // Definitions are only looked at if a folder may have moved.
+    let has = |side: &Side<'_>, folder: &str| holds(&side.files, folder);
+    let appears = by_folder.keys().any(|folder| !has(old, folder));
+    let goes = by_folder.keys().any(|folder| !has(new, folder));
+    let owners = if appears && goes {
+        let before = definitions()?;
+        [owners(&before), owners(after)]
+    } else {
+        Default::default()
+    };
+    let mut pairs: BTreeMap<(Option<ClusterId>, String), Pair> = BTreeMap::new();
+    for (folder, files) in by_folder {
+        for (at, side) in [old, new].into_iter().enumerate().filter(|(_, side)| has(side, folder)) {
+            let owner = owners[at].get(folder).cloned();
+            let name = if owner.is_some() { String::new() } else { folder.to_owned() };
+            let pair = pairs.entry((owner, name)).or_default();
+            pair.folders[at] = Some(folder.to_owned());
+            let is_here = |path: &&String| side.files.contains_key(*path);
+            pair.files.extend(
+                files.keys().filter(is_here).map(|path| (path.clone(), files[path])).collect::<Vec<_>>(),
+            );
+        }
+    }
+    let changes = pairs.into_values().map(|pair| pair.change(old, new));
+    changes.filter_map(Result::transpose).collect()
+}
+
+fn holds(files: &Listing, folder: &str) -> bool {
+    let inside = format!("{folder}/");
+    files.range(inside.clone()..).next().is_some_and(|(path, _)| path.starts_with(&inside))
+}
+
+/// The clusters by their `.d` folders.
+fn owners(input: &Input) -> BTreeMap<String, ClusterId> {
+    let defined = Defined::read(input);
+    let folder = |file: &str| file.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
+    defined.files().filter_map(|(cluster, file)| Some((folder(file)?, cluster.clone()))).collect()
+}
+
+impl Pair {
+    fn change(self, old: &Side<'_>, new: &Side<'_>) -> Result<Option<BesideChange>, Fault> {
+        let objects = match (self.objects(old)?, self.objects(new)?) {
+            (Some(old), Some(new)) => Some(differences(&old, &new)),
+            _ => None,
+        };
+        let moved = match &self.folders {
+            [Some(from), Some(to)] if from != to => Some(from.clone()),
+            _ => None,
+        };
+        let risk = match &objects {
+            Some((found, _)) if found.is_empty() && moved.is_none() => return Ok(None),
+            Some((_, risk)) => *risk,
+            None if self.files.values().any(|change| *change == FileChange::Removed) => Risk::Deletes,
+            None => Risk::Unknown,
+        };
+        let [from, to] = self.folders;
+        let place = Place::Own(to.or(from).unwrap_or_default());
+        let content = |path: &String| [old, new].map(|side| side.files.get(path));
+        let contents: Vec<_> = self.files.keys().map(|path| (path, content(path))).collect();
+        let id = hashed(&format!("{place:?} {contents:?}"));
+        let objects = objects.map(|(found, _)| found).unwrap_or_default();
+        let kind = FileChange::Changed;
+        Ok(Some(BesideChange { id, place, risk, kind, files: self.files, objects, moved, accepted: None }))
+    }
+
+    /// The objects in the files of a side that differ; none if one cannot be read.
+    fn objects(&self, side: &Side<'_>) -> Result<Option<BTreeMap<Address, Node>>, Fault> {
+        let mut found = BTreeMap::new();
+        for path in self.files.keys() {
+            let Some(id) = side.files.get(path) else { continue };
+            let text = (side.read)(path, id)?;
+            if !holds_object(path, text.as_bytes()) {
+                continue;
+            }
+            let Some(objects) = objects_in(path, text) else { return Ok(None) };
+            for object in objects {
+                let address = Address::of(&object);
+                let is_object = !address.kind.is_empty() && !address.name.is_empty();
+                if !is_object || is_for_kustomize(&address) || found.insert(address, object).is_some() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+}
+
+fn objects_in(path: &str, text: String) -> Option<Vec<Node>> {
+    let source = Source::new(FileId(0), path, text);
+    let mut notes = Notes::new();
+    let documents = read_raw(&source, &mut notes)?;
+    documents.iter().map(|one| Node::from_raw(&one.root, &source, &mut notes)).collect()
+}
+
+/// What changes how the other files are read.
+fn is_for_kustomize(address: &Address) -> bool {
+    address.group == "kustomize.config.k8s.io"
+}
+
+/// What differs, and how bad that is.
+fn differences(old: &BTreeMap<Address, Node>, new: &BTreeMap<Address, Node>) -> (Vec<OwnObject>, Risk) {
+    let mut found = Vec::new();
+    // A folder that moves changes a path.
+    let mut risk = Risk::Metadata;
+    for address in old.keys().chain(new.keys()).collect::<BTreeSet<_>>() {
+        let (change, own) = match (old.get(address), new.get(address)) {
+            (None, _) => (FileChange::Added, Risk::Unknown),
+            (_, None) => (FileChange::Removed, Risk::Deletes),
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) if is_metadata(old, new) => (FileChange::Changed, Risk::Metadata),
+            _ => (FileChange::Changed, Risk::Unknown),
+        };
+        risk = risk.max(own);
+        found.push(OwnObject { address: address.clone(), change });
+    }
+    (found, risk)
+}
+
+fn is_metadata(old: &Node, new: &Node) -> bool {
+    let labels = [["metadata", "labels"], ["metadata", "annotations"]];
+    changed(old, new).iter().all(|field| labels.iter().any(|path| field.path.is_below(path)))
+}

@@ -1,0 +1,101 @@
+//! `stackloom rename`: what moves, what is refused, and what is left alone.
+
+use std::{fs, path::Path};
+
+use serde_json::json;
+
+use super::{
+    cli::{ends, json},
+    sandbox, support,
+};
+
+/// The small fleet; the first cluster has objects of its own, and the folder `red` has other defaults.
+fn fleet() -> tempfile::TempDir {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/fleets/inmemory"), root.path());
+    let write = |path: &str, text: &str| sandbox::write(&root.path().join(path), text);
+    write(
+        "clusters/blue/one.d/quota.yaml",
+        "apiVersion: v1\nkind: ResourceQuota\nmetadata:\n  name: own\n  namespace: blue\n",
+    );
+    write(
+        "clusters/red/_defaults.yaml",
+        "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nmetadata:\n  labels:\n    color: red\n",
+    );
+    root
+}
+
+fn is_there(root: &Path, path: &str) -> bool {
+    root.join(path).symlink_metadata().is_ok()
+}
+
+#[test]
+fn what_cannot_move_is_refused_and_nothing_is_written() {
+    let root = fleet();
+    sandbox::write(&root.path().join("clusters/blue/three.d/x.yaml"), "# nothing yet\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("two.yaml", root.path().join("clusters/green/link.yaml")).unwrap();
+    let before = sandbox::snapshot(root.path());
+    for (subject, new, words) in [
+        ("nobody", "other", "there is no cluster `nobody`"),
+        ("one", "One", "cannot be the name of a cluster"),
+        ("one", "one", "this is where it is already"),
+        ("one", "two", "`rename` overwrites nothing"),
+        ("two", "three", "would become part of this cluster"),
+        ("one", "clusters/blue/one.txt", "cannot be the file of a definition"),
+        ("one", "clusters/blue/_defaults.yaml", "cannot be the file of a definition"),
+        ("one", "clusters/.hidden/", "no definition is read from"),
+        ("one", "clusters/blue/one.d/", "no definition is read from"),
+        ("one", "../one.yaml", "no definition is read from"),
+        ("one", "stacks/one.yaml", "no definition is read from"),
+        ("one", "clusters/red/", "+     color: red"),
+        ("clusters/blue", "clusters/blue/more", "cannot become"),
+        ("clusters/blue", "clusters/green", "overwrites nothing"),
+        #[cfg(unix)]
+        ("clusters/green", "clusters/grey", "this is a link"),
+    ] {
+        let refused = ends(root.path(), &["rename", subject, new, "--move-file"], 1);
+        assert!(refused.err.contains(words), "{subject} {new}: {}", refused.err);
+    }
+    assert!(before == sandbox::snapshot(root.path()), "something was written");
+}
+
+#[test]
+fn a_definition_moves_and_its_cluster_stays() {
+    let root = fleet();
+    let root = root.path();
+    ends(root, &["generate"], 0);
+    let before = sandbox::snapshot(root);
+    let told = ends(root, &["rename", "one", "uno"], 0);
+    for words in [
+        "Cluster API cannot rename a cluster: `uno` would be another cluster",
+        "(nothing was written)",
+        "clusters/blue/one.d -> clusters/blue/uno.d",
+        "stackloom rename one uno --move-file",
+        "stackloom new cluster uno",
+        "stackloom remove one --reason \"uno replaces it\"",
+    ] {
+        assert!(told.out.contains(words), "{words}: {}", told.out);
+    }
+    assert!(before == sandbox::snapshot(root), "something was written");
+
+    let moved = json(root, &["rename", "one", "clusters/blue/deep/", "--move-file"], 0);
+    assert_eq!(moved["cluster"], json!({"managementCluster": "mgmt", "namespace": "blue", "name": "one"}));
+    assert_eq!(moved["moves"][0]["to"], "clusters/blue/deep/one.yaml");
+    assert_eq!(moved["moves"][1]["to"], "clusters/blue/deep/one.d");
+    assert_eq!(moved["written"], true);
+    // What was announced is what `generate` then finds.
+    let changed = ends(root, &["generate", "--check"], 3).out;
+    let changed: Vec<&str> = changed.lines().filter_map(|line| line.strip_prefix("~ ")).collect();
+    assert_eq!(json!(changed), moved["changed"]);
+    assert_eq!(changed.len(), 1);
+    assert!(!is_there(root, "clusters/blue/one.yaml") && !is_there(root, "clusters/blue/one.d"));
+
+    // Back again, as a whole folder; nothing is left of it.
+    fs::remove_dir_all(root.join("clusters/red")).unwrap();
+    let folder = ends(root, &["rename", "clusters/blue/deep", "clusters/red", "--move-file"], 0);
+    assert!(folder.out.contains("the folder moves:\n  clusters/blue/deep -> clusters/red"), "{}", folder.out);
+    assert!(is_there(root, "clusters/red/one.d/quota.yaml") && !is_there(root, "clusters/blue/deep"));
+    ends(root, &["rename", "one", "clusters/blue/", "--move-file"], 0);
+    ends(root, &["generate", "--check"], 0);
+}
