@@ -141,9 +141,10 @@ impl Sink for Kept {
         Ok(())
     }
 
-    fn part(&mut self, part: Part) -> Result<(), Fault> {
+    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        self.0.extend(part.files.into_iter().map(|file| (file.path.to_string(), text(file.bytes))));
+        let files = parts.into_iter().flat_map(|part| part.files);
+        self.0.extend(files.map(|file| (file.path.to_string(), text(file.bytes))));
         Ok(())
     }
 

@@ -1,24 +1,27 @@
 //! `stackloom clusters`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use serde_json::{Map, Value as Json, json};
+use clap::builder::PossibleValuesParser;
+use serde_json::{Value as Json, json};
 
 use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
 use crate::{
-    generate,
-    model::{Cluster, ReleaseRef},
-    note::Notes,
-    release::Release,
+    generate::{self, Understood},
+    io::clock,
+    model::{AddonVersion, Cluster, Date, ReleaseRef, RemovalStep, Selector},
+    note::{Fault, Notes},
+    release::{AddonDifference, Release, Standing, addon_differences, standing},
 };
 
 /// List the clusters of the fleet
 ///
-/// Prints one line per cluster, with its stack, release and Kubernetes version. Options narrow the list; a cluster must
-/// match all of them.
+/// Prints one line per cluster: its stack, release and Kubernetes version, when that version reaches its end of life, and
+/// the newest release that it could use. Options narrow the list; a cluster must match all of them. The end of life of a
+/// Kubernetes version stands in stack.yaml.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom clusters\n  stackloom clusters --namespace team-a\n  stackloom clusters --stack openstack/scs --format json | jq -r '.clusters[].cluster.name'"
+    after_help = "Examples:\n  stackloom clusters\n  stackloom clusters --selector env=prod --behind         what to upgrade in production\n  stackloom clusters --eol-within 90d                    clusters whose Kubernetes version needs attention\n  stackloom clusters -o name,release,newest-release,newer-minors,addons\n  stackloom clusters --stack openstack/scs --format json | jq -r '.clusters[].cluster.name'"
 )]
 pub(super) struct Args {
     /// Only clusters in this namespace
@@ -33,49 +36,106 @@ pub(super) struct Args {
     /// Only clusters that use this release; `head` for those that follow a stack
     #[arg(long, value_name = "RELEASE")]
     release: Option<String>,
+    /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
+    #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
+    selector: Option<Selector>,
+    /// Only clusters for which a newer release of their Kubernetes minor and channel is here
+    #[arg(long)]
+    behind: bool,
+    /// Only clusters whose Kubernetes version reaches its end of life within so many days, or has reached it: `90d`
+    #[arg(long, value_name = "DAYS", value_parser = days)]
+    eol_within: Option<u32>,
+    /// The day to count from, as YYYY-MM-DD [default: today, in UTC]
+    #[arg(long, value_name = "DATE", value_parser = date, requires = "eol_within")]
+    today: Option<Date>,
+    /// The columns of the table, in this order; JSON and YAML always have all of them
+    #[arg(short = 'o', long, value_name = "COLUMN,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(COLUMNS.map(|column| column.word)))]
+    columns: Vec<String>,
 }
 
-/// A cluster and its release; no release if that has errors.
+/// A cluster, its release, and where it stands; no release if that has errors.
 struct Row<'a> {
     cluster: &'a Cluster,
-    release: Option<Arc<Release>>,
+    release: Option<(Arc<Release>, Arc<Standing>)>,
+    addons: Vec<AddonDifference>,
 }
 
-/// A column of the list: its title, its key in documents, and what it says.
+/// A column of the table: its word in `--columns`, its title, whether it is shown unless columns are chosen, and its text.
 struct Column {
+    word: &'static str,
     title: &'static str,
-    key: &'static str,
-    value: fn(&Row<'_>) -> Option<String>,
+    is_default: bool,
+    text: fn(&Row<'_>) -> String,
 }
 
-/// The columns behind the cluster's own names. A new one is one entry here, and is in every format.
-const COLUMNS: [Column; 4] = [
-    Column { title: "stack", key: "stack", value: |row| row.stack() },
-    Column { title: "release", key: "release", value: |row| Some(row.release_name()) },
-    Column {
-        title: "kubernetes",
-        key: "kubernetes",
-        value: |row| row.release.as_ref().map(|release| release.kubernetes.to_string()),
-    },
-    Column { title: "state", key: "state", value: |row| Some(row.state().to_owned()) },
+const COLUMNS: [Column; 12] = [
+    column("name", "name", true, |row| row.cluster.name.to_string()),
+    column("namespace", "namespace", true, |row| row.cluster.namespace.to_string()),
+    column("management-cluster", "management cluster", true, |row| row.cluster.management.name.to_string()),
+    column("stack", "stack", true, |row| row.stack().unwrap_or_else(unknown)),
+    column("release", "release", true, release_name),
+    column("kubernetes", "kubernetes", true, |row| row.kubernetes().unwrap_or_else(unknown)),
+    column("end-of-life", "end of life", true, |row| {
+        row.of_release(|one| one.end_of_life.map(|date| date.to_string()))
+    }),
+    column("newest-release", "newest release", true, |row| row.of_release(|one| one.newest.clone())),
+    column("newer-minors", "newer minors", false, |row| {
+        row.of_release(|one| joined(one.newer_minors.iter()))
+    }),
+    column("addons", "addons", false, addons),
+    column("state", "state", true, |row| row.state().to_owned()),
+    column("reason", "reason", false, |row| row.reason().unwrap_or(NOTHING).to_owned()),
 ];
 
-/// Shown for unknown values.
-const UNKNOWN: &str = "unknown";
+const fn column(
+    word: &'static str,
+    title: &'static str,
+    is_default: bool,
+    text: fn(&Row<'_>) -> String,
+) -> Column {
+    Column { word, title, is_default, text }
+}
+
+/// Shown where there is nothing to show.
+const NOTHING: &str = "–";
+
+/// Shown for what is not known, because the release has errors.
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+fn joined(words: impl Iterator<Item = impl ToString>) -> Option<String> {
+    let words: Vec<_> = words.map(|word| word.to_string()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    let number = text.strip_suffix('d').and_then(|number| number.parse().ok());
+    number.ok_or_else(|| "write a number of days and `d`, as in `90d`".to_owned())
+}
+
+fn date(text: &str) -> Result<Date, String> {
+    Date::parse(text).ok_or_else(|| "write it as YYYY-MM-DD".to_owned())
+}
 
 impl Row<'_> {
     fn stack(&self) -> Option<String> {
         match (&self.cluster.release, &self.release) {
             (ReleaseRef::Head(stack, _), _) => Some(stack.to_string()),
-            (_, release) => release.as_ref().map(|release| release.stack.to_string()),
+            (_, release) => release.as_ref().map(|(release, _)| release.stack.to_string()),
         }
     }
 
-    fn release_name(&self) -> String {
-        match &self.cluster.release {
-            ReleaseRef::Head(..) => "head".to_owned(),
-            ReleaseRef::Named(name) => name.to_string(),
-        }
+    fn kubernetes(&self) -> Option<String> {
+        self.release.as_ref().map(|(release, _)| release.kubernetes.to_string())
+    }
+
+    fn standing(&self) -> Option<&Standing> {
+        self.release.as_ref().map(|(_, standing)| &**standing)
+    }
+
+    fn of_release(&self, text: impl Fn(&Standing) -> Option<String>) -> String {
+        self.standing().map_or_else(unknown, |standing| text(standing).unwrap_or_else(|| NOTHING.to_owned()))
     }
 
     fn state(&self) -> &'static str {
@@ -86,16 +146,68 @@ impl Row<'_> {
         }
     }
 
-    fn fits(&self, args: &Args) -> bool {
+    /// Why it is removed or suspended.
+    fn reason(&self) -> Option<&str> {
+        let removal = self.cluster.removal.as_ref().map(|removal| &removal.reason);
+        removal.or(self.cluster.suspend.as_ref()).map(String::as_str)
+    }
+
+    fn is_behind(&self) -> bool {
+        let newest = self.standing().and_then(|standing| standing.newest.as_ref());
+        newest.is_some_and(|newest| *newest != release_name(self))
+    }
+
+    /// Whether it fits what was asked for; `end` is the last day of `--eol-within`.
+    fn fits(&self, args: &Args, end: Option<Date>) -> bool {
         let is = |wanted: &Option<String>, own: &str| wanted.as_deref().is_none_or(|wanted| wanted == own);
+        let label = |key: &str| self.cluster.labels.get(key).and_then(|value| value.as_str());
+        let end_of_life = self.standing().and_then(|standing| standing.end_of_life);
         is(&args.namespace, self.cluster.namespace.as_str())
             && is(&args.management_cluster, self.cluster.management.name.as_str())
             && is(&args.stack, &self.stack().unwrap_or_default())
-            && is(&args.release, &self.release_name())
+            && is(&args.release, &release_name(self))
+            && args.selector.as_ref().is_none_or(|selector| selector.matches(label))
+            && (!args.behind || self.is_behind())
+            && end.is_none_or(|end| end_of_life.is_some_and(|date| date <= end))
+    }
+}
+
+fn release_name(row: &Row<'_>) -> String {
+    match &row.cluster.release {
+        ReleaseRef::Head(..) => "head".to_owned(),
+        ReleaseRef::Named(name) => name.to_string(),
+    }
+}
+
+fn addons(row: &Row<'_>) -> String {
+    if row.release.is_none() {
+        return unknown();
+    }
+    joined(row.addons.iter().map(difference)).unwrap_or_else(|| NOTHING.to_owned())
+}
+
+/// An addon that differs from the release, in a few words.
+fn difference(one: &AddonDifference) -> String {
+    let version = |version: &Option<AddonVersion>| version.as_ref().map(|version| format!(" {version}"));
+    if !one.is_enabled {
+        let why = if one.removal.is_some() { "removed" } else { "off" };
+        return format!("{} {why}", one.name);
+    }
+    let mut text = one.name.clone() + &version(&one.version).unwrap_or_default();
+    if let Some(other) = &one.taken_from {
+        text = format!("{text} of {other}");
+    }
+    if one.removal.is_some() {
+        text += " leaves";
+    }
+    match version(&one.released).filter(|released| version(&one.version).as_ref() != Some(released)) {
+        Some(released) => format!("{text} (release:{released})"),
+        None => text,
     }
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let end = last_day(args)?;
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = generate::understand_sound(&world, &mut notes);
@@ -104,16 +216,14 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
-    let generate::Understood { input, model, releases, .. } = understood;
-    // What is wrong with a release is the business of `check`; here it is not known.
-    let row = |cluster| Row { cluster, release: releases.of(cluster, &input, &mut Notes::new()) };
-    let rows: Vec<_> = model.clusters.iter().map(row).filter(|row| row.fits(args)).collect();
+    let mut rows = rows(&understood);
+    rows.retain(|row| row.fits(args, end));
     printer.notes(&notes);
-    for line in &table::lines(&text(&rows)) {
+    for line in &table::lines(&text(&rows, &args.columns)) {
         printer.result(line);
     }
     if rows.is_empty() {
-        let none = match (model.clusters.is_empty(), left.is_empty()) {
+        let none = match (understood.model.clusters.is_empty(), left.is_empty()) {
             (true, true) => "no cluster yet: `stackloom new cluster` adds one",
             (true, false) => "no cluster to list: definitions with errors were skipped",
             (false, _) => "no cluster matches",
@@ -126,29 +236,77 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     Ok(Exit::Done)
 }
 
-fn text(rows: &[Row<'_>]) -> Vec<Vec<String>> {
+/// The last day of `--eol-within`.
+fn last_day(args: &Args) -> Result<Option<Date>, Fault> {
+    let Some(days) = args.eol_within else { return Ok(None) };
+    let today = args.today.map_or_else(clock::today, Ok)?;
+    match today.after_days(days) {
+        Some(end) => Ok(Some(end)),
+        None => Err(Fault::new(format!("the calendar ends within {days} days of {today}"))
+            .hint("give `--eol-within` a smaller number")),
+    }
+}
+
+/// All clusters; where those of one release stand is found once.
+fn rows(understood: &Understood) -> Vec<Row<'_>> {
+    let Understood { input, definitions, model, releases } = understood;
+    let mut standings: BTreeMap<String, Arc<Standing>> = BTreeMap::new();
+    let mut row = |cluster| {
+        // What is wrong with a release is reported by `check`; here it is not known.
+        let release = releases.of(cluster, input, &mut Notes::new());
+        let addons = release.as_ref().map(|release| addon_differences(cluster, release, releases, input));
+        let release = release.map(|release| {
+            let known = standings.entry(release.name.clone());
+            let standing = known.or_insert_with(|| Arc::new(standing(definitions, releases, &release)));
+            (release, standing.clone())
+        });
+        Row { cluster, release, addons: addons.unwrap_or_default() }
+    };
+    model.clusters.iter().map(&mut row).collect()
+}
+
+fn text(rows: &[Row<'_>], chosen: &[String]) -> Vec<Vec<String>> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let names = ["name", "namespace", "management cluster"].map(str::to_owned);
-    let mut lines =
-        vec![names.into_iter().chain(COLUMNS.iter().map(|column| column.title.to_owned())).collect()];
-    lines.extend(rows.iter().map(|row| {
-        let id = row.cluster.id();
-        let names = [id.name.to_string(), id.namespace.to_string(), id.management.to_string()];
-        let values = COLUMNS.iter().map(|column| (column.value)(row).unwrap_or_else(|| UNKNOWN.to_owned()));
-        names.into_iter().chain(values).collect()
-    }));
-    lines
+    let of_word = |word: &String| COLUMNS.iter().find(|column| column.word == word.as_str());
+    let columns: Vec<&Column> = match chosen {
+        [] => COLUMNS.iter().filter(|column| column.is_default).collect(),
+        chosen => chosen.iter().filter_map(of_word).collect(),
+    };
+    let head = columns.iter().map(|column| column.title.to_owned()).collect();
+    let line = |row| columns.iter().map(|column| (column.text)(row)).collect();
+    std::iter::once(head).chain(rows.iter().map(line)).collect()
 }
 
 fn document(rows: &[Row<'_>]) -> Json {
+    let version = |version: &Option<AddonVersion>| version.as_ref().map(ToString::to_string);
+    let addon = |one: &AddonDifference| {
+        json!({
+            "name": one.name,
+            "released": version(&one.released),
+            "version": version(&one.version),
+            "enabled": one.is_enabled,
+            "release": one.taken_from,
+            "removal": one.removal.map(RemovalStep::as_str),
+        })
+    };
     let one = |row: &Row<'_>| {
-        let mut one = Map::new();
-        one.insert("cluster".to_owned(), json!(ClusterName::from(row.cluster)));
-        one.extend(COLUMNS.iter().map(|column| (column.key.to_owned(), json!((column.value)(row)))));
-        one.insert("file".to_owned(), json!(&*row.cluster.file));
-        Json::Object(one)
+        let standing = row.standing();
+        let minors = standing.map(|one| one.newer_minors.iter().map(ToString::to_string).collect::<Vec<_>>());
+        json!({
+            "cluster": ClusterName::from(row.cluster),
+            "stack": row.stack(),
+            "release": release_name(row),
+            "kubernetes": row.kubernetes(),
+            "endOfLife": standing.and_then(|one| one.end_of_life).map(|date| date.to_string()),
+            "newestRelease": standing.and_then(|one| one.newest.clone()),
+            "newerMinors": minors,
+            "addons": row.release.as_ref().map(|_| row.addons.iter().map(addon).collect::<Vec<_>>()),
+            "state": row.state(),
+            "reason": row.reason(),
+            "file": &*row.cluster.file,
+        })
     };
     json!({ "clusters": rows.iter().map(one).collect::<Vec<_>>() })
 }

@@ -9,13 +9,12 @@ use super::{
     cluster::{self, ClusterName},
     input_or_world,
     printer::counted,
-    selector::Selector,
 };
 use crate::{
     generate::{self, Failure},
     io::disk::{self, Workspace},
     migrate::{self, Migrated},
-    model::{Cluster, is_called},
+    model::{Cluster, Selector, is_called},
     note::Notes,
     world::Held,
 };
@@ -36,8 +35,8 @@ pub(super) struct Args {
     /// Only these clusters: <name>, <namespace>/<name>, or <management cluster>/<namespace>/<name>
     #[arg(value_name = "CLUSTER")]
     clusters: Vec<String>,
-    /// Only clusters with these labels: KEY=VALUE, KEY!=VALUE, KEY or !KEY, joined by commas
-    #[arg(long, value_name = "SELECTOR")]
+    /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
+    #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
     selector: Option<Selector>,
     /// Write the changes
     #[arg(long)]
@@ -46,9 +45,10 @@ pub(super) struct Args {
 
 impl Args {
     fn means(&self, cluster: &Cluster) -> bool {
+        let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
         let name = cluster.full_name();
         let is_named = self.clusters.is_empty() || self.clusters.iter().any(|one| is_called(&name, one));
-        is_named && self.selector.as_ref().is_none_or(|selector| selector.takes(cluster))
+        is_named && self.selector.as_ref().is_none_or(|selector| selector.matches(label))
     }
 }
 

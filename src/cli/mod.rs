@@ -36,7 +36,6 @@ mod revision;
 mod scaffold;
 mod sarif;
 mod schema;
-mod selector;
 mod secrets;
 mod table;
 mod topology;

@@ -6,11 +6,13 @@
 mod addon;
 pub mod address;
 mod cluster;
+mod date;
 mod fleet;
 mod lock;
 mod names;
 mod range;
 mod removal;
+mod selector;
 mod source;
 mod stack;
 mod version;
@@ -19,6 +21,7 @@ pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{
     AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size, is_called,
 };
+pub use date::Date;
 pub use fleet::{
     AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
     ReleaseSource,
@@ -27,6 +30,7 @@ pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
+pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{
     Allowance, CompatibilityRule, ImageSource, Maturity, Migration, NodeImage, Stack, ValueType, Versioning,

@@ -128,7 +128,7 @@ fn channel_order(channel: Channel) -> u8 {
 }
 
 /// What the stack says of a release's minor.
-fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
+pub(super) fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
     let stack = definitions.stacks.get(&release.stack.to_string());
     let minors = stack.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
     let minor = release.kubernetes.minor();

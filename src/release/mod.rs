@@ -25,6 +25,7 @@ mod readers;
 mod rebases;
 mod schema;
 mod record;
+mod standing;
 mod take;
 mod template_node;
 mod write;
@@ -51,6 +52,7 @@ pub use number::check as check_version;
 pub use read::read;
 pub use rebases::{Rebase, Rebases};
 pub use schema::{definition_schema, head_schema_file, schema_file};
+pub use standing::{AddonDifference, Standing, addon_differences, standing};
 pub use take::{Arrival, Taken, published, take};
 pub use write::{Body, Page, digests_of, pages, write};
 
@@ -208,6 +210,15 @@ impl Releases {
         let (own, order) = (key(release), |one: &Release| number::order(one.channel, &one.version));
         let mut others = self.named.values().filter(|one| key(one) == own);
         !others.any(|one| order(one) > order(release))
+    }
+
+    /// The numbered releases of the same stack and channel, of every minor; of the channel `custom`, of the same word.
+    fn line_of(&self, release: &Release) -> impl Iterator<Item = &Arc<Release>> {
+        let line = |one: &Release| number::line(one.channel, &one.version);
+        let (stack, channel, own) = (release.stack.clone(), release.channel, line(release));
+        self.named
+            .values()
+            .filter(move |one| (&one.stack, one.channel) == (&stack, channel) && line(one) == own)
     }
 
     /// The name of the release, sound or not, that a next one of a stack and minor follows.

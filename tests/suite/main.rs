@@ -13,6 +13,7 @@ mod cases_good;
 mod language;
 
 mod cli;
+mod clusters;
 mod compare;
 mod diff;
 mod docs;

@@ -17,8 +17,8 @@ use crate::{
         parse::{StackFiles, StackFolder, Written},
     },
     model::{
-        Addon, AddonVersion, CompatibilityRule, KubernetesVersion, Maturity, Migration, Minor, NodeImage,
-        Stack, StackId, Versioning,
+        Addon, AddonVersion, CompatibilityRule, Date, KubernetesVersion, Maturity, Migration, Minor,
+        NodeImage, Stack, StackId, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
@@ -349,23 +349,7 @@ fn check_content(
 
 fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     let Some(date) = date else { return };
-    let parts: Vec<_> = date.split('-').collect();
-    let sound = match parts.as_slice() {
-        [year, month, day] if year.len() == 4 && month.len() == 2 && day.len() == 2 => {
-            let number = |text: &str| text.parse::<u32>().unwrap_or(0);
-            let leap = number(year).is_multiple_of(4)
-                && (!number(year).is_multiple_of(100) || number(year).is_multiple_of(400));
-            let days = match number(month) {
-                2 => 28 + u32::from(leap),
-                4 | 6 | 9 | 11 => 30,
-                1..=12 => 31,
-                _ => 0,
-            };
-            number(year) > 0 && (1..=days).contains(&number(day))
-        }
-        _ => false,
-    };
-    if !sound {
+    if Date::parse(date).is_none() {
         notes
             .error("wrong-date", place.clone(), format!("`{date}` is not a date"))
             .hint("write it as 'YYYY-MM-DD', in quotes");

@@ -1,0 +1,106 @@
+//! Where a cluster stands: how long its Kubernetes version is patched, which releases it could move to, and what it has
+//! that its release does not. Which day is today is not known here.
+
+use std::collections::BTreeSet;
+
+use super::{Release, Releases, list::served, number};
+use crate::{
+    definition::{Channel, Definitions},
+    model::{AddonVersion, Cluster, Date, Minor, RemovalStep},
+    note::Notes,
+    world::Input,
+};
+
+/// Where all clusters of a release stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// When upstream stops patching its Kubernetes minor, as the stack says.
+    pub end_of_life: Option<Date>,
+    /// The newest numbered release of its minor and channel; none for a head, which is always the newest.
+    pub newest: Option<String>,
+    /// The later Kubernetes minors of its stack that clusters can move to: of numbered releases those that have one of the
+    /// same channel, of a head those that the stack serves.
+    pub newer_minors: BTreeSet<Minor>,
+}
+
+/// What a cluster changes about an addon of its release, beside values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddonDifference {
+    /// The addon.
+    pub name: String,
+    /// Its version in the release.
+    pub released: Option<AddonVersion>,
+    /// Its version in the cluster; none if the cluster does not have it, or it has no version.
+    pub version: Option<AddonVersion>,
+    /// Whether the cluster has it.
+    pub is_enabled: bool,
+    /// The other release that it is taken from.
+    pub taken_from: Option<String>,
+    /// How far its removal is.
+    pub removal: Option<RemovalStep>,
+}
+
+/// Where the clusters of a release stand.
+pub fn standing(definitions: &Definitions, releases: &Releases, release: &Release) -> Standing {
+    let (own_minor, channel) = (release.kubernetes.minor(), release.channel);
+    let newer_minors = if channel == Channel::Hash {
+        let of_stack = releases.heads.keys().filter(|(stack, _)| *stack == release.stack);
+        of_stack.map(|(_, minor)| *minor).filter(|minor| *minor > own_minor).collect()
+    } else {
+        let minors = releases.line_of(release).map(|one| one.kubernetes.minor());
+        minors.filter(|minor| *minor > own_minor).collect()
+    };
+    let of_minor = releases.line_of(release).filter(|one| one.kubernetes.minor() == own_minor);
+    let newest = of_minor.max_by_key(|one| number::order(channel, &one.version));
+    let (_, end_of_life) = served(definitions, release);
+    Standing {
+        end_of_life: end_of_life.as_deref().and_then(Date::parse),
+        newest: newest.map(|one| one.name.clone()),
+        newer_minors,
+    }
+}
+
+/// What a cluster changes about the addons of its release, by name.
+pub fn addon_differences(
+    cluster: &Cluster,
+    release: &Release,
+    releases: &Releases,
+    input: &Input,
+) -> Vec<AddonDifference> {
+    let differences = release.addons.iter().filter_map(|frozen| {
+        let name = frozen.addon.name.as_str();
+        let choice = cluster.addons.get(name)?;
+        let removal = choice.removal.as_ref().map(|removal| removal.step);
+        let is_enabled =
+            removal != Some(RemovalStep::Delete) && choice.enabled.unwrap_or(frozen.addon.enabled);
+        let other = choice.release.as_ref().and_then(|(other, origin)| {
+            // One that is missing or refused is reported by `check`.
+            releases.named(other, *origin, input, &mut Notes::new())
+        });
+        let borrowed = other.as_ref().and_then(|other| other.addon(name)).map(|addon| addon.version.clone());
+        let asked = choice.version.as_ref().map(|(version, _)| version.clone());
+        let version = asked.or(borrowed.unwrap_or_else(|| frozen.version.clone())).filter(|_| is_enabled);
+        let taken_from = choice.release.as_ref().map(|(other, _)| other.clone());
+        let differs = is_enabled != frozen.addon.enabled
+            || removal.is_some()
+            || taken_from.is_some()
+            || (is_enabled && !is_same(version.as_ref(), frozen.version.as_ref()));
+        let released = frozen.version.clone();
+        differs.then(|| AddonDifference {
+            name: name.to_owned(),
+            released,
+            version,
+            is_enabled,
+            taken_from,
+            removal,
+        })
+    });
+    differences.collect()
+}
+
+fn is_same(one: Option<&AddonVersion>, other: Option<&AddonVersion>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one.is_same(other),
+        _ => one.is_none() && other.is_none(),
+    }
+}

@@ -1,0 +1,120 @@
+//! `stackloom clusters`: where each cluster stands, and which of them a question selects.
+
+use std::{fs, path::Path, process::Command};
+
+use super::{
+    cli::{ends, environment, fleet, json},
+    sandbox,
+};
+
+const DEFAULTS: &str = "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefaults\nmetadata:\n  namespace: team-p\n  labels: { env: prod }\n\
+                        spec:\n  managementCluster: mgmt\n  controlPlane: { replicas: 3 }\n  network: { pods: [10.0.0.0/16] }\n";
+
+const TABLE: &str = "\
+name  release             kubernetes  end of life  newest release      newer minors  addons              state      reason
+p-1   docker-scs-1-35-v1  1.35.8      2027-02-28   docker-scs-1-35-v2  1.36          metrics-server off  active     –
+p-2   docker-scs-1-35-v2  1.35.8      2027-02-28   docker-scs-1-35-v2  1.36          –                   suspended  freeze
+p-3   head                1.34.11     2026-10-27   –                   1.35, 1.36    –                   active     –
+p-4   docker-scs-1-36-v1  1.36.4      2027-06-28   docker-scs-1-36-v1  –             –                   active     –
+";
+
+fn cluster(root: &Path, name: &str, more: &str) {
+    let text = format!(
+        "apiVersion: stackloom.dev/v1alpha1\nkind: ClusterDefinition\nmetadata:\n  name: {name}\n{more}  nodePools:\n    \
+         - name: md-0\n      class: default-worker\n      replicas: 1\n"
+    );
+    sandbox::write(&root.join(format!("clusters/prod/{name}.yaml")), &text);
+}
+
+fn commit(root: &Path) {
+    for arguments in [&["add", "."][..], &["commit", "--quiet", "--allow-empty", "-m", "change"]] {
+        let mut command = Command::new("git");
+        environment(&mut command);
+        assert!(command.args(arguments).current_dir(root).status().unwrap().success());
+    }
+}
+
+/// Four clusters that stand at different places.
+fn four() -> tempfile::TempDir {
+    let made = fleet();
+    let root = made.path();
+    commit(root);
+    ends(root, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    let values = root.join("stacks/docker/scs/addons/cilium/values.yaml");
+    let text = fs::read_to_string(&values).unwrap();
+    assert!(text.contains("replicas: 1"), "{text}");
+    fs::write(&values, text.replace("replicas: 1", "replicas: 2")).unwrap();
+    commit(root);
+    ends(root, &["release", "--no-tag", "--kubernetes", "1.35"], 0);
+    ends(root, &["release", "--no-tag", "--kubernetes", "1.36"], 0);
+    sandbox::write(&root.join("clusters/prod/_defaults.yaml"), DEFAULTS);
+    let own = "spec:\n  release: docker-scs-1-35-v1\n  addons: { metrics-server: { enabled: false } }\n";
+    cluster(root, "p-1", own);
+    cluster(root, "p-2", "spec:\n  release: docker-scs-1-35-v2\n  suspend: freeze\n");
+    let head = "spec:\n  stack: docker/scs\n  kubernetes: '1.34'\n  release: head\n";
+    cluster(root, "p-3", &format!("  labels: {{ legacy: yes-it-is }}\n{head}"));
+    cluster(root, "p-4", "spec:\n  release: docker-scs-1-36-v1\n");
+    made
+}
+
+#[test]
+fn clusters_say_where_they_stand() {
+    let made = four();
+    let root = made.path();
+    let columns = "name,release,kubernetes,end-of-life,newest-release,newer-minors,addons,state,reason";
+    let listed = ends(root, &["clusters", "--namespace", "team-p", "-o", columns], 0);
+    assert_eq!(listed.out, TABLE);
+    let all = ends(root, &["clusters"], 0).out;
+    let head = "name   namespace  management cluster  stack       release             kubernetes  end of life  newest release      state";
+    assert_eq!(all.lines().next(), Some(head), "{all}");
+
+    let told = json(root, &["clusters", "--selector", "env=prod", "-o", "name"], 0);
+    let first = serde_json::json!({
+        "cluster": { "managementCluster": "mgmt", "namespace": "team-p", "name": "p-1" },
+        "stack": "docker/scs",
+        "release": "docker-scs-1-35-v1",
+        "kubernetes": "1.35.8",
+        "endOfLife": "2027-02-28",
+        "newestRelease": "docker-scs-1-35-v2",
+        "newerMinors": ["1.36"],
+        "addons": [{
+            "name": "metrics-server",
+            "released": told["clusters"][0]["addons"][0]["released"],
+            "version": null,
+            "enabled": false,
+            "release": null,
+            "removal": null,
+        }],
+        "state": "active",
+        "reason": null,
+        "file": "clusters/prod/p-1.yaml",
+    });
+    assert_eq!(told["clusters"][0], first);
+    assert!(first["addons"][0]["released"].is_string());
+
+    let ways: &[(&[&str], &[&str])] = &[
+        (&["--behind"], &["p-1"]),
+        (&["--selector", "env=prod,!legacy"], &["p-1", "p-2", "p-4"]),
+        (&["--selector", "env in (dev,prod)", "--release", "head"], &["p-3"]),
+        // What has ended is listed, too; the last day counts.
+        (&["--eol-within", "96d", "--today", "2026-11-23"], &["p-3"]),
+        (&["--eol-within", "97d", "--today", "2026-11-23"], &["p-1", "p-2", "p-3"]),
+        (&["--eol-within", "97d", "--today", "2026-11-23", "--behind"], &["p-1"]),
+    ];
+    for (more, expected) in ways {
+        let told = json(root, &[&["clusters", "--namespace", "team-p"], *more].concat(), 0);
+        let found = told["clusters"].as_array().unwrap().iter();
+        let names: Vec<_> = found.map(|one| one["cluster"]["name"].as_str().unwrap()).collect();
+        assert_eq!(names, *expected, "{more:?}");
+    }
+    for (wrong, says) in [
+        (&["--eol-within", "90"][..], "as in `90d`"),
+        (&["--eol-within", "90d", "--today", "2026-2-3"], "write it as YYYY-MM-DD"),
+        (&["--today", "2026-11-23"], "--eol-within"),
+        (&["--selector", "env>3"], "no label contains `>`"),
+        (&["-o", "age"], "possible values: name, namespace"),
+    ] {
+        let refused = ends(root, &[&["clusters"], wrong].concat(), 2);
+        assert!(refused.err.contains(says), "{wrong:?}: {}", refused.err);
+    }
+}
