@@ -167,6 +167,13 @@ fn values_are_checked_against_what_update_has_found() {
     assert!(told.contains("cannot be checked") && told.contains("cannot be used offline"), "{told}");
     assert!(kept().is_empty() && !sandbox.read("stackloom.lock").unwrap().contains("values:"));
     check(0);
+    // One that is too long is not kept.
+    let long = format!(r#"{{"title": "{}"}}"#, "x".repeat(2 * 1024 * 1024));
+    publish_with_values(files.path(), &["1.0.0", "1.1.0"], &long);
+    let told = ends(&sandbox, &["--accept", "net"], 0);
+    assert!(told.contains("cannot be checked: its values and schemas have"), "{told}");
+    assert!(kept().is_empty());
+    check(0);
 }
 
 /// Publishes versions of the chart `net` in a folder, and gives the digest of each.
