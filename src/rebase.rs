@@ -101,7 +101,7 @@ fn short(reason: &str) -> String {
     line.chars().take(REASON).chain(std::iter::once('…')).collect()
 }
 
-/// The verdicts on the parts of a cluster in one line; pools are not told apart by name.
+/// The verdicts on the parts of a cluster in one line; pools are not listed by name.
 fn summary(verdicts: &[Verdict]) -> Judgement {
     let mut effects = BTreeSet::new();
     let mut parts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

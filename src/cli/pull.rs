@@ -278,8 +278,8 @@ fn note_without_digest(
     Ok(())
 }
 
-/// Holds what was taken against its address, against a tag of the same name here, and against the key that the lock
-/// names for it.
+/// Compares what was taken with its address and with a tag of the same name here, and verifies it with the key that the
+/// lock names for it.
 fn check_here(
     one: &Fetched,
     taken: &Taken,

@@ -54,8 +54,8 @@ pub fn cut(
     Ok(notes.halt(considered)?)
 }
 
-/// What came from elsewhere, held against all that a numbered release is held against. Clusters may be at fault: they may
-/// well wait for what is taken here.
+/// What came from elsewhere, verified like a numbered release. Clusters may be at fault: they may be waiting for what is
+/// taken here.
 pub fn take(
     world: &dyn World,
     arrivals: &[release::Arrival],

@@ -26,7 +26,7 @@ pub fn verify(
     let mut command = Command::new("cosign");
     command.current_dir(root).args(&arguments);
     let output = program::spoken(command, b"").map_err(|fault| {
-        fault.hint(format!("`{key}` is to be held against the signature of `{image}`, and that takes cosign: install it, it is not done without"))
+        fault.hint(format!("cosign is needed to verify the signature of `{image}` with `{key}`: install it"))
     })?;
     if output.status.success() {
         return Ok(());

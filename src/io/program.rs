@@ -1,5 +1,5 @@
 //! Running other programs: those that git's own settings name for signing, `git` itself where something is fetched, and
-//! `cosign` where a key is to be held against a signature.
+//! `cosign` where a signature is to be verified.
 
 use std::{
     io::{self, Read, Write as _},

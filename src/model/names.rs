@@ -137,7 +137,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// A name within 63 characters, the limit of label values, which Flux makes of names: as it is where it fits, else cut
-/// and told apart by a hash of the whole.
+/// and made unique by a hash of the whole.
 pub fn shortened(name: &str) -> String {
     const HASH: usize = 8;
     if name.len() <= LABEL_LIMIT {

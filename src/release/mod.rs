@@ -370,7 +370,7 @@ fn locked(input: &Input) -> Lock {
     input.sources.at(LOCK).and_then(read).unwrap_or_default()
 }
 
-/// Reads a numbered release, and holds it against its own digests, what git recorded of it and what the lock says.
+/// Reads a numbered release, and compares it with its own digests, with what git recorded of it and with the lock.
 fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Release> {
     record::check_damaged(name, input, notes);
     record::check(name, input, notes);

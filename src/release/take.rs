@@ -1,5 +1,5 @@
-//! Releases that come from elsewhere: held against everything that a numbered release of the tree is held against,
-//! before any of it is written. And those that go: only what is whole, and tagged.
+//! Releases that come from elsewhere: verified like the numbered releases of the tree, before any of them is written.
+//! And those that are published: only what is whole, and tagged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -309,7 +309,7 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
     recorded.locks.iter().filter_map(told).collect()
 }
 
-/// A release that the lock had when it was taken, and has no longer, is held against nothing that is reviewed.
+/// A release that the lock had when it was taken, and no longer has: nothing that was reviewed verifies it.
 fn check_unlocked(name: &str, input: &Input, notes: &mut Notes) {
     let before = entries_before(name, input);
     let Some(Before { at, entry: locked, .. }) = to_keep(&before) else { return };

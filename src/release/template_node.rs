@@ -114,7 +114,7 @@ impl Open {
         self.top().items.push(value);
     }
 
-    /// An entry may stand once in each branch; beside each other two of one name are told apart by their number.
+    /// An entry may stand once in each branch; beside each other two of one name differ by their number.
     fn entry(&mut self, name: &str, value: Node) {
         let mapping = &mut self.top().mapping;
         let mut own = name.to_owned();

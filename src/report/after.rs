@@ -1,4 +1,4 @@
-//! The tree that the definitions make now, held against an earlier one, and never written.
+//! The tree that the definitions make now, compared with an earlier one, and never written.
 //!
 //! Of files that are as they were before, only the name of their content is kept.
 

@@ -33,7 +33,7 @@ pub struct Input {
     pub recorded: BTreeMap<String, Recorded>,
 }
 
-/// What git recorded of a numbered release, held against its files.
+/// What git recorded of a numbered release, compared with its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     /// What it is recorded by.

@@ -1,4 +1,4 @@
-//! What the lock says of releases that were taken: held against what it said then, and put back.
+//! What the lock says of releases that were taken: compared with what it said then, and put back.
 
 use std::fs;
 

@@ -152,7 +152,7 @@ impl One<'_> {
         }
     }
 
-    /// Addresses of pods and of services are told apart by nothing but their blocks.
+    /// Nothing but their blocks distinguishes addresses of pods from those of services.
     fn check_overlap(&self, block: IpNet, node: &Node, others: &[(IpNet, &Node)], notes: &mut Notes) {
         let shown = |node: &Node| node.as_str().unwrap_or_default().to_owned();
         let Some((_, other)) = others.iter().find(|(other, _)| overlaps(other, &block)) else { return };

@@ -1,4 +1,4 @@
-//! What a run changes below `generated/`: every file that it means, held against the disk.
+//! What a run changes below `generated/`: each of its files, compared with the disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -88,7 +88,7 @@ impl World for Workspace {
 
 fn note_unread(fault: &Fault, notes: &mut Notes) {
     let place = Place::file("generated/releases");
-    let told = format!("numbered releases are held against nothing that git recorded: {fault}");
+    let told = format!("numbered releases are not compared with what git recorded: {fault}");
     let note = notes.warning("release-tag", place, told);
     note.hints.extend(fault.hints().iter().cloned());
 }
@@ -102,8 +102,8 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
     let history = names(|recorded| recorded.doubt == Some(Doubt::NotFetched));
     if !history.is_empty() {
         let told = format!(
-            "held against HEAD and their own digests alone, because this partial clone lacks what their tags or the commits \
-             that added them have: {history}"
+            "compared with HEAD and their own digests only, because this partial clone lacks the contents of their tags or of the \
+             commits that added them: {history}"
         );
         notes
             .warning("release-tag", Place::file("generated/releases"), told)
@@ -112,7 +112,7 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
     let locks = names(|recorded| recorded.locks.iter().any(|taking| taking.text.is_none()));
     if !locks.is_empty() {
         let told = format!(
-            "not held against what the lock said when they were added, because this partial clone lacks it: {locks}"
+            "not compared with the lock as it was when they were added, because this partial clone lacks it: {locks}"
         );
         notes
             .warning("release-lock", Place::file(LOCK), told)

@@ -109,7 +109,7 @@ impl Found<'_> {
     }
 
     /// The numbered releases. No link is followed below `generated/`: a release is what lies in its folder. What is wrong
-    /// with one is told apart: it concerns the clusters that use it.
+    /// with one is reported separately: it concerns the clusters that use it.
     fn releases(&mut self, damaged: &mut BTreeMap<String, Notes>) {
         let mut folder = self.root.to_path_buf();
         for part in RELEASES.split('/') {

@@ -56,7 +56,7 @@ struct Open {
 }
 
 impl Open {
-    /// Holds the files of a part against HEAD, and keeps what it does not have.
+    /// Compares the files of a part with HEAD, and keeps those that differ.
     fn take(&mut self, part: &Part, ids: Vec<Oid>) -> Result<(), Fault> {
         for (file, id) in part.files.iter().zip(ids) {
             let change = match self.head.entries.get(&file.path) {
@@ -154,7 +154,7 @@ impl CommitSink {
         Ok(clear)
     }
 
-    /// Holds the sources against HEAD; whether they can be committed.
+    /// Compares the sources with HEAD. Returns whether they can be committed.
     fn compare_sources(&mut self, notes: &mut Notes) -> Result<bool, Fault> {
         let Self { workspace, repository, open, input, .. } = self;
         let (Some(input), open) = (input, begun(open.as_mut())?) else { return Ok(true) };

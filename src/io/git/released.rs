@@ -41,7 +41,7 @@ struct Known {
     tip: Option<Oid>,
 }
 
-/// What a release is held against.
+/// What a release is compared with.
 struct Held {
     by: Record,
     /// Its folder there; none where the tag names something without it.

@@ -1,6 +1,6 @@
 //! Looking things up where they come from: charts in repositories and registries, images in registries.
 //!
-//! Everything that is downloaded is held against the digest that its index says. Answers are bounded in time, size and
+//! Everything that is downloaded is compared with the digest in its index. Answers are bounded in time, size and
 //! redirects. Who the user is comes from the configuration of docker, podman and helm, is sent to the host that it is
 //! for, and is never printed.
 

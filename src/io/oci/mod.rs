@@ -1,7 +1,7 @@
 //! Releases in registries: their artifacts are written and read, their tags listed.
 //!
-//! Everything that comes back is held against a digest; what it means is not known here. A registry on this machine is
-//! spoken to without encryption, every other one with it.
+//! Everything that comes back is compared with a digest; what it means is not known here. Connections are encrypted, except
+//! to a registry on this machine.
 
 mod login;
 

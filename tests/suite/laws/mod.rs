@@ -22,7 +22,7 @@ use super::{
     support::{self, random::Random},
 };
 
-/// The fleets that laws are held against: the repository's own, and the small one for tests.
+/// The fleets that laws are tested with: the repository's own, and the small one for tests.
 fn fleets() -> [Files; 2] {
     [support::own(), support::inmemory()]
 }

@@ -1,4 +1,4 @@
-//! Conversions, held against what the API server makes of the same objects.
+//! Conversions, compared with what the API server makes of the same objects.
 
 use super::*;
 

@@ -28,7 +28,7 @@ pub(super) struct Foreign {
     holds: bool,
 }
 
-/// A field, and what is told of it.
+/// A field, and its message.
 struct Differing {
     path: Vec<String>,
     told: String,

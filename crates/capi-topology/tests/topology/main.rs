@@ -1,4 +1,4 @@
-//! Worked examples computed with Cluster API's own code, held against the topology library.
+//! Worked examples computed with Cluster API's own code, compared with the topology library.
 //!
 //! `STACKLOOM_TOPOLOGY_CASES` names another folder of cases, in folders or archives; with `UPDATE=1` they are also
 //! written as archives into the project's own folder, to take them over. `ONLY` runs, and takes over, those whose name

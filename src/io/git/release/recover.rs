@@ -28,7 +28,7 @@ impl ReleaseRun {
                 for (name, _) in &journal.tags {
                     tag::release_lock(&self.repository, name)?;
                 }
-                // One that was made since is held against the release like any other.
+                // One that was made since is compared with the release like any other.
                 let names: BTreeSet<String> = tag::names(&self.repository)?.into_iter().collect();
                 journal.tags.retain(|(name, _)| !names.contains(name));
                 match self.tip.commit() {

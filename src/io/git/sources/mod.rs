@@ -28,7 +28,7 @@ use crate::{
 /// Where sources lie in a fleet.
 const PLACES: [&str; 5] = ["stackloom.yaml", LOCK, "stacks", "clusters", CHART_VALUES];
 
-/// The sources of a run, held against a commit.
+/// The sources of a run, compared with a commit.
 #[derive(Default)]
 pub(super) struct Sources {
     /// What the commit changes: files that it has otherwise, and those that go.
@@ -43,7 +43,7 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// Holds what was read against a commit. What cannot be committed goes to `notes`, and blobs to `objects`.
+    /// Compares what was read with a commit. What cannot be committed goes to `notes`, and blobs to `objects`.
     pub(super) fn compare(
         workspace: &Workspace,
         repository: &Repository,
