@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	v1 "k8s.io/api/admission/v1"
@@ -23,6 +24,9 @@ type webhook[T any] struct {
 	create func(context.Context, T) (admission.Warnings, error)
 	update func(context.Context, T, T) (admission.Warnings, error)
 }
+
+// ErrNeverStood says that no API server can hold the object before a change: its webhooks refuse it.
+var ErrNeverStood = errors.New("the object before the change is refused itself")
 
 // Written gives what the webhooks refuse of an object, or of its change where there was one before.
 func Written(ctx context.Context, pair pairs.Pair) ([]Refusal, error) {
@@ -73,7 +77,7 @@ func written[T any](ctx context.Context, pair pairs.Pair, before, after T, hook 
 		}
 		if pair.Old != nil {
 			if err := hook.fill(ctx, before); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%w: %w", ErrNeverStood, err)
 			}
 		}
 	}
