@@ -33,8 +33,8 @@ pub struct Migrated {
     pub clusters: BTreeSet<ClusterId>,
 }
 
-/// The changes of the files that the meant clusters are made from; what stands in the way goes to `notes`. `all` is what was
-/// read, with the definitions that were left out for their errors.
+/// The changes to the files that define the selected clusters; obstacles go to `notes`. `all` is everything that was read,
+/// including definitions that were left out because of errors.
 pub fn migrate(
     fleet: &Understood,
     all: &Input,
@@ -115,7 +115,7 @@ impl File<'_> {
         let mut clusters = BTreeSet::new();
         let mut without = Vec::new();
         for user in &self.users {
-            // What stands in the way of others is their business.
+            // Errors of clusters that were not asked for are not reported.
             let mut quiet = Notes::new();
             let told = if user.is_meant { &mut *notes } else { &mut quiet };
             let changes = user.release.as_deref().map_or_else(Vec::new, |release| {
@@ -158,7 +158,7 @@ impl File<'_> {
         Some(Migrated { file: source.path.to_string(), before, after: source.text.to_string(), clusters })
     }
 
-    /// Definitions below a folder of defaults that have errors, so that nobody knows what they need.
+    /// Definitions below a folder of defaults that have errors, so that their needs are unknown.
     fn unknown<'b>(&self, known: &BTreeMap<&str, &Layer>, all: &'b Input) -> Vec<&'b str> {
         let path = &self.layer.source.path;
         let Some((folder, "_defaults.yaml" | "_defaults.yml")) = path.rsplit_once('/') else {

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     generate::{self, Failure},
-    note::{Fault, Notes},
+    note::Notes,
     partial::Scope,
-    tree::{Changes, Part, Sink, TreePath},
+    tree::Memory,
     world::{Held, Input, companion_folder},
     yaml::Sources,
 };
@@ -125,38 +125,11 @@ pub fn changes(world: &Held, moves: &[Move], notes: &mut Notes) -> Result<Vec<Ch
 
 /// The files of some clusters, by path.
 fn made(world: &Held, only: Vec<String>, notes: &mut Notes) -> Result<BTreeMap<String, String>, Failure> {
-    let mut kept = Kept::default();
+    let mut made = Memory::default();
     let scope = Scope { only, keep_going: false };
-    generate::generate_some(world, &scope, &mut kept, &|_, _| {}, notes)?;
-    Ok(kept.0)
-}
-
-/// A sink that keeps every file in memory: for a few clusters.
-#[derive(Default)]
-struct Kept(BTreeMap<String, String>);
-
-impl Sink for Kept {
-    fn begin(&mut self, _notes: &mut Notes) -> Result<(), Fault> {
-        self.0.clear();
-        Ok(())
-    }
-
-    fn parts(&mut self, parts: Vec<Part>) -> Result<(), Fault> {
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let files = parts.into_iter().flat_map(|part| part.files);
-        self.0.extend(files.map(|file| (file.path.to_string(), text(file.bytes))));
-        Ok(())
-    }
-
-    fn keep(&mut self, _folder: TreePath) {}
-
-    fn commit(
-        &mut self,
-        _notes: &mut Notes,
-        _message: &dyn Fn(&Changes) -> String,
-    ) -> Result<Changes, Fault> {
-        Ok(Changes::default())
-    }
+    generate::generate_some(world, &scope, &mut made, &|_, _| {}, notes)?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(made.files().map(|file| (file.path.to_string(), text(&file.bytes))).collect())
 }
 
 #[cfg(test)]

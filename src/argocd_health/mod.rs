@@ -1,14 +1,14 @@
-//! Health scripts for Argo CD, for the kinds that it does not know or that it judges by fields of the past.
+//! Health scripts for Argo CD, for the kinds that it does not know or judges by outdated fields.
 //!
 //! Argo CD opens the next sync wave when the objects of the last one are Healthy, and fails the sync when one is Degraded. So what
 //! is not known is Progressing. The scripts are Lua, in `lua/`; each is `common.lua` and one more file, since Argo CD runs each
-//! one alone. What runs them stands in `tests/conformance`. Nothing here is for the tree: a script is for people to install.
+//! one alone. `tests/conformance` runs them. They are not part of the tree: users install them.
 
 use serde_json::{Map, json};
 
 use crate::yaml::{self, Origin};
 
-/// What the scripts were tested with.
+/// The versions that the scripts were tested with.
 pub const TESTED_WITH: [(&str, &str); 4] =
     [("Argo CD", "3.5.1"), ("Cluster API", "1.14.2"), ("Flux", "2.9"), ("ORC", "2.6.0")];
 

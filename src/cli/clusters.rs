@@ -18,7 +18,7 @@ use crate::{
 ///
 /// Prints one line per cluster: its stack, release and Kubernetes version, when that version reaches its end of life, and
 /// the newest release that it could use. Options narrow the list; a cluster must match all of them. The end of life of a
-/// Kubernetes version stands in stack.yaml.
+/// Kubernetes version comes from stack.yaml.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom clusters\n  stackloom clusters --selector env=prod --behind         what to upgrade in production\n  stackloom clusters --eol-within 90d                    clusters whose Kubernetes version needs attention\n  stackloom clusters -o name,release,newest-release,newer-minors,addons\n  stackloom clusters --stack openstack/scs --format json | jq -r '.clusters[].cluster.name'"

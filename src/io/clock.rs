@@ -1,4 +1,4 @@
-//! Which day is today. Only commands that are not told it ask.
+//! Which day is today. Only commands that get no date as an argument ask for it.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -11,7 +11,7 @@ pub fn width() -> Option<usize> {
     Some(columns.into())
 }
 
-/// The pager to use: `PAGER`, else `less`; none if standard output is no terminal, or `PAGER` is empty or `cat`.
+/// The pager to use: `PAGER`, else `less`; none if standard output is not a terminal, or `PAGER` is empty or `cat`.
 pub fn chosen() -> Option<String> {
     if !std::io::stdout().is_terminal() {
         return None;

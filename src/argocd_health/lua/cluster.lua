@@ -25,7 +25,7 @@ if available.status == "False" then
   return failing("the cluster is not available", available, 60)
 end
 if available.status ~= "True" then
-  return health("Progressing", told("nobody knows whether the cluster is available", available))
+  return health("Progressing", told("it is not known whether the cluster is available", available))
 end
 local rolling = condition("RollingOut")
 if rolling ~= nil and rolling.status == "True" then

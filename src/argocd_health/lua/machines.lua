@@ -24,6 +24,6 @@ for _, kind in ipairs({ "RollingOut", "ScalingUp", "ScalingDown", "Remediating" 
   end
 end
 if available.status ~= "True" then
-  return health("Progressing", told("nobody knows whether enough machines are available", available))
+  return health("Progressing", told("it is not known whether enough machines are available", available))
 end
 return health("Healthy", "all machines are up to date, and enough of them are available")

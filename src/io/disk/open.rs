@@ -25,10 +25,10 @@ pub(in crate::io) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a file that a folder lists as a plain one holds these bytes, and nobody may execute it.
+/// Whether a file that its folder lists as a regular one contains these bytes and is not executable.
 ///
-/// It asks the system as little as it can, for a tree has a hundred thousand files: the type is looked at once the file is
-/// open, and what is a link by now is not followed.
+/// A tree has a hundred thousand files, so this makes as few system calls as possible: it checks the type once the file is
+/// open, and does not follow a link that has replaced the file.
 pub(super) fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -48,7 +48,7 @@ pub(super) fn holds(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Whether nobody may execute a file.
+/// Whether a file is not executable.
 #[cfg(unix)]
 fn is_plain(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
