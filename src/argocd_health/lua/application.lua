@@ -1,8 +1,22 @@
 local sync, operation = status.sync or {}, status.operationState or {}
+-- An Application with this annotation holds up the next wave until it is applied, not until its objects are healthy. Some objects
+-- are healthy only when the nodes are, and a sync that waits for them takes no new commit, not even the one that mends them.
+local gated = (meta.annotations or {})["stackloom.dev/gate"] == "synced"
+if gated then
+  local retried = operation.phase == "Running" and (operation.retryCount or 0) > 0
+  if retried or operation.phase == "Failed" or operation.phase == "Error" then
+    return health("Degraded", operation.message or "the last sync failed")
+  end
+  for _, found in ipairs(status.conditions or {}) do
+    if found.type == "InvalidSpecError" or found.type == "ComparisonError" then
+      return failing("Argo CD cannot compare the application", found, 10)
+    end
+  end
+end
 if status.health == nil or status.health.status == nil then
   return health("Progressing", "Argo CD has not looked at the application yet")
 end
-if status.health.status == "Degraded" or status.health.status == "Suspended" then
+if status.health.status == "Degraded" or (status.health.status == "Suspended" and not gated) then
   return health(status.health.status, status.health.message or "as its objects are")
 end
 if operation.phase == "Running" or obj.operation ~= nil then
@@ -16,6 +30,7 @@ if sync.status ~= "Synced" then
   return health("Progressing", "not synced yet")
 end
 if status.health.status ~= "Healthy" then
-  return health("Progressing", status.health.message or ("its health is " .. status.health.status))
+  local state = status.health.message or ("its health is " .. status.health.status)
+  return health(gated and "Healthy" or "Progressing", state)
 end
 return health("Healthy", "synced, and all objects are healthy")
