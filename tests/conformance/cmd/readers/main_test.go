@@ -60,7 +60,7 @@ var faults = []fault{
 	{"foreign file", "clusters/prod/one.d/values.yaml", "", "a: b\n", "not a Kubernetes object"},
 	{"dependsOn", flux + "addons.yaml", "- name: one", "- name: two", "depends on Kustomization team-a/two"},
 	{"cycle", flux + "cluster.yaml", "name: team-a\n      namespace: flux-system", "name: one-addons\n      namespace: team-a", "wait for each other"},
-	{"unapplied", flux + "addons.yaml", "", "", "no Kustomization of management cluster mgmt applies"},
+	{"unapplied", flux + "addons.yaml", "", "", "no Kustomization and no Application of management cluster mgmt applies"},
 	{"chart", cluster + "addons/cilium.yaml", "name: cilium-1.18.9", "name: cilium-1.18.8", "HelmChart cluster-classes/cilium-1.18.8, which does not exist"},
 	{"chart source", mgmt + "flux/charts/repository.yaml", "", "", "HelmRepository cluster-classes/cilium, which does not exist"},
 	{"HelmRelease dependsOn", cluster + "addons/metrics-server.yaml", "- name: one-cilium", "- name: one-calico", "depends on HelmRelease team-a/one-calico"},
@@ -105,6 +105,76 @@ func TestEachFaultIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+const (
+	lab     = "generated/management/lab/"
+	argocd  = lab + "argocd/"
+	project = argocd + "fleet/projects/lab/"
+)
+
+// Faults of this repository's own tree for Argo CD.
+var argocdFaults = []fault{
+	{"project", argocd + "clusters/lab/lab-1/cluster.yaml", "project: lab.namespace.lab", "project: other", `in the project "other", which does not exist`},
+	{"destination", project + "objects.yaml", "namespace: lab", "namespace: bal", "does not allow the destination"},
+	{"destination of addons", project + "addons.yaml", "lab-lab-*", "lab-bal-*", "does not allow the destination"},
+	{"source", project + "addons.yaml", "https://helm.cilium.io", "https://helm.example.org", "does not allow the source https://helm.cilium.io"},
+	{"kind", project + "addons.yaml", "clusterResourceWhitelist:\n    - kind: '*'", "clusterResourceWhitelist:\n    - kind: Node", "does not allow Namespace"},
+	{"path", argocd + "clusters/lab/lab-1/cluster.yaml", "lab-1/cluster", "lab-3/cluster", "is no folder of the repository"},
+	{"unapplied", argocd + "clusters/lab/lab-1/cluster.yaml", "", "", "no Application of management cluster lab applies"},
+	{"twice", argocd + "clusters/lab/lab-2/cluster.yaml", "lab-2/cluster", "lab-1/cluster", "is applied by Application lab.cluster.lab.lab-2 and"},
+	{"class that is pruned", argocd + "fleet/releases/docker-scs-1-36-v5.yaml", "      - Prune=false\n", "", "lacks the sync option Prune=false"},
+	{"class that goes", argocd + "fleet/releases/docker-scs-1-36-v5.yaml", "  namespace: argocd\n", "  namespace: argocd\n  finalizers: [resources-finalizer.argocd.argoproj.io]\n", "deletes its classes with itself"},
+	{"cluster that goes", lab + "clusters/lab/lab-1/cluster/cluster.yaml", "Prune=false,", "", "Argo CD may delete it"},
+	{"client-side apply", argocd + "clusters/lab/lab-1/cluster.yaml", "      - ServerSideApply=true\n", "", "does not apply on the server's side"},
+	{"application elsewhere", argocd + "clusters/lab/lab-1/addons.yaml", "server: https://kubernetes.default.svc", "name: lab", "and Argo CD runs in"},
+	{"no entry", argocd + "fleet/entry.yaml", "", "", "no entry Application"},
+	{"unknown field", argocd + "clusters/lab/lab-1/cluster.yaml", "retry:", "retrying:", "retrying"},
+}
+
+func TestEachFaultOfArgoCDIsFound(t *testing.T) {
+	ofArgoCD := func(lines []string) string {
+		var found []string
+		for _, line := range lines {
+			if strings.HasPrefix(line, "management/lab/") {
+				found = append(found, line)
+			}
+		}
+		return strings.Join(found, "\n")
+	}
+	if found := ofArgoCD(check(t, copyOfOwn(t), "")); found != "" {
+		t.Fatal(found)
+	}
+	for _, f := range argocdFaults {
+		t.Run(f.name, func(t *testing.T) {
+			// Schemas take long to read, and one case needs them.
+			schemas := ""
+			if f.name == "unknown field" {
+				if schemas = os.Getenv("STACKLOOM_CRDS"); schemas == "" {
+					t.Skip("STACKLOOM_CRDS is not set")
+				}
+			}
+			root := copyOfOwn(t)
+			f.make(t, root)
+			lines := check(t, root, schemas)
+			if !strings.Contains(strings.Join(lines, "\n"), f.want) {
+				t.Errorf("no failure says %q, but:\n%s", f.want, strings.Join(lines, "\n"))
+			}
+		})
+	}
+}
+
+// copyOfOwn copies this repository's own tree for Argo CD, with the release that its clusters use.
+func copyOfOwn(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, folder := range []string{"management/lab", "releases/docker-scs-1-36-v5"} {
+		from := filepath.Join("../../../../generated", folder)
+		if err := os.CopyFS(filepath.Join(root, "generated", folder), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
 }
 
 func TestNothingToCheckFails(t *testing.T) {

@@ -28,6 +28,7 @@ func Check(t *tree.Tree, r *report.Report) {
 		e.checkHelmReleases(r)
 		e.checkSources(r)
 		e.checkClusters(r)
+		e.checkArgoClusters(r)
 	}
 	for _, f := range t.Objects {
 		checkSubstitution(f, r)
@@ -213,7 +214,7 @@ func (e *engine) checkClassOf(c *clusterv1.Cluster) error {
 	key := c.GetClassKey()
 	a, ok := e.objects[identity{clusterv1.GroupVersion.Group, "ClusterClass", key.Namespace, key.Name}]
 	if !ok {
-		return fmt.Errorf("no Kustomization of management cluster %s brings ClusterClass %s", e.name, key)
+		return fmt.Errorf("no Kustomization or Application of management cluster %s brings ClusterClass %s", e.name, key)
 	}
 	class := &clusterv1.ClusterClass{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(a.object.Object, class); err != nil {

@@ -74,12 +74,13 @@ func load(name string, t *tree.Tree, r *report.Report) *engine {
 			e.add(k, a, r)
 		}
 	}
+	e.loadApplications(t, reached, r)
 	for _, f := range t.Below(folder) {
 		if reached[f.Path] {
 			continue
 		}
 		if !appliedByHand(strings.TrimPrefix(f.Path, folder+"/")) {
-			r.Fail(f.Path, "cross", "no Kustomization of management cluster %s applies this file", name)
+			r.Fail(f.Path, "cross", "no Kustomization and no Application of management cluster %s applies this file", name)
 			continue
 		}
 		e.add(kustomization{}, applied{file: f.Path, by: "the user", object: f.Object, id: identify(f.Object, "")}, r)
@@ -135,26 +136,37 @@ func (k kustomization) read(t *tree.Tree, r *report.Report) []applied {
 		r.Fail(k.file, "cross", "path %q leaves the repository", k.spec.Spec.Path)
 		return nil
 	}
-	folder := filepath.Join(t.Root, filepath.FromSlash(clean))
+	r.Count("paths", 1)
+	all := k.walk(filepath.FromSlash(clean), k.String(), true, t, r)
+	for at := range all {
+		all[at].id = identify(all[at].object, k.spec.Spec.TargetNamespace)
+	}
+	return all
+}
+
+// walk returns the objects of a folder below the root of the repository.
+func (k kustomization) walk(clean, by string, mayBeBuilt bool, t *tree.Tree, r *report.Report) []applied {
+	folder := filepath.Join(t.Root, clean)
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
-		r.Fail(k.file, "cross", "path %q is no folder of the repository", k.spec.Spec.Path)
+		r.Fail(k.file, "cross", "path %q is no folder of the repository", clean)
 		return nil
 	}
-	r.Count("paths", 1)
-	if k.builtByUser(t, folder, r) {
+	if mayBeBuilt && k.builtByUser(t, folder, r) {
 		return nil
 	}
 	var all []applied
+	empty := false
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
+		empty = empty || path.Base(name) == "none.txt"
 		if ext := path.Ext(name); ext != ".yaml" && ext != ".yml" {
 			return nil
 		}
-		found, err := k.readFile(t, name)
+		found, err := k.readFile(t, name, by)
 		if err != nil {
-			r.Fail(place(t, name), "cross", "%s applies its folder: %v", k, err)
+			r.Fail(place(t, name), "cross", "%s applies its folder: %v", by, err)
 		}
 		all = append(all, found...)
 		return nil
@@ -162,8 +174,8 @@ func (k kustomization) read(t *tree.Tree, r *report.Report) []applied {
 	if err != nil {
 		r.Fail(k.file, "cross", "%v", err)
 	}
-	if len(all) == 0 {
-		r.Fail(k.file, "cross", "path %q holds no Kubernetes object", k.spec.Spec.Path)
+	if len(all) == 0 && !empty {
+		r.Fail(k.file, "cross", "path %q holds no Kubernetes object", clean)
 	}
 	return all
 }
@@ -182,7 +194,7 @@ func (k kustomization) builtByUser(t *tree.Tree, folder string, r *report.Report
 	return false
 }
 
-func (k kustomization) readFile(t *tree.Tree, name string) ([]applied, error) {
+func (k kustomization) readFile(t *tree.Tree, name, by string) ([]applied, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -204,7 +216,7 @@ func (k kustomization) readFile(t *tree.Tree, name string) ([]applied, error) {
 		if o.GetAPIVersion() == "" || o.GetKind() == "" || o.GetName() == "" {
 			return all, fmt.Errorf("not a Kubernetes object (apiVersion %q, kind %q, name %q)", o.GetAPIVersion(), o.GetKind(), o.GetName())
 		}
-		all = append(all, applied{place(t, name), k.String(), o, identify(o, k.spec.Spec.TargetNamespace)})
+		all = append(all, applied{place(t, name), by, o, identify(o, "")})
 	}
 }
 
