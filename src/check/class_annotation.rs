@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(release: &Release, finder: &mut Finder<'_>) {
-    let reserved = render::release_annotations();
+    let reserved = render::reserved_annotations();
     for object in &release.objects {
         let annotations = object.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
         for entry in annotations.into_iter().flat_map(Mapping::iter) {

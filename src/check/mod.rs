@@ -12,6 +12,7 @@ mod cluster;
 mod cluster_api;
 mod cluster_class;
 mod control_plane;
+mod delivery;
 pub mod lints;
 mod metadata;
 mod object;
@@ -19,6 +20,8 @@ mod own_annotation;
 mod plaintext_secret;
 mod secrets;
 mod pod_network;
+mod registered_name;
+mod undecrypted_secret;
 mod unencrypted_secret;
 mod unlisted;
 mod variable_value;
@@ -27,7 +30,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     note::{Notes, Place},
-    plan::ClusterPlan,
+    plan::{ClusterPlan, ManagementPlan, Plan},
     release::{Release, group_of},
     render::{Drawn, Target},
     tree::{PartId, TreePath},
@@ -60,10 +63,12 @@ pub enum Check {
     Objects(fn(&Drawn, &mut Finder<'_>)),
     /// The charts of a cluster.
     Charts(fn(&Drawn, &mut Finder<'_>)),
+    /// A management cluster, among all clusters.
+    Management(fn(&Plan, &ManagementPlan, &mut Finder<'_>)),
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 20] = [
+pub static RULES: [&Rule; 23] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -74,6 +79,7 @@ pub static RULES: [&Rule; 20] = [
     &cluster_api::RULE,
     &cluster_class::RULE,
     &control_plane::RULE,
+    &delivery::RULE,
     &object::RULE,
     &object::OF_CLUSTER,
     &own_annotation::RULE,
@@ -81,6 +87,8 @@ pub static RULES: [&Rule; 20] = [
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,
     &pod_network::RULE,
+    &registered_name::RULE,
+    &undecrypted_secret::RULE,
     &unencrypted_secret::RULE,
     &unlisted::RULE,
     &variable_value::RULE,
@@ -118,6 +126,15 @@ pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut 
     for rule in RULES {
         if let Check::Release(check) = rule.check {
             check(release, &mut Finder::new(input, classes, notes));
+        }
+    }
+}
+
+/// Runs the rules that look at a management cluster.
+pub fn management(plan: &Plan, management: &ManagementPlan, input: &Input, notes: &mut Notes) {
+    for rule in RULES {
+        if let Check::Management(check) = rule.check {
+            check(plan, management, &mut Finder::new(input, &Classes::default(), notes));
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
-    let engines = render::release_annotations().into_iter().map(|name| {
+    let engines = render::reserved_annotations().into_iter().map(|name| {
         (name, "remove it: git alone never deletes a cluster; to delete one, run `stackloom remove`")
     });
     let ours = [

@@ -93,7 +93,7 @@ fn check(fleet: &Fleet, file: &str, line: Option<usize>, notes: &mut Notes) -> b
                         "the files in `{folder}` are applied as they are; nothing is generated from them"
                     ),
                 )
-                .hint("the Kustomization `objects` of the cluster applies it"),
+                .hint("the engine applies it for the cluster, apart from what is generated"),
             None => notes.error("no-source", Place::file(file), "this is not a source of the fleet"),
         };
         if file.starts_with("generated/") {

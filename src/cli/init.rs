@@ -24,7 +24,7 @@ use crate::{
 /// commits its tree.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom init demo && cd demo && stackloom generate --commit\n  stackloom init demo --source https://git.example.org/platform/fleet.git"
+    after_help = "Examples:\n  stackloom init demo && cd demo && stackloom generate --commit\n  stackloom init demo --source https://git.example.org/platform/fleet.git\n  stackloom init demo --engine argocd"
 )]
 pub(super) struct Args {
     /// The folder, made if it is not there; its name becomes the fleet's unless --name says otherwise
@@ -36,6 +36,45 @@ pub(super) struct Args {
     /// Where the engine will read the repository from
     #[arg(long, value_name = "URL", default_value = EXAMPLE_SOURCE)]
     source: String,
+    /// What will reconcile the tree
+    #[arg(long, value_enum, default_value_t = EngineName::Flux)]
+    engine: EngineName,
+}
+
+/// The engines, as users name them.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum EngineName {
+    /// Flux: Kustomizations and HelmReleases
+    Flux,
+    /// Argo CD: Applications
+    Argocd,
+}
+
+impl EngineName {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Flux => "flux",
+            Self::Argocd => "argocd",
+        }
+    }
+
+    /// The objects that a user applies once.
+    fn entry(self) -> &'static str {
+        match self {
+            Self::Flux => {
+                "kubectl apply -f generated/management/mgmt/flux/source.yaml -f generated/management/mgmt/flux/entry.yaml"
+            }
+            Self::Argocd => "kubectl apply -f generated/management/mgmt/argocd/fleet/entry.yaml",
+        }
+    }
+
+    /// What explains the objects of the engine.
+    fn document(self) -> &'static str {
+        match self {
+            Self::Flux => "docs/flux.md",
+            Self::Argocd => "docs/argocd.md",
+        }
+    }
 }
 
 /// An address for which users put their own.
@@ -53,7 +92,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     }
     refuse_nested(&root, &mut notes)?;
     let inside = disk::folder_in_repository(&root)?.filter(|folder| !folder.is_empty());
-    let files = files(&name, &args.source, inside.as_deref());
+    let files = files(&name, args, inside.as_deref());
     for path in files.keys() {
         if disk::exists(&root.join(path))? {
             notes
@@ -84,7 +123,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         counted(files.len(), "file"),
         if made { ", and a git repository made" } else { "" }
     ));
-    printer.talk(&next_steps(&args.folder, &args.source));
+    printer.talk(&next_steps(args));
     printer.document(
         Exit::Done,
         &notes,
@@ -125,13 +164,10 @@ fn check(files: &BTreeMap<String, String>, source: &str, notes: &mut Notes) -> R
     Ok(())
 }
 
-fn next_steps(folder: &std::path::Path, source: &str) -> String {
-    let enter = if folder == std::path::Path::new(".") {
-        String::new()
-    } else {
-        format!("  cd {}\n", folder.display())
-    };
-    let address = if source == EXAMPLE_SOURCE {
+fn next_steps(args: &Args) -> String {
+    let (folder, source) = (&args.folder, &args.source);
+    let enter = if folder == Path::new(".") { String::new() } else { format!("  cd {}\n", folder.display()) };
+    let address = if *source == EXAMPLE_SOURCE {
         "set `source.url` in stackloom.yaml to the address that your engine reads this repository from"
             .to_owned()
     } else {
@@ -140,11 +176,14 @@ fn next_steps(folder: &std::path::Path, source: &str) -> String {
     format!(
         "next:\n{enter}  stackloom generate                  write generated/\n  git add . && git commit -m \"begin the fleet\"\n  \
          stackloom new cluster dev-2         add a cluster\n  \
-         stackloom generate --commit --all   commit it, and what changes in generated/, as one commit\n{address}"
+         stackloom generate --commit --all   commit it, and what changes in generated/, as one commit\n{address}\n\
+         to hand the fleet to the engine, run this in the management cluster once (see {}):\n  {}",
+        args.engine.document(),
+        args.engine.entry(),
     )
 }
 
-fn files(name: &str, source: &str, inside: Option<&str>) -> BTreeMap<String, String> {
+fn files(name: &str, args: &Args, inside: Option<&str>) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut put = |path: &str, text: String| files.insert(path.to_owned(), text);
     let path = inside.map(|folder| {
@@ -152,7 +191,8 @@ fn files(name: &str, source: &str, inside: Option<&str>) -> BTreeMap<String, Str
     });
     let fleet = FLEET
         .replace("NAME", name)
-        .replace("SOURCE\n", &scalar(source))
+        .replace("SOURCE\n", &scalar(&args.source))
+        .replace("ENGINE", args.engine.as_str())
         .replace("    PATH\n", &path.unwrap_or_default());
     put("stackloom.yaml", scaffold::schema_line(Kind::Fleet, 0) + &fleet);
     put("clusters/dev/_defaults.yaml", scaffold::schema_line(Kind::ClusterDefaults, 2) + DEFAULTS);
@@ -183,7 +223,7 @@ metadata:
 spec:
   # The versions of the program that may generate this repository, so that laptops and CI do not fight.
   stackloom: '>=0.1, <0.2'
-  engine: flux
+  engine: ENGINE
   # Where the engine reads this repository from.
   source:
     url: SOURCE

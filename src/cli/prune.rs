@@ -158,10 +158,9 @@ fn tell(
 /// The command for each management cluster that deletes the classes of releases, by the labels that its engine gives them.
 fn commands(catalogue: &ReleaseList, removed: &[String]) -> Vec<(String, String)> {
     let command = |(management, (namespace, engine)): (&String, &(String, Engine))| {
-        let selector = render::release_selector(*engine, removed);
-        let command = format!(
-            "kubectl --context {management} --namespace {namespace} delete clusterclass --selector '{selector}'"
-        );
+        let classes = render::classes_of(*engine, removed);
+        let command =
+            format!("kubectl --context {management} --namespace {namespace} delete clusterclass {classes}");
         (management.clone(), command)
     };
     if removed.is_empty() { Vec::new() } else { catalogue.class_namespaces.iter().map(command).collect() }

@@ -49,6 +49,8 @@ pub struct FleetSpec {
     pub stackloom: Option<String>,
     /// What reconciles the tree, unless a management cluster says otherwise.
     pub engine: Option<Engine>,
+    /// What installs addons into workload clusters, unless a management cluster says otherwise; by itself, what goes with the engine.
+    pub addon_delivery: Option<AddonDelivery>,
     /// Where the engine reads this repository from, unless a management cluster says otherwise.
     pub source: Option<SourceRef>,
     /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
@@ -97,6 +99,17 @@ pub enum Engine {
     Flux,
     /// Argo CD: Applications.
     ArgoCd,
+}
+
+/// What installs addons into workload clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AddonDelivery {
+    /// A `HelmRelease` of Flux, in the management cluster; Argo CD can apply it, too.
+    FluxHelmRelease,
+    /// An Application of Argo CD, which must have the workload cluster registered.
+    #[serde(rename = "argocd-application")]
+    ArgoCdApplication,
 }
 
 /// Where the engine reads this repository from: a `url` with one of `branch` and `tag`, or a `ref` to an object that exists.
@@ -165,20 +178,51 @@ pub struct ManagementCluster {
     pub standby: Option<bool>,
     /// Instead of the fleet's engine.
     pub engine: Option<Engine>,
+    /// Instead of the fleet's delivery of addons.
+    pub addon_delivery: Option<AddonDelivery>,
     /// Instead of the fleet's source.
     pub source: Option<SourceRef>,
     /// Instead of the fleet's Cluster API.
     pub cluster_api: Option<String>,
+    /// How Argo CD applies the tree of this management cluster, if it is the engine.
+    pub argocd: Option<ArgoCd>,
 }
 
-/// Passed on to Flux.
+/// How an Argo CD applies the tree of a management cluster. Without it, it runs in the management cluster, in the namespace `argocd`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ArgoCd {
+    /// The namespace of Argo CD.
+    #[schemars(extend("default" = "argocd"))]
+    pub namespace: Option<String>,
+    /// The management cluster as it is registered in Argo CD: a name, or an address that begins with `https://`. Without it, Argo
+    /// CD runs in the management cluster.
+    #[schemars(length(min = 1, max = 253))]
+    pub destination: Option<String>,
+    /// The project of the Applications that belong to no tenant. It must allow Applications and projects in Argo CD's namespace,
+    /// and namespaces and cluster classes in the management cluster.
+    #[schemars(extend("default" = "default"))]
+    pub project: Option<String>,
+    /// Whether Argo CD syncs a new commit on its own. Without, a person starts each sync.
+    #[schemars(extend("default" = true))]
+    pub automated: Option<bool>,
+    /// The name under which a workload cluster is registered in Argo CD. It may hold `{managementCluster}`, `{namespace}` and
+    /// `{cluster}`, and must hold the last.
+    #[schemars(length(min = 1, max = 253), extend("default" = "{namespace}-{cluster}"))]
+    pub cluster_names: Option<String>,
+}
+
+/// Passed on to the engine.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Decryption {
     /// What encrypted the objects.
     pub provider: DecryptionProvider,
-    /// The Secret with the keys, in the engine's namespace. Without one, the controller's own identity is used.
+    /// For Flux: the Secret with the keys, in the engine's namespace. Without one, the controller's own identity is used.
     pub secret: Option<String>,
+    /// For Argo CD, which decrypts nothing itself: the config management plugin that does.
+    #[schemars(length(min = 1, max = 253))]
+    pub plugin: Option<String>,
 }
 
 /// What encrypted the objects.

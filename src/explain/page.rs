@@ -87,6 +87,8 @@ impl Page<'_, '_> {
             let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
             let whom = if api.contains("fluxcd.io") {
                 "Flux"
+            } else if api.contains("argoproj.io") {
+                "Argo CD"
             } else if api.contains("cluster.x-k8s.io") {
                 "Cluster API"
             } else {

@@ -15,6 +15,7 @@ use crate::{
 };
 
 const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
+const KEEP: &str = "argocd.argoproj.io/sync-options";
 const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// A field of an object that the program composes.
@@ -29,7 +30,7 @@ pub(super) struct Field<'f, 'a> {
 
 /// Several sources of one value.
 #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
-fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
+pub(super) fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
 
@@ -41,6 +42,10 @@ impl Field<'_, '_> {
             ["metadata", "annotations", PRUNE] => {
                 return self.program("git alone never takes this away, whatever the engine prunes");
             }
+            ["metadata", "annotations", KEEP] => {
+                return self
+                    .program("git alone never takes this away, and nothing deletes it with its Application");
+            }
             ["metadata", "annotations", SUBSTITUTE] => {
                 return self.program("a text in it holds `${`, and Flux must leave that as it is");
             }
@@ -48,6 +53,8 @@ impl Field<'_, '_> {
         }
         match self.object.get("kind").and_then(Node::as_str).unwrap_or_default() {
             "Cluster" => self.cluster(&names),
+            "Application" => self.application(&names),
+            "AppProject" => self.app_project(&names),
             "Kustomization" => self.kustomization(&names),
             "HelmRelease" => self.helm_release(&names),
             "Release" => self.release(&names),
@@ -61,7 +68,7 @@ impl Field<'_, '_> {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
-    fn program(&self, why: &str) -> Option<Vec<Source>> {
+    pub(super) fn program(&self, why: &str) -> Option<Vec<Source>> {
         Some(self.resolver.scope.program(why))
     }
 
@@ -191,7 +198,7 @@ impl Field<'_, '_> {
     }
 
     /// What the name of a Kustomization or a `HelmRelease` is made of.
-    fn named(&self, name: &str) -> Option<Vec<Source>> {
+    pub(super) fn named(&self, name: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
         match name.split('.').next().unwrap_or_default() {
@@ -221,7 +228,7 @@ impl Field<'_, '_> {
         scope.used(&Scope::release_name)
     }
 
-    fn suspended(&self) -> Option<Vec<Source>> {
+    pub(super) fn suspended(&self) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let standby = scope.management.is_some_and(|management| management.standby);
         let standby = if standby { scope.fleet_value(&["standby"]) } else { Vec::new() };
@@ -285,7 +292,7 @@ impl Field<'_, '_> {
     }
 
     /// The key `values`: what puts it there is the addon's template, and what the cluster adds.
-    fn values(&self, addon: &str) -> Option<Vec<Source>> {
+    pub(super) fn values(&self, addon: &str) -> Option<Vec<Source>> {
         let plan = self.resolver.scope.addon_plan(addon)?;
         let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
         let template = plan.frozen.values.iter().map(|template| {
@@ -311,7 +318,7 @@ impl Field<'_, '_> {
     }
 
     /// The address of a chart's repository, and the mirror that stands in its place.
-    fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
+    pub(super) fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
         let mirrors = if mirrored { scope.fleet_value(&["mirrors"]) } else { Vec::new() };

@@ -107,7 +107,8 @@ pub(super) fn draw(
         render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
         render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
         render::Subject::Root => check::shared(input, &mut notes),
-        render::Subject::Management(..) | render::Subject::Namespace(_) => {}
+        render::Subject::Management(plan, one) => check::management(plan, one, input, &mut notes),
+        render::Subject::Namespace(_) => {}
     }
     check::objects(&drawn, input, &mut notes);
     (drawn, notes)

@@ -100,3 +100,13 @@ pub enum ValuesSource {
     /// A `ConfigMap`.
     ConfigMap,
 }
+
+impl ValuesSource {
+    /// Its kind.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Secret => "Secret",
+            Self::ConfigMap => "ConfigMap",
+        }
+    }
+}

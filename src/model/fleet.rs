@@ -53,6 +53,8 @@ pub struct ManagementCluster {
     pub mirrors: Vec<Mirror>,
     /// Whether everything is emitted suspended.
     pub standby: bool,
+    /// How Argo CD applies the tree, where it is the engine.
+    pub argocd: ArgoCd,
 }
 
 impl ManagementCluster {
@@ -94,11 +96,79 @@ impl Mirror {
 pub enum Engine {
     /// Flux.
     Flux,
+    /// Argo CD.
+    ArgoCd,
 }
 
 impl Engine {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::Flux];
+    pub const ALL: [Self; 2] = [Self::Flux, Self::ArgoCd];
+}
+
+/// How an Argo CD applies the tree of a management cluster. It may run in another cluster, a hub.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgoCd {
+    /// The namespace of its Applications.
+    pub namespace: Label,
+    /// The management cluster, as it is registered there.
+    pub destination: Destination,
+    /// The project of the Applications that belong to no tenant.
+    pub project: Subdomain,
+    /// Whether it syncs on its own; else, a person starts each sync.
+    pub automated: bool,
+    /// Under which name workload clusters are registered there.
+    pub cluster_names: ClusterNames,
+}
+
+impl Default for ArgoCd {
+    fn default() -> Self {
+        Self {
+            namespace: Label::new("argocd").expect("a label"),
+            destination: Destination::Own,
+            project: Subdomain::new("default").expect("a subdomain"),
+            automated: true,
+            cluster_names: ClusterNames::default(),
+        }
+    }
+}
+
+/// A cluster that an Argo CD applies to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Destination {
+    /// The cluster that it runs in.
+    Own,
+    /// A cluster that is registered under a name.
+    Name(String),
+    /// A cluster that is registered with an address.
+    Server(String),
+}
+
+/// A pattern for the names under which an Argo CD knows workload clusters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterNames(String);
+
+impl Default for ClusterNames {
+    fn default() -> Self {
+        Self("{namespace}-{cluster}".to_owned())
+    }
+}
+
+impl ClusterNames {
+    /// What a pattern may hold in place of a cluster's own names.
+    pub const PLACEHOLDERS: [&str; 3] = ["{managementCluster}", "{namespace}", "{cluster}"];
+
+    /// A pattern; it must hold `{cluster}`, and no braces beside those of the placeholders.
+    pub fn new(pattern: &str) -> Option<Self> {
+        let rest = Self::PLACEHOLDERS.iter().fold(pattern.to_owned(), |rest, one| rest.replace(one, "x"));
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._/".contains(c);
+        (pattern.contains("{cluster}") && rest.chars().all(plain)).then(|| Self(pattern.to_owned()))
+    }
+
+    /// The name of a cluster.
+    pub fn of(&self, management: &str, namespace: &str, cluster: &str) -> String {
+        let values = Self::PLACEHOLDERS.into_iter().zip([management, namespace, cluster]);
+        values.fold(self.0.clone(), |name, (placeholder, value)| name.replace(placeholder, value))
+    }
 }
 
 /// What installs addons into workload clusters.
@@ -106,16 +176,19 @@ impl Engine {
 pub enum AddonDelivery {
     /// `HelmReleases` of Flux, in the management cluster.
     FluxHelmRelease,
+    /// Applications of Argo CD, which reach workload clusters as they are registered there.
+    ArgoCdApplication,
 }
 
 impl AddonDelivery {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::FluxHelmRelease];
+    pub const ALL: [Self; 2] = [Self::FluxHelmRelease, Self::ArgoCdApplication];
 
     /// What goes with an engine where nothing else is said.
     pub fn of(engine: Engine) -> Self {
         match engine {
             Engine::Flux => Self::FluxHelmRelease,
+            Engine::ArgoCd => Self::ArgoCdApplication,
         }
     }
 }
@@ -152,11 +225,13 @@ pub enum GitReference {
     Tag(String),
 }
 
-/// Passed on to Flux.
+/// Passed on to the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decryption {
     /// What encrypted the objects.
     pub provider: &'static str,
-    /// The Secret with the keys.
+    /// The Secret with the keys, for Flux.
     pub secret: Option<Subdomain>,
+    /// The config management plugin that decrypts, for Argo CD.
+    pub plugin: Option<String>,
 }

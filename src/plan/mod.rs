@@ -78,6 +78,8 @@ pub struct NamespacePlan {
     pub name: Label,
     /// The releases that clusters in it use, by name; none for the namespace of cluster classes.
     pub releases: Vec<Arc<Release>>,
+    /// The sources of charts that its clusters use.
+    pub charts: Vec<ChartSource>,
 }
 
 /// A cluster.
@@ -185,7 +187,7 @@ fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
     numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
 }
 
-/// Releases by name, and chart sources: what the clusters of one management cluster share.
+/// Releases by name, and chart sources: what the clusters of one management cluster or namespace share.
 type Shared = (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>);
 
 /// What is shared between clusters.
@@ -193,7 +195,7 @@ type Shared = (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>);
 struct Index {
     heads: BTreeMap<String, Arc<Release>>,
     management: BTreeMap<Label, Shared>,
-    namespaces: BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
+    namespaces: BTreeMap<(Label, Label), Shared>,
 }
 
 impl Index {
@@ -203,13 +205,18 @@ impl Index {
         if release.is_head() {
             self.heads.insert(release.name.clone(), release.clone());
         }
-        let (releases, charts) = self.management.entry(management.clone()).or_default();
-        releases.insert(release.name.clone(), release.clone());
-        charts.extend(
-            plan.addons.iter().filter_map(|addon| addon.helm.as_ref()).map(|helm| helm.chart.clone()),
-        );
-        let namespace = self.namespaces.entry((management, cluster.namespace.clone())).or_default();
-        namespace.insert(release.name.clone(), release.clone());
+        let of_namespace =
+            self.namespaces.entry((management.clone(), cluster.namespace.clone())).or_default();
+        for (releases, charts) in [self.management.entry(management).or_default(), of_namespace] {
+            if !releases.contains_key(&release.name) {
+                releases.insert(release.name.clone(), release.clone());
+            }
+            for helm in plan.addons.iter().filter_map(|addon| addon.helm.as_ref()) {
+                if !charts.contains(&helm.chart) {
+                    charts.insert(helm.chart.clone());
+                }
+            }
+        }
     }
 }
 
@@ -246,10 +253,7 @@ fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, input: &Input, 
 }
 
 /// The namespaces of clusters, and that of cluster classes.
-fn namespaces(
-    fleet: &Fleet,
-    used: &BTreeMap<(Label, Label), BTreeMap<String, Arc<Release>>>,
-) -> Vec<NamespacePlan> {
+fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<NamespacePlan> {
     let mut all = used.clone();
     for management in &fleet.management_clusters {
         all.entry((management.name.clone(), management.class_namespace.clone())).or_default();
@@ -257,9 +261,10 @@ fn namespaces(
     let find =
         |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
     all.into_iter()
-        .filter_map(|((management, name), releases)| {
+        .filter_map(|((management, name), (releases, charts))| {
+            let (management, fleet) = (find(&management)?, fleet.name.clone());
             let releases = releases.into_values().collect();
-            Some(NamespacePlan { management: find(&management)?, fleet: fleet.name.clone(), name, releases })
+            Some(NamespacePlan { management, fleet, name, releases, charts: charts.into_iter().collect() })
         })
         .collect()
 }

@@ -110,15 +110,14 @@ fn pool(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
 }
 
 fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
-    let namespace = &plan.cluster.namespace;
     let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
-    let object = render::installer(plan, name);
+    let (home, object) = render::installer(plan, name);
     let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
     match reached {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it keeps running"),
             wait: texts(&[format!(
-                "kubectl --namespace {namespace} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
+                "kubectl --namespace {home} get {object} --output jsonpath='{{.metadata.annotations}}'   # until it says nothing of `prune`"
             )]),
             beside: texts(&[
                 "nodes need this addon before they are ready: have in place what takes over from it"
@@ -127,9 +126,7 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         },
         Reached::Deleted => Advice {
             effect: format!("`{name}` is uninstalled from the cluster, which runs"),
-            wait: texts(&[format!(
-                "kubectl --namespace {namespace} wait {object} --for=delete --timeout=10m"
-            )]),
+            wait: texts(&[format!("kubectl --namespace {home} wait {object} --for=delete --timeout=10m")]),
             beside: Vec::new(),
         },
         Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {

@@ -3,7 +3,7 @@
 use super::{Drawn, Target, context, management_folder};
 use crate::{
     definition::merge_raw,
-    model::{Network, NodePool, PoolKind, Size},
+    model::{Cluster, Network, NodePool, PoolKind, Removal, Size},
     note::Notes,
     plan::{ClusterPlan, Phase},
     tree::TreePath,
@@ -38,6 +38,27 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
             drawn.add_rendered(&folder, &source, Target::Management, objects);
         }
     }
+}
+
+/// Says why a cluster's own folder holds no Cluster any more.
+pub(super) fn removal_marker(cluster: &Cluster, removal: &Removal) -> Node {
+    let mut data = Mapping::new();
+    data.set("reason", removal.reason.as_str());
+    data.set("removal", removal.step.as_str());
+    marker(cluster, "cluster", data)
+}
+
+/// An object that says something of a cluster, for a folder that must not be empty.
+pub(super) fn marker(cluster: &Cluster, what: &str, data: Mapping) -> Node {
+    let mut metadata = Mapping::new();
+    metadata.set("name", format!("{}.{what}", cluster.name));
+    metadata.set("namespace", cluster.namespace.as_str());
+    let mut root = Mapping::new();
+    root.set("apiVersion", "v1");
+    root.set("kind", "ConfigMap");
+    root.set("metadata", metadata);
+    root.set_filled("data", data);
+    root.into()
 }
 
 /// Whether git alone never deletes the Cluster.

@@ -1,9 +1,9 @@
 //! The interface to the engines: everything that a renderer must provide.
 //!
 //! The plan holds units, their order, waits and protection. A renderer turns these into the engine's own objects,
-//! annotations and names. An engine is a folder with an [`Engine`] and one line in [`ENGINES`].
+//! annotations and names. An engine is a folder with an [`Engine`] and one line in the table of engines.
 
-use super::{Drawn, flux};
+use super::Drawn;
 use crate::{
     model,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan},
@@ -36,28 +36,20 @@ pub(super) trait Engine: Sync {
     /// The annotations that every object of a release has once the engine applied it. Its file has none of them.
     fn release_annotations(&self) -> Vec<(&'static str, &'static str)>;
 
+    /// The annotations that control how the engine treats an object. Only a renderer writes them.
+    fn reserved_annotations(&self) -> &'static [&'static str];
+
     /// Whether the text of a generated file says that the engine never deletes its object.
     fn is_kept(&self, text: &str) -> bool;
 
-    /// The label selector for the objects of some releases in a management cluster.
-    fn release_selector(&self, releases: &[String]) -> String;
+    /// The classes of some releases in a management cluster, as `kubectl` selects them.
+    fn classes_of(&self, releases: &[String]) -> String;
+
+    /// What to add so that the engine decrypts files beside clusters; none if it does.
+    fn decryption_missing(&self, management: &model::ManagementCluster) -> Option<&'static str>;
 
     /// The engine's word for the objects that apply a cluster.
     fn appliers(&self) -> &'static str;
-}
-
-/// All engines.
-static ENGINES: [&dyn Engine; 1] = [&flux::Flux];
-
-/// The renderer of an engine.
-pub(super) fn of(engine: model::Engine) -> &'static dyn Engine {
-    let found = ENGINES.iter().find(|one| one.engine() == engine);
-    *found.expect("a test holds that each engine has a renderer")
-}
-
-/// The renderers of all engines.
-pub(super) fn all() -> impl Iterator<Item = &'static dyn Engine> {
-    ENGINES.iter().copied()
 }
 
 /// An object with annotations that it may lack. What it says itself stays, for the checks to see.
@@ -81,16 +73,4 @@ pub(super) fn annotated(mut object: Node, annotations: &[(&'static str, &'static
         }
     }
     object
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_engine_has_a_renderer() {
-        for engine in model::Engine::ALL {
-            assert_eq!(ENGINES.iter().filter(|one| one.engine() == engine).count(), 1, "{engine:?}");
-        }
-    }
 }

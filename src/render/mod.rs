@@ -2,10 +2,12 @@
 //!
 //! A part is drawn as objects first, so that checks see what will be written, and becomes bytes when they passed.
 
+mod argocd;
 mod cluster;
 pub(crate) mod context;
 mod delivery;
 mod engine;
+mod engines;
 mod flux;
 mod namespace;
 
@@ -17,7 +19,7 @@ pub use cluster::{REMOVAL, SUSPENDED};
 
 use crate::{
     model::{self, ClusterId, Engine, ManagementCluster, hex},
-    note::Notes,
+    note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
@@ -208,7 +210,7 @@ pub(crate) fn header(part: &PartId, source: &str) -> String {
 }
 
 fn engine_of(management: &ManagementCluster) -> &'static dyn engine::Engine {
-    engine::of(management.engine)
+    engines::of(management.engine)
 }
 
 fn release_files(release: &Release) -> Vec<(TreePath, String)> {
@@ -263,7 +265,7 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
 
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
-    engine::all().any(|engine| engine.is_kept(text))
+    engines::all().any(|engine| engine.is_kept(text))
 }
 
 /// The objects of a release as the engine of a management cluster applies them.
@@ -277,14 +279,14 @@ pub fn class_annotations(management: &ManagementCluster) -> Vec<(&'static str, &
     engine_of(management).release_annotations()
 }
 
-/// The annotations that control how engines treat the objects of a release. Templates must not have them.
-pub fn release_annotations() -> Vec<&'static str> {
-    engine::all().flat_map(engine::Engine::release_annotations).map(|(name, _)| name).collect()
+/// The annotations that control how engines treat an object. Templates of a release must not have them.
+pub fn reserved_annotations() -> Vec<&'static str> {
+    engines::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
 }
 
-/// The label selector for the objects of some releases in a management cluster.
-pub fn release_selector(engine: Engine, releases: &[String]) -> String {
-    engine::of(engine).release_selector(releases)
+/// The classes of some releases in a management cluster, as `kubectl` selects them.
+pub fn classes_of(engine: Engine, releases: &[String]) -> String {
+    engines::of(engine).classes_of(releases)
 }
 
 /// The engine's word for the objects that apply a cluster.
@@ -292,14 +294,42 @@ pub fn appliers(management: &ManagementCluster) -> &'static str {
     engine_of(management).appliers()
 }
 
-/// What installs an addon, as `kubectl` names it.
-pub fn installer(plan: &ClusterPlan, addon: &str) -> String {
+/// The object that installs an addon: its namespace, and how `kubectl` names it.
+pub fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     delivery::installer(plan, addon)
 }
 
 /// The command that lists what installs a cluster's addons, and what of it is suspended.
 pub fn list_installers(plan: &ClusterPlan) -> String {
     delivery::list_installers(plan)
+}
+
+/// Something that a delivery cannot do for a cluster, or does less well.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// Whether the cluster cannot have it, or only has less than it asks for.
+    pub severity: Severity,
+    /// Where the addon asks for it.
+    pub origin: Origin,
+    /// What.
+    pub message: String,
+    /// What to do instead.
+    pub hints: Vec<String>,
+}
+
+/// What the delivery of a cluster's addons cannot do for it.
+pub fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    delivery::limits(plan)
+}
+
+/// Where, and under which name, a cluster must be registered so that its addons reach it; none where they need no registration.
+pub fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
+    delivery::registration(plan)
+}
+
+/// What to add so that the engine decrypts files beside clusters; none if it does.
+pub fn decryption_missing(management: &ManagementCluster) -> Option<&'static str> {
+    engine_of(management).decryption_missing(management)
 }
 
 /// Whether Cluster API leaves the Cluster of a generated file alone.
@@ -344,8 +374,10 @@ impl Drawn {
     }
 
     /// Adds an object of the engine's own.
-    fn add_engines(&mut self, path: TreePath, source: &str, node: impl Into<Node>) {
-        self.add(path, source, Target::Management, node).engines = true;
+    fn add_engines(&mut self, path: TreePath, source: &str, node: impl Into<Node>) -> &mut Object {
+        let object = self.add(path, source, Target::Management, node);
+        object.engines = true;
+        object
     }
 
     /// Gives every object the annotations that the engine needs.

@@ -16,6 +16,7 @@ pub const GITATTRIBUTES: &str = "\
 * -text -filter -ident !working-tree-encoding
 /releases/** linguist-generated gitlab-generated
 /releases/*/NOTES.md -linguist-generated -gitlab-generated
+/management/*/argocd/** linguist-generated gitlab-generated
 /management/*/flux/** linguist-generated gitlab-generated
 /management/*/clusters/*/*/ready/** linguist-generated gitlab-generated
 /management/*/clusters/*/*/addons/configmap-*.addons.yaml linguist-generated gitlab-generated

@@ -8,8 +8,8 @@ use super::{Lowering, addon::origin_at, check_address, holds_credential, label, 
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
-        AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster,
-        Minor, Mirror, ReleaseSource, Subdomain, address,
+        Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster, Minor, Mirror, ReleaseSource,
+        Subdomain, address,
     },
     note::{Notes, Place},
     world::Input,
@@ -81,16 +81,16 @@ fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &m
 }
 
 /// One management cluster, and where it stands.
-struct One<'a> {
-    written: &'a Written<written::Fleet>,
-    management: &'a written::ManagementCluster,
+pub(super) struct One<'a> {
+    pub(super) written: &'a Written<written::Fleet>,
+    pub(super) management: &'a written::ManagementCluster,
     input: &'a Input,
     at: String,
 }
 
 impl One<'_> {
     /// The place of a key of this management cluster, else of the fleet.
-    fn place(&self, path: &[&str]) -> Place {
+    pub(super) fn place(&self, path: &[&str]) -> Place {
         let own: Vec<_> =
             ["spec", "managementClusters", &self.at].into_iter().chain(path.iter().copied()).collect();
         let items = self.written.node.at(&["spec", "managementClusters"]).and_then(|node| node.as_sequence());
@@ -112,18 +112,25 @@ impl One<'_> {
         let class_namespace = management.class_namespace.as_deref().unwrap_or("cluster-classes");
         let class_namespace =
             label(class_namespace, "the class namespace", Some(self.place(&["classNamespace"])), notes);
-        let engine = self.engine(management.engine.or(spec.engine), notes);
+        let engine = match management.engine.or(spec.engine) {
+            None | Some(written::Engine::Flux) => Engine::Flux,
+            Some(written::Engine::ArgoCd) => Engine::ArgoCd,
+        };
+        let argocd = self.argocd(engine, notes);
+        let addon_delivery = self.addon_delivery(engine, notes);
         let cluster_api =
             self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
         let source = self.source(management.source.as_ref().or(spec.source.as_ref()), notes);
-        let decryption = self.decryption(notes);
+        let source = source
+            .filter(|(source, _)| self.check_engine_reads(source, engine, addon_delivery, notes).is_some());
+        let decryption = self.decryption(engine, notes);
         let mirrors = self.mirrors(notes);
         let (source, folder) = source?;
         self.check_folder(&source, &folder, notes)?;
         Some(ManagementCluster {
             name: name?,
-            engine: engine?,
-            addon_delivery: AddonDelivery::of(engine?),
+            engine,
+            addon_delivery: addon_delivery?,
             source,
             folder,
             cluster_api: cluster_api?,
@@ -131,23 +138,8 @@ impl One<'_> {
             decryption: decryption?,
             mirrors: mirrors?,
             standby: management.standby.unwrap_or(false),
+            argocd: argocd?,
         })
-    }
-
-    fn engine(&self, engine: Option<written::Engine>, notes: &mut Notes) -> Option<Engine> {
-        match engine {
-            None | Some(written::Engine::Flux) => Some(Engine::Flux),
-            Some(written::Engine::ArgoCd) => {
-                notes
-                    .error(
-                        "engine",
-                        self.place(&["engine"]),
-                        "this version of the program writes trees for Flux only",
-                    )
-                    .hint("write `engine: flux`");
-                None
-            }
-        }
     }
 
     fn cluster_api(&self, text: Option<&str>, notes: &mut Notes) -> Option<Minor> {
@@ -165,7 +157,7 @@ impl One<'_> {
         known
     }
 
-    /// Both sides are beginnings of addresses that Flux reads charts from.
+    /// Both sides are beginnings of addresses that the engine reads charts from.
     fn mirrors(&self, notes: &mut Notes) -> Option<Vec<Mirror>> {
         let before = notes.errors();
         let mut mirrors = Vec::new();
@@ -198,17 +190,6 @@ impl One<'_> {
             }
         }
         (notes.errors() == before).then_some(mirrors)
-    }
-
-    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
-    fn decryption(&self, notes: &mut Notes) -> Option<Option<Decryption>> {
-        let Some(decryption) = &self.management.decryption else { return Some(None) };
-        let written::DecryptionProvider::Sops = decryption.provider;
-        let secret = match &decryption.secret {
-            None => None,
-            Some(secret) => Some(self.subdomain(secret, "the Secret", &["decryption", "secret"], notes)?),
-        };
-        Some(Some(Decryption { provider: "sops", secret }))
     }
 
     fn source(
@@ -295,7 +276,7 @@ impl One<'_> {
                     "source",
                     place,
                     format!(
-                        "`{}` is not an address that Flux can read: use http, https or ssh",
+                        "`{}` is not an address that the engine can read: use http, https or ssh",
                         url.escape_debug()
                     ),
                 )
@@ -373,7 +354,13 @@ impl One<'_> {
         Some(EngineSource::Existing { kind, name, namespace })
     }
 
-    fn subdomain(&self, text: &str, what: &str, path: &[&str], notes: &mut Notes) -> Option<Subdomain> {
+    pub(super) fn subdomain(
+        &self,
+        text: &str,
+        what: &str,
+        path: &[&str],
+        notes: &mut Notes,
+    ) -> Option<Subdomain> {
         Subdomain::new(text)
             .map_err(|fault| super::name_error(text, what, Some(self.place(path)), &fault, notes))
             .ok()

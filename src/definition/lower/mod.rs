@@ -6,6 +6,7 @@ mod accept;
 mod allowance;
 mod cluster;
 mod dependencies;
+mod engine;
 mod fleet;
 mod images;
 mod lock;

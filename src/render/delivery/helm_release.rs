@@ -3,20 +3,20 @@
 
 use super::{
     super::{
-        ChartValues, Drawn, Target, context,
+        Drawn, Target,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
+    addon::{self, Addon},
 };
 use crate::{
-    definition::merge_values,
-    model::{AddonDelivery, Subdomain, ValuesFrom, ValuesSource},
+    model::{AddonDelivery, Engine, Subdomain, ValuesFrom},
     note::Notes,
-    plan::{AddonPlan, ClusterPlan, HelmPlan, installer_name},
-    template::{Context, Text},
+    plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
+    template::Text,
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node, Origin},
+    yaml::{Mapping, Node},
 };
 
 const INTERVAL: &str = "30m";
@@ -26,30 +26,38 @@ const TIMEOUT: &str = "10m";
 const RETRY: &str = "1m";
 
 /// `HelmReleases` of Flux.
-pub(super) static DELIVERY: Delivery =
-    Delivery { kind: AddonDelivery::FluxHelmRelease, draw, installer, list, values };
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::FluxHelmRelease,
+    draw,
+    installer,
+    list,
+    values,
+    limits: |_| Vec::new(),
+    registration: |_| None,
+};
 
 fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    let cluster_context = context::of_cluster(plan, drawn.recorder.as_ref());
-    for addon in &plan.addons {
-        let renderer = Renderer { plan, addon, input, context: context::of_addon(&cluster_context, addon) };
-        let name = addon.frozen.addon.name.as_str();
-        if let Some(object) = addon.helm.as_ref().and_then(|helm| renderer.helm_release(helm, notes)) {
-            let file = part.join("addons").join(&format!("{name}.yaml"));
-            drawn.values.extend(renderer.chart_values(&object));
-            let kept = addon.helm.as_ref().is_some_and(|helm| helm.protected);
-            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = kept;
+    for addon in addon::all(plan, input, drawn) {
+        let installer = Installer(addon);
+        let Installer(addon) = &installer;
+        if let Some(helm) = &addon.plan.helm
+            && let Some(object) = installer.helm_release(helm, notes)
+        {
+            let file = part.join("addons").join(&format!("{}.yaml", addon.name()));
+            drawn.values.extend(addon.chart_values(object.at(&["spec", "values"]).cloned()));
+            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = helm.protected;
         }
-        renderer.manifests(part, drawn, notes);
+        installer.manifests(part, drawn, notes);
     }
 }
 
-fn installer(plan: &ClusterPlan, addon: &str) -> String {
+fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
-    match planned.and_then(|one| one.manifests.as_ref().filter(|_| one.helm.is_none())) {
+    let object = match planned.and_then(|one| one.manifests.as_ref().filter(|_| one.helm.is_none())) {
         Some(manifests) => format!("kustomizations.kustomize.toolkit.fluxcd.io/{}", manifests.unit.name()),
         None => format!("helmrelease/{}", installer_name(&plan.cluster, addon)),
-    }
+    };
+    (plan.cluster.namespace.to_string(), object)
 }
 
 fn list(plan: &ClusterPlan) -> String {
@@ -65,20 +73,16 @@ fn values(object: &Node) -> Option<Node> {
     is_release.then(|| values.unwrap_or_else(|| Mapping::new().into()))
 }
 
-struct Renderer<'a> {
-    plan: &'a ClusterPlan,
-    addon: &'a AddonPlan,
-    input: &'a Input,
-    context: Context,
-}
+/// What installs an addon.
+struct Installer<'a>(Addon<'a>);
 
-impl Renderer<'_> {
+impl Installer<'_> {
     fn kube_config(&self) -> String {
-        format!("{}-kubeconfig", self.plan.cluster.name)
+        format!("{}-kubeconfig", self.0.cluster.cluster.name)
     }
 
     fn helm_release(&self, helm: &HelmPlan, notes: &mut Notes) -> Option<Node> {
-        let (cluster, addon) = (&self.plan.cluster, &self.addon.frozen.addon);
+        let (cluster, addon) = (&self.0.cluster.cluster, &self.0.plan.frozen.addon);
         let mut labels = Mapping::new();
         labels.set("cluster.x-k8s.io/cluster-name", cluster.name.as_str());
         let mut metadata = Mapping::new();
@@ -103,7 +107,7 @@ impl Renderer<'_> {
             spec.set("suspend", true);
         }
         spec.set_filled("valuesFrom", self.values_from(notes)?);
-        let values = self.values(notes)?;
+        let values = self.0.values(notes)?;
         spec.set_filled("values", values);
         let mut root = Mapping::new();
         root.set("apiVersion", "helm.toolkit.fluxcd.io/v2");
@@ -113,72 +117,23 @@ impl Renderer<'_> {
         Some(root.into())
     }
 
-    /// The values of an object, if it is known which ones its chart takes.
-    fn chart_values(&self, object: &Node) -> Option<ChartValues> {
-        let helm = self.addon.helm.as_ref()?;
-        let addon = &self.addon.frozen.addon;
-        let row = addon.matrix.iter().find(|row| Some(&row.version) == self.addon.version.as_ref());
-        Some(ChartValues {
-            listed: row.map_or(Origin::NOWHERE, |row| row.version_origin),
-            addon: addon.name.to_string(),
-            chart: helm.chart.chart.clone(),
-            version: helm.chart.version.to_string(),
-            described: helm.described.clone()?,
-            values: object.at(&["spec", "values"]).cloned().unwrap_or_else(|| Mapping::new().into()),
-            is_part: !addon.values_from.is_empty(),
-        })
-    }
-
-    /// The release's values with the cluster's own over them.
-    fn values(&self, notes: &mut Notes) -> Option<Node> {
-        let below = match &self.addon.frozen.values {
-            Some(template) => self.one_map(&template.template.render(&self.context, notes)?, notes)?,
-            None => Mapping::new().into(),
-        };
-        Some(match &self.addon.values {
-            Some(own) => merge_values(&below, own),
-            None => below,
-        })
-    }
-
-    /// Helm takes one map: of a second document, or of a list, nothing would reach the chart.
-    fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
-        let (wrong, what) = match documents {
-            [] => return Some(Mapping::new().into()),
-            [only] if only.as_mapping().is_some() => return Some(only.clone()),
-            [only] => (only, only.kind()),
-            [_, second, ..] => (second, "more than one document"),
-        };
-        let place = self.input.sources.place(wrong.origin);
-        let message =
-            format!("the values of `{}` are {what}, and Helm takes one map", self.addon.frozen.addon.name);
-        notes.error("values", place, message).hint("write `key: value` entries in one document");
-        None
-    }
-
     fn values_from(&self, notes: &mut Notes) -> Option<Vec<Node>> {
-        let frozen = &self.addon.frozen;
+        let frozen = &self.0.plan.frozen;
         let pairs = frozen.addon.values_from.iter().zip(&frozen.values_objects);
         pairs.map(|(from, name)| self.one_values_from(from, name, notes)).collect()
     }
 
     fn one_values_from(&self, from: &ValuesFrom, name: &Text, notes: &mut Notes) -> Option<Node> {
-        let object = name.render(&self.context, notes)?;
+        let object = name.render(&self.0.context, notes)?;
         let name = object.as_str().unwrap_or_default();
         if let Err(fault) = Subdomain::new(name) {
             notes
-                .error("wrong-name", self.input.sources.place(from.origin), format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
+                .error("wrong-name", self.0.input.sources.place(from.origin), format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
                 .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
             return None;
         }
         let mut mapping = Mapping::new();
-        mapping.set(
-            "kind",
-            match from.kind {
-                ValuesSource::Secret => "Secret",
-                ValuesSource::ConfigMap => "ConfigMap",
-            },
-        );
+        mapping.set("kind", from.kind.as_str());
         mapping.set("name", object);
         mapping.set("valuesKey", from.key.as_str());
         if let Some(path) = &from.path {
@@ -193,29 +148,19 @@ impl Renderer<'_> {
 
     /// The manifests of an addon, in a folder of their own, and the Kustomization that applies them in the cluster.
     fn manifests(&self, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
-        let Some(manifests) = &self.addon.manifests else { return };
-        let (cluster, name) = (&self.plan.cluster, self.addon.frozen.addon.name.as_str());
-        let folder = part.join("manifests").join(name);
-        let before = drawn.objects.len();
-        for template in &self.addon.frozen.manifests {
-            if let Some(objects) = template.template.objects(&self.context, notes) {
-                let source = format!("{} of {}", template.path, self.plan.release.name);
-                drawn.add_rendered(&folder, &source, Target::Workload, objects);
-            }
-        }
-        if drawn.objects.len() == before {
-            let marker = nothing(name);
-            drawn.add_rendered(&folder, &cluster.file, Target::Workload, vec![marker]);
-        }
+        let Some(manifests) = &self.0.plan.manifests else { return };
+        let (plan, name) = (self.0.cluster, self.0.name());
+        let cluster = &plan.cluster;
+        let folder = self.0.manifests(part, drawn, notes);
         let kustomization = Kustomization {
             namespace: cluster.namespace.to_string(),
-            depends_on: manifests.after.clone(),
+            depends_on: after(plan, manifests),
             kube_config: Some(self.kube_config()),
             on_deletion: if manifests.orphan { OnDeletion::Orphan } else { OnDeletion::AsPrune },
             suspended: manifests.suspended,
             ..Kustomization::new(
                 &cluster.management,
-                &self.plan.fleet,
+                &plan.fleet,
                 manifests.unit.name(),
                 path(&cluster.management, &folder),
             )
@@ -225,20 +170,12 @@ impl Renderer<'_> {
     }
 }
 
-/// Manifests may come to nothing in some cluster. Git keeps no empty folder, and a Kustomization without its folder
-/// fails for good, with all that wait for it.
-fn nothing(addon: &str) -> Node {
-    let mut metadata = Mapping::new();
-    metadata.set("name", format!("{addon}.stackloom"));
-    metadata.set("namespace", "kube-system");
-    let mut data = Mapping::new();
-    data.set("objects", "none for this cluster");
-    let mut root = Mapping::new();
-    root.set("apiVersion", "v1");
-    root.set("kind", "ConfigMap");
-    root.set("metadata", metadata);
-    root.set("data", data);
-    root.into()
+/// The units that must be ready before manifests are applied. Only Flux applies the other units as Kustomizations.
+fn after(plan: &ClusterPlan, manifests: &ManifestsPlan) -> Vec<Unit> {
+    let is_flux = plan.cluster.management.engine == Engine::Flux;
+    let is_known =
+        |unit: &&Unit| is_flux || matches!(unit, Unit::Cluster { part: ClusterPart::Manifests { .. }, .. });
+    manifests.after.iter().filter(is_known).cloned().collect()
 }
 
 fn named(name: &str) -> Node {

@@ -2,9 +2,11 @@
 //!
 //! A delivery is one file with a [`Delivery`] and one line in [`DELIVERIES`].
 
+mod addon;
+mod argocd_application;
 mod helm_release;
 
-use super::{Drawn, cluster};
+use super::{Drawn, Limit, cluster};
 use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input, yaml::Node};
 
 /// A way to install addons.
@@ -14,24 +16,28 @@ pub(super) struct Delivery {
     /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
     /// `addons/` there, what the workload cluster gets into folders of its own.
     draw: fn(&ClusterPlan, &TreePath, &Input, &mut Drawn, &mut Notes),
-    /// The object that installs an addon, as `kubectl` names it.
-    installer: fn(&ClusterPlan, &str) -> String,
+    /// The object that installs an addon: its namespace, and how `kubectl` names it.
+    installer: fn(&ClusterPlan, &str) -> (String, String),
     /// The command that lists what installs a cluster's addons, and what of it is suspended.
     list: fn(&ClusterPlan) -> String,
     /// The values of an object that installs a chart; none of other objects.
     values: fn(&Node) -> Option<Node>,
+    /// What it cannot do for a cluster.
+    limits: fn(&ClusterPlan) -> Vec<Limit>,
+    /// Where, and under which name, a cluster must be registered.
+    registration: fn(&ClusterPlan) -> Option<(String, String)>,
 }
 
 /// All deliveries.
-static DELIVERIES: [&Delivery; 1] = [&helm_release::DELIVERY];
+static DELIVERIES: [&Delivery; 2] = [&argocd_application::DELIVERY, &helm_release::DELIVERY];
 
 /// Draws a cluster's addons as its management cluster delivers them.
 pub(super) fn draw(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     (of(plan).draw)(plan, &cluster::folder(plan), input, drawn, notes);
 }
 
-/// The object that installs an addon, as `kubectl` names it.
-pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> String {
+/// The object that installs an addon: its namespace, and how `kubectl` names it.
+pub(super) fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
     (of(plan).installer)(plan, addon)
 }
 
@@ -43,6 +49,16 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 /// The values of an object that installs a chart; none of other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
+}
+
+/// What the delivery of a cluster's addons cannot do for it.
+pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    (of(plan).limits)(plan)
+}
+
+/// Where, and under which name, a cluster must be registered so that its addons reach it.
+pub(super) fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
+    (of(plan).registration)(plan)
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {

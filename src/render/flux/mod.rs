@@ -63,14 +63,23 @@ impl engine::Engine for Flux {
         vec![PRUNE, SUBSTITUTE]
     }
 
+    fn reserved_annotations(&self) -> &'static [&'static str] {
+        &[PRUNE.0, SUBSTITUTE.0]
+    }
+
     fn is_kept(&self, text: &str) -> bool {
         let (name, value) = PRUNE;
         text.contains(&format!("{name}: {value}"))
     }
 
-    fn release_selector(&self, releases: &[String]) -> String {
+    fn classes_of(&self, releases: &[String]) -> String {
         let names: Vec<_> = releases.iter().map(|release| Unit::release(release).name()).collect();
-        format!("kustomize.toolkit.fluxcd.io/name in ({})", names.join(","))
+        format!("--selector 'kustomize.toolkit.fluxcd.io/name in ({})'", names.join(","))
+    }
+
+    fn decryption_missing(&self, management: &ManagementCluster) -> Option<&'static str> {
+        let hint = "add `decryption: { provider: sops, secret: <name> }` to the management cluster in stackloom.yaml; the Secret holds the keys";
+        management.decryption.is_none().then_some(hint)
     }
 
     fn appliers(&self) -> &'static str {
@@ -203,7 +212,7 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     let mut add = |folder: &str, data| {
         let file = part.join(folder).join(&format!("configmap-{}.{folder}.yaml", cluster.name));
-        drawn.add(file, &cluster.file, Target::Management, marker(plan, folder, data));
+        drawn.add(file, &cluster.file, Target::Management, cluster_part::marker(cluster, folder, data));
     };
     let mut ready = Mapping::new();
     ready.set("release", plan.release.name.as_str());
@@ -216,24 +225,10 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     }
     add("addons", addons);
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
-        let mut data = Mapping::new();
-        data.set("reason", removal.reason.as_str());
-        data.set("removal", removal.step.as_str());
-        add("cluster", data);
+        let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
+        let marker = cluster_part::removal_marker(cluster, removal);
+        drawn.add(file, &cluster.file, Target::Management, marker);
     }
-}
-
-fn marker(plan: &ClusterPlan, what: &str, data: Mapping) -> Node {
-    let cluster = &plan.cluster;
-    let mut metadata = Mapping::new();
-    metadata.set("name", format!("{}.{what}", cluster.name));
-    metadata.set("namespace", cluster.namespace.as_str());
-    let mut root = Mapping::new();
-    root.set("apiVersion", "v1");
-    root.set("kind", "ConfigMap");
-    root.set("metadata", metadata);
-    root.set_filled("data", data);
-    root.into()
 }
 
 /// A folder of the tree as Flux takes it: from the root of the repository.

@@ -7,10 +7,10 @@ const WORDS: [&str; 6] =
     ["fluxcd.io", "argoproj.io", "Kustomization", "HelmRelease", "HelmChart", "OCIRepository"];
 
 /// Where an engine's words may stand.
-const RENDERERS: [&str; 2] = ["src/render/flux/", "src/render/delivery/"];
+const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/render/delivery/"];
 
 /// Files with such words for another reason.
-const ALLOWED: [(&str, &str); 16] = [
+const ALLOWED: [(&str, &str); 17] = [
     ("src/argocd_health/mod.rs", "names the kinds for which it has a health script"),
     ("src/check/beside.rs", "kustomize's own kind, which changes what is built of a folder"),
     ("src/check/object.rs", "the same"),
@@ -23,12 +23,13 @@ const ALLOWED: [(&str, &str); 16] = [
     ("src/definition/release.rs", "the same"),
     ("src/definition/mod.rs", "the same"),
     ("src/definition/fleet.rs", "the kinds of sources that a fleet may name"),
-    ("src/definition/lower/fleet.rs", "the same"),
+    ("src/definition/lower/engine.rs", "the names of the deliveries"),
+    ("src/definition/lower/fleet.rs", "the kinds of sources that a fleet may name"),
     ("src/model/fleet.rs", "the names of the deliveries"),
     ("src/plan/charts.rs", "the two ways in which a chart is published; their names are Flux'"),
+    ("src/explain/argocd.rs", "explains the fields of Argo CD's objects one by one"),
     ("src/explain/rules.rs", "explains the fields of Flux' objects one by one"),
     ("src/explain/page.rs", "names the engine of an object that it explains"),
-    ("src/cli/affects.rs", "says what applies the objects beside a cluster"),
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
 ];
 

@@ -1,0 +1,24 @@
+//! What the delivery of addons cannot do for a cluster.
+
+use super::{Check, Finder, Rule};
+use crate::{note::Severity, plan::ClusterPlan, render, yaml::Node};
+
+pub(super) static RULE: Rule = Rule {
+    name: "delivery",
+    docs: "What installs the addons of a management cluster (`addonDelivery`) cannot do what an addon asks for, or does less: an \
+           Application of Argo CD reads no values from Secrets, and it waits until another addon is applied, not until it is ready.",
+    check: Check::Cluster(check),
+};
+
+fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
+    for limit in render::limits(plan) {
+        let place = finder.input.sources.place(limit.origin);
+        let note = match limit.severity {
+            Severity::Error => finder.notes.error(RULE.name, place, limit.message),
+            Severity::Warning => finder.notes.warning(RULE.name, place, limit.message),
+        };
+        for hint in limit.hints {
+            note.hint(hint);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a management cluster says of its engine: how Argo CD applies its tree, how secrets are decrypted, what installs addons.
+
+use super::{fleet::One, label};
+use crate::{
+    definition as written,
+    model::{AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource},
+    note::Notes,
+};
+
+impl One<'_> {
+    pub(super) fn argocd(&self, engine: Engine, notes: &mut Notes) -> Option<ArgoCd> {
+        let mut argocd = ArgoCd::default();
+        let Some(written) = &self.management.argocd else { return Some(argocd) };
+        let before = notes.errors();
+        if engine != Engine::ArgoCd {
+            notes
+                .error("engine", self.place(&["argocd"]), "`argocd` has no effect: the engine is Flux")
+                .hint("add `engine: argocd`, or remove `argocd`");
+        }
+        if let Some(namespace) = written.namespace.as_ref().and_then(|namespace| {
+            label(namespace, "the namespace", Some(self.place(&["argocd", "namespace"])), notes)
+        }) {
+            argocd.namespace = namespace;
+        }
+        if let Some(project) = written
+            .project
+            .as_ref()
+            .and_then(|project| self.subdomain(project, "the project", &["argocd", "project"], notes))
+        {
+            argocd.project = project;
+        }
+        if let Some(destination) = written.destination.as_ref().and_then(|text| self.destination(text, notes))
+        {
+            argocd.destination = destination;
+        }
+        if let Some(names) = written.cluster_names.as_ref().and_then(|text| self.cluster_names(text, notes)) {
+            argocd.cluster_names = names;
+        }
+        argocd.automated = written.automated.unwrap_or(true);
+        (notes.errors() == before).then_some(argocd)
+    }
+
+    fn destination(&self, text: &str, notes: &mut Notes) -> Option<Destination> {
+        if text.chars().all(|c| !c.is_whitespace() && !c.is_control() && !"*@\"'".contains(c)) {
+            let is_address = text.contains("://");
+            if !is_address || text.starts_with("https://") {
+                let make = if is_address { Destination::Server } else { Destination::Name };
+                return Some(make(text.to_owned()));
+            }
+        }
+        notes
+            .error(
+                "engine",
+                self.place(&["argocd", "destination"]),
+                format!("`{}` is not the name or the address of a cluster", text.escape_debug()),
+            )
+            .hint("`argocd cluster list` shows the names and the addresses that Argo CD knows");
+        None
+    }
+
+    fn cluster_names(&self, pattern: &str, notes: &mut Notes) -> Option<ClusterNames> {
+        let names = ClusterNames::new(pattern);
+        if names.is_none() {
+            notes
+                .error(
+                    "engine",
+                    self.place(&["argocd", "clusterNames"]),
+                    format!("`{}` is not a pattern for names of clusters", pattern.escape_debug()),
+                )
+                .hint(format!(
+                    "it must hold `{{cluster}}`; it may hold {}, and letters, digits, dots, dashes and underscores",
+                    ClusterNames::PLACEHOLDERS.map(|one| format!("`{one}`")).join(", ")
+                ));
+        }
+        names
+    }
+
+    #[expect(clippy::option_option, reason = "none is at fault, some of none says nothing")]
+    pub(super) fn decryption(&self, engine: Engine, notes: &mut Notes) -> Option<Option<Decryption>> {
+        let Some(decryption) = &self.management.decryption else { return Some(None) };
+        let written::DecryptionProvider::Sops = decryption.provider;
+        let secret = match &decryption.secret {
+            None => None,
+            Some(secret) => Some(self.subdomain(secret, "the Secret", &["decryption", "secret"], notes)?),
+        };
+        let plugin = decryption.plugin.clone();
+        let wrong = match engine {
+            Engine::Flux if plugin.is_some() => Some(("plugin", "Flux decrypts without a plugin")),
+            Engine::ArgoCd if secret.is_some() => Some((
+                "secret",
+                "Argo CD decrypts nothing itself, so it has no use for the Secret with the keys",
+            )),
+            Engine::ArgoCd if plugin.is_none() => {
+                Some(("provider", "Argo CD decrypts nothing itself: it needs a config management plugin"))
+            }
+            Engine::Flux | Engine::ArgoCd => None,
+        };
+        if let Some((key, message)) = wrong {
+            notes.error("engine", self.place(&["decryption", key]), message).hint(match engine {
+                Engine::Flux => "remove `plugin`",
+                Engine::ArgoCd => {
+                    "name the plugin: `decryption: { provider: sops, plugin: <name> }`; it holds the keys"
+                }
+            });
+            return None;
+        }
+        Some(Some(Decryption { provider: "sops", secret, plugin }))
+    }
+
+    pub(super) fn addon_delivery(&self, engine: Engine, notes: &mut Notes) -> Option<AddonDelivery> {
+        let spec = &self.written.value.spec;
+        let Some(delivery) = self.management.addon_delivery.or(spec.addon_delivery) else {
+            return Some(AddonDelivery::of(engine));
+        };
+        match (delivery, engine) {
+            (written::AddonDelivery::FluxHelmRelease, _) => Some(AddonDelivery::FluxHelmRelease),
+            (written::AddonDelivery::ArgoCdApplication, Engine::ArgoCd) => {
+                Some(AddonDelivery::ArgoCdApplication)
+            }
+            (written::AddonDelivery::ArgoCdApplication, Engine::Flux) => {
+                notes
+                    .error(
+                        "engine",
+                        self.place(&["addonDelivery"]),
+                        "Applications need Argo CD, and the engine is Flux",
+                    )
+                    .hint("add `engine: argocd`, or write `addonDelivery: flux-helm-release`");
+                None
+            }
+        }
+    }
+
+    /// Argo CD reads git by address, with credentials that are registered there.
+    pub(super) fn check_engine_reads(
+        &self,
+        source: &EngineSource,
+        engine: Engine,
+        delivery: Option<AddonDelivery>,
+        notes: &mut Notes,
+    ) -> Option<()> {
+        let is_read_by_flux = delivery == Some(AddonDelivery::FluxHelmRelease);
+        let (key, message, hint) = match (engine, source) {
+            (Engine::ArgoCd, EngineSource::Existing { .. }) => (
+                "ref",
+                "Argo CD reads no source object: it needs the address of the repository",
+                "write `source: { url: https://…, branch: main }`",
+            ),
+            (Engine::ArgoCd, EngineSource::Git { secret: Some(_), .. }) if !is_read_by_flux => (
+                "secret",
+                "an Application of Argo CD names no Secret",
+                "remove `secret`, and register the repository with its credentials: `argocd repo add`",
+            ),
+            _ => return Some(()),
+        };
+        notes.error("engine", self.place(&["source", key]), message).hint(hint);
+        None
+    }
+}

@@ -1,0 +1,233 @@
+//! Applications.
+
+use crate::{
+    model::{Destination, EngineSource, GitReference, Label, ManagementCluster, shortened},
+    yaml::{Mapping, Node},
+};
+
+/// Argo CD's name for the cluster that it runs in.
+const OWN_SERVER: &str = "https://kubernetes.default.svc";
+
+/// What deletes the objects of an Application with it.
+const CASCADE: &str = "resources-finalizer.argocd.argoproj.io";
+
+/// Tells the health script of Applications that the next wave may start once this one is applied, healthy or not.
+const GATE: (&str, &str) = ("stackloom.dev/gate", "synced");
+
+/// What an Application applies.
+#[derive(Clone, Debug)]
+pub(in crate::render) enum Source {
+    /// The files of a folder of the repository.
+    Folder {
+        /// The folder, from the root of the fleet.
+        folder: String,
+        /// Whether Argo CD finds out itself how the folder is built; else its files are applied as they are.
+        built: bool,
+        /// The plugin that builds it.
+        plugin: Option<String>,
+    },
+    /// Something else, as Argo CD writes it.
+    Chart(Mapping),
+}
+
+/// An Application; the fields that most of them share have their values from [`Application::new`].
+#[derive(Clone, Debug)]
+pub(in crate::render) struct Application<'a> {
+    pub management: &'a ManagementCluster,
+    pub name: String,
+    pub project: String,
+    pub labels: Mapping,
+    pub source: Source,
+    /// The server or the name of the cluster that it applies to.
+    pub destination: (&'static str, String),
+    pub namespace: String,
+    /// In which sync wave it comes; none where nothing waits for it.
+    pub wave: Option<usize>,
+    /// Whether it syncs on its own, where the management cluster lets its Applications do so.
+    pub automated: bool,
+    /// Whether a management cluster on standby does not apply it.
+    pub suspendable: bool,
+    /// Whether what leaves the source is deleted, unless it is protected.
+    pub prune: bool,
+    /// Whether none of its objects is ever deleted.
+    pub keeps_all: bool,
+    /// Whether its objects are deleted with it, unless they are protected.
+    pub cascade: bool,
+    /// Whether it may come to nothing.
+    pub may_be_empty: bool,
+    /// Whether a sync leaves out what is up to date. Its waves would not wait for that then.
+    pub only_out_of_sync: bool,
+    pub creates_namespace: bool,
+}
+
+impl<'a> Application<'a> {
+    /// An Application that applies to the management cluster.
+    pub(in crate::render) fn new(
+        management: &'a ManagementCluster,
+        name: &str,
+        folder: &str,
+        namespace: &Label,
+    ) -> Self {
+        Self {
+            management,
+            name: name_in(management, name),
+            project: management.argocd.project.to_string(),
+            labels: Mapping::new(),
+            source: Source::Folder { folder: folder.to_owned(), built: false, plugin: None },
+            destination: destination(&management.argocd.destination),
+            namespace: namespace.to_string(),
+            wave: None,
+            automated: true,
+            suspendable: true,
+            prune: true,
+            keeps_all: false,
+            cascade: false,
+            may_be_empty: false,
+            only_out_of_sync: true,
+            creates_namespace: false,
+        }
+    }
+
+    /// An Application of Applications: it applies to the cluster of Argo CD, on standby, too.
+    pub(in crate::render) fn of_applications(
+        management: &'a ManagementCluster,
+        name: &str,
+        folder: &str,
+    ) -> Self {
+        Self {
+            destination: destination(&Destination::Own),
+            suspendable: false,
+            ..Self::new(management, name, folder, &management.argocd.namespace)
+        }
+    }
+
+    pub(in crate::render) fn object(&self) -> Node {
+        let mut annotations = Mapping::new();
+        // Legacy diffs do not know which fields other controllers own.
+        annotations.set("argocd.argoproj.io/compare-options", "ServerSideDiff=true");
+        if matches!(self.source, Source::Folder { .. }) {
+            annotations.set("argocd.argoproj.io/manifest-generate-paths", ".");
+        }
+        if let Some(wave) = self.wave {
+            annotations.set("argocd.argoproj.io/sync-wave", wave.to_string());
+            annotations.set(GATE.0, GATE.1);
+        }
+        let mut metadata = Mapping::new();
+        metadata.set("name", self.name.as_str());
+        metadata.set("namespace", self.management.argocd.namespace.as_str());
+        metadata.set_filled("labels", self.labels.clone());
+        metadata.set("annotations", annotations);
+        if self.cascade {
+            metadata.set("finalizers", vec![Node::from(CASCADE)]);
+        }
+        let mut root = Mapping::new();
+        root.set("apiVersion", "argoproj.io/v1alpha1");
+        root.set("kind", "Application");
+        root.set("metadata", metadata);
+        root.set("spec", self.spec());
+        root.into()
+    }
+
+    fn spec(&self) -> Mapping {
+        let mut destination = Mapping::new();
+        destination.set(self.destination.0, self.destination.1.as_str());
+        destination.set("namespace", self.namespace.as_str());
+        let mut spec = Mapping::new();
+        spec.set("project", self.project.as_str());
+        spec.set("destination", destination);
+        spec.set("source", self.source());
+        spec.set("syncPolicy", self.sync_policy());
+        spec
+    }
+
+    fn source(&self) -> Mapping {
+        let (folder, built, plugin) = match &self.source {
+            Source::Chart(chart) => return chart.clone(),
+            Source::Folder { folder, built, plugin } => (folder, built, plugin),
+        };
+        let (url, revision) = repository(self.management);
+        let mut source = Mapping::new();
+        source.set("repoURL", url);
+        source.set("targetRevision", revision);
+        source.set("path", path(self.management, folder));
+        if let Some(plugin) = plugin {
+            let mut named = Mapping::new();
+            named.set("name", plugin.as_str());
+            source.set("plugin", named);
+        } else if !built {
+            let mut directory = Mapping::new();
+            directory.set("recurse", true);
+            source.set("directory", directory);
+        }
+        source
+    }
+
+    fn sync_policy(&self) -> Mapping {
+        let mut policy = Mapping::new();
+        let waits = self.suspendable && self.management.standby;
+        if self.automated && self.management.argocd.automated && !waits {
+            let mut automated = Mapping::new();
+            automated.set("prune", self.prune && !self.keeps_all);
+            automated.set("selfHeal", true);
+            if self.may_be_empty {
+                automated.set("allowEmpty", true);
+            }
+            policy.set("automated", automated);
+        }
+        let options = [
+            (self.only_out_of_sync, "ApplyOutOfSyncOnly=true"),
+            (self.creates_namespace, "CreateNamespace=true"),
+            (self.keeps_all && !self.cascade, "Delete=false"),
+            (self.keeps_all, "Prune=false"),
+            (true, "PruneLast=true"),
+            (true, "RespectIgnoreDifferences=true"),
+            (true, "ServerSideApply=true"),
+            (true, "SkipDryRunOnMissingResource=true"),
+        ];
+        let options = options.into_iter().filter(|(has, _)| *has).map(|(_, option)| Node::from(option));
+        policy.set("syncOptions", options.collect::<Vec<_>>());
+        let mut backoff = Mapping::new();
+        backoff.set("duration", "20s");
+        backoff.set("factor", 2);
+        backoff.set("maxDuration", "3m");
+        let mut retry = Mapping::new();
+        retry.set("limit", -1);
+        // A later commit may be what mends it.
+        retry.set("refresh", true);
+        retry.set("backoff", backoff);
+        policy.set("retry", retry);
+        policy
+    }
+}
+
+/// The name of an Application or a project: an Argo CD may serve several management clusters.
+pub(in crate::render) fn name_in(management: &ManagementCluster, name: &str) -> String {
+    shortened(&format!("{}.{name}", management.name))
+}
+
+/// How Argo CD names a cluster: by its server, or by its name.
+pub(in crate::render) fn destination(destination: &Destination) -> (&'static str, String) {
+    match destination {
+        Destination::Own => ("server", OWN_SERVER.to_owned()),
+        Destination::Server(server) => ("server", server.clone()),
+        Destination::Name(name) => ("name", name.clone()),
+    }
+}
+
+/// The address of the fleet's repository, and what is read of it.
+pub(in crate::render) fn repository(management: &ManagementCluster) -> (&str, &str) {
+    match &management.source {
+        EngineSource::Git { url, reference: GitReference::Branch(at) | GitReference::Tag(at), .. } => {
+            (url, at)
+        }
+        EngineSource::Existing { .. } => unreachable!("lowering refuses source objects with Argo CD"),
+    }
+}
+
+/// A folder of the fleet as Argo CD takes it: from the root of the repository.
+fn path(management: &ManagementCluster, folder: &str) -> String {
+    match management.folder.as_str() {
+        "" => folder.to_owned(),
+        fleet => format!("{fleet}/{folder}"),
+    }
+}

@@ -1,0 +1,243 @@
+//! Argo CD: the engine's own objects, apart from what they apply.
+//!
+//! One entry applies the projects and an Application for each release and each namespace. A namespace has one more, which
+//! applies the Applications of its clusters: a folder with all of them would be more than Argo CD reads at once. None of
+//! these waits for another, since a sync that waits takes no new commit; what comes too early is tried again.
+
+mod application;
+mod project;
+
+use super::{
+    Drawn, Target, cluster as cluster_part, engine,
+    flux::{self, sources},
+    management_folder, namespace as namespace_part, release_folder,
+};
+use crate::{
+    model::{AddonDelivery, Engine, Label, ManagementCluster},
+    plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
+    tree::{PartId, TreePath},
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+pub(super) use application::{Application, Source, name_in};
+pub(super) use project::{addons_name, chart_address};
+
+/// Keeps Argo CD from deleting an object that leaves git, or with its Application.
+const KEEP: (&str, &str) = ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false");
+
+/// Argo CD.
+pub(super) struct ArgoCd;
+
+impl engine::Engine for ArgoCd {
+    fn engine(&self) -> Engine {
+        Engine::ArgoCd
+    }
+
+    fn management(&self, fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
+        management(plan, drawn);
+        if plan.management.addon_delivery == AddonDelivery::FluxHelmRelease {
+            flux_sources(fleet, plan, drawn);
+        }
+    }
+
+    fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn) {
+        namespace(plan, drawn);
+    }
+
+    fn cluster(&self, plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
+        cluster(plan, input, drawn);
+    }
+
+    fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath {
+        clusters_folder(&plan.cluster.management, &plan.cluster.namespace).join(plan.cluster.name.as_str())
+    }
+
+    fn annotations(&self, _object: &Node, kept: bool) -> Vec<(&'static str, &'static str)> {
+        kept.then_some(KEEP).into_iter().collect()
+    }
+
+    fn release_annotations(&self) -> Vec<(&'static str, &'static str)> {
+        // The Application of a release keeps all of its objects.
+        Vec::new()
+    }
+
+    fn reserved_annotations(&self) -> &'static [&'static str] {
+        &[KEEP.0, "argocd.argoproj.io/tracking-id"]
+    }
+
+    fn is_kept(&self, text: &str) -> bool {
+        let (name, value) = KEEP;
+        text.lines().any(|line| line.trim_start().starts_with(name) && line.contains(value))
+    }
+
+    fn classes_of(&self, releases: &[String]) -> String {
+        // Argo CD puts no label on what it applies; a class has the name of its release.
+        releases.join(" ")
+    }
+
+    fn decryption_missing(&self, management: &ManagementCluster) -> Option<&'static str> {
+        let plugin = management.decryption.as_ref().and_then(|decryption| decryption.plugin.as_ref());
+        let hint = "Argo CD decrypts nothing itself: use ExternalSecrets or SealedSecrets, or name a plugin that decrypts: `decryption: { provider: sops, plugin: <name> }`";
+        plugin.is_none().then_some(hint)
+    }
+
+    fn appliers(&self) -> &'static str {
+        "Applications"
+    }
+}
+
+/// The folder of what the entry applies.
+fn entry_folder(management: &ManagementCluster) -> TreePath {
+    management_folder(management).join("argocd").join("fleet")
+}
+
+/// The folder of the Applications of a namespace's clusters.
+fn clusters_folder(management: &ManagementCluster, namespace: &Label) -> TreePath {
+    management_folder(management).join("argocd").join("clusters").join(namespace.as_str())
+}
+
+fn management(plan: &ManagementPlan, drawn: &mut Drawn) {
+    let management = &plan.management;
+    let folder = entry_folder(management);
+    let entry = Application::of_applications(management, "fleet", folder.as_str());
+    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object());
+    for release in &plan.releases {
+        let classes = release_folder(&release.name).join("cluster-class");
+        let name = Unit::release(&release.name).name();
+        let application = Application {
+            keeps_all: true,
+            ..Application::new(management, &name, classes.as_str(), &management.class_namespace)
+        };
+        let file = folder.join("releases").join(&format!("{}.yaml", release.name));
+        drawn.add_engines(file, "stackloom.yaml", application.object());
+    }
+}
+
+/// What Flux needs to install addons, in a management cluster that Argo CD applies.
+fn flux_sources(fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
+    let management = &plan.management;
+    let folder = management_folder(management).join("argocd").join("flux-sources");
+    let name = Label::new(flux::NAMESPACE).expect("a label");
+    let application = Application::new(management, "flux-sources", folder.as_str(), &name);
+    drawn.add_engines(
+        entry_folder(management).join("flux-sources.yaml"),
+        "stackloom.yaml",
+        application.object(),
+    );
+    if let Some(source) = sources::repository(fleet, management) {
+        drawn.add_engines(folder.join("source.yaml"), "stackloom.yaml", source);
+    }
+    for (file, object) in sources::charts(&plan.charts, management.standby) {
+        drawn.add_engines(folder.join(&file), "the charts of the releases", object);
+    }
+}
+
+fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
+    let (management, name) = (&plan.management, plan.name.as_str());
+    let folder = entry_folder(management);
+    let file = |kind: &str| folder.join(kind).join(&format!("{name}.yaml"));
+    let unit = Unit::namespace(name).name();
+    let objects = Application::new(management, &unit, namespace_part::folder(plan).as_str(), &plan.name);
+    drawn.add_engines(file("namespaces"), "stackloom.yaml", objects.object());
+    if plan.releases.is_empty() {
+        return;
+    }
+    let clusters = clusters_folder(management, &plan.name);
+    let clusters = Application {
+        // It holds Applications alone, and of a cluster that is to stay none has a finalizer of its own.
+        cascade: true,
+        ..Application::of_applications(management, &format!("clusters.{name}"), clusters.as_str())
+    };
+    drawn.add_engines(file("clusters"), "stackloom.yaml", clusters.object());
+    let projects = folder.join("projects").join(name);
+    drawn.add_engines(projects.join("objects.yaml"), "stackloom.yaml", project::of_objects(plan));
+    if management.addon_delivery == AddonDelivery::ArgoCdApplication {
+        drawn.add_engines(projects.join("addons.yaml"), "stackloom.yaml", project::of_addons(plan));
+    }
+}
+
+fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
+    let cluster = &plan.cluster;
+    let management = &cluster.management;
+    let part = cluster_part::folder(plan);
+    let project = name_in(management, &project::objects_name(cluster.namespace.as_str()));
+    let name = |part| Unit::cluster(cluster, part).name();
+    let of = |part: ClusterPart, folder: &str| Application {
+        project: project.clone(),
+        labels: labels(plan),
+        cascade: plan.phase == Phase::Deleted,
+        ..Application::new(management, &name(part), folder, &cluster.namespace)
+    };
+    let mut applications = vec![("cluster.yaml", of(ClusterPart::Cluster, part.join("cluster").as_str()))];
+    if let Some(companion) = &cluster.companion {
+        let plugin = management.decryption.as_ref().and_then(|decryption| decryption.plugin.clone());
+        let built = has_kustomization(companion, input);
+        applications.push((
+            "objects.yaml",
+            Application {
+                source: Source::Folder { folder: companion.clone(), built, plugin },
+                // What users keep beside a cluster are its credentials: they last until it is gone.
+                keeps_all: true,
+                ..of(ClusterPart::Objects, companion)
+            },
+        ));
+    }
+    let installers = part.join("addons");
+    let addons = match management.addon_delivery {
+        AddonDelivery::FluxHelmRelease => of(ClusterPart::Addons, installers.as_str()),
+        AddonDelivery::ArgoCdApplication => Application {
+            labels: labels(plan),
+            only_out_of_sync: false,
+            ..Application::of_applications(management, &name(ClusterPart::Addons), installers.as_str())
+        },
+    };
+    let addons = Application {
+        // Of a cluster that leaves, what installs addons goes, and what it installed stays.
+        cascade: plan.phase.leaves(),
+        // Who turned the last addon off wants it uninstalled.
+        may_be_empty: true,
+        ..addons
+    };
+    applications.push(("addons.yaml", addons));
+    let folder = clusters_folder(management, &cluster.namespace).join(cluster.name.as_str());
+    for (file, application) in applications {
+        drawn.add_engines(folder.join(file), &cluster.file, application.object());
+    }
+    markers(plan, &part, drawn);
+}
+
+/// Git keeps no empty folder, and of a folder that is not there Argo CD deletes nothing.
+fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
+    let cluster = &plan.cluster;
+    if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
+        let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
+        let marker = cluster_part::removal_marker(cluster, removal);
+        drawn.add(file, &cluster.file, Target::Management, marker);
+    }
+    if plan.addons.is_empty() {
+        let id = PartId::Cluster {
+            management: cluster.management.name.to_string(),
+            namespace: cluster.namespace.to_string(),
+            cluster: cluster.name.to_string(),
+        };
+        let text = format!("{}\nThis cluster has no addons.\n", super::header(&id, &cluster.file));
+        drawn.texts.push((part.join("addons").join("none.txt"), text));
+    }
+}
+
+/// The labels of every Application of a cluster, by which people find them.
+pub(super) fn labels(plan: &ClusterPlan) -> Mapping {
+    let cluster = &plan.cluster;
+    let mut labels = Mapping::new();
+    labels.set("stackloom.dev/cluster", cluster.name.as_str());
+    labels.set("stackloom.dev/management-cluster", cluster.management.name.as_str());
+    labels.set("stackloom.dev/namespace", cluster.namespace.as_str());
+    labels
+}
+
+/// Whether kustomize builds a folder beside a cluster.
+fn has_kustomization(folder: &str, input: &Input) -> bool {
+    const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+    NAMES.iter().any(|name| input.beside.at(&format!("{folder}/{name}")).is_some())
+}

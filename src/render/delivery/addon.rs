@@ -1,0 +1,109 @@
+//! An addon of a cluster as every delivery needs it: the values of its chart, and its manifests.
+
+use super::super::{ChartValues, Drawn, Target, context};
+use crate::{
+    definition::merge_values,
+    note::Notes,
+    plan::{AddonPlan, ClusterPlan},
+    template::Context,
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node, Origin},
+};
+
+/// An addon of a cluster, with what its templates see.
+pub(super) struct Addon<'a> {
+    pub(super) cluster: &'a ClusterPlan,
+    pub(super) plan: &'a AddonPlan,
+    pub(super) input: &'a Input,
+    pub(super) context: Context,
+}
+
+/// Every addon of a cluster.
+pub(super) fn all<'a>(cluster: &'a ClusterPlan, input: &'a Input, drawn: &Drawn) -> Vec<Addon<'a>> {
+    let of_cluster = context::of_cluster(cluster, drawn.recorder.as_ref());
+    let addon = |plan| Addon { cluster, plan, input, context: context::of_addon(&of_cluster, plan) };
+    cluster.addons.iter().map(addon).collect()
+}
+
+impl<'a> Addon<'a> {
+    /// Its name.
+    pub(super) fn name(&self) -> &'a str {
+        self.plan.frozen.addon.name.as_str()
+    }
+
+    /// The values of an object that installs its chart, for the checks, if it is known which ones the chart takes.
+    pub(super) fn chart_values(&self, values: Option<Node>) -> Option<ChartValues> {
+        let helm = self.plan.helm.as_ref()?;
+        let addon = &self.plan.frozen.addon;
+        let row = addon.matrix.iter().find(|row| Some(&row.version) == self.plan.version.as_ref());
+        Some(ChartValues {
+            listed: row.map_or(Origin::NOWHERE, |row| row.version_origin),
+            addon: addon.name.to_string(),
+            chart: helm.chart.chart.clone(),
+            version: helm.chart.version.to_string(),
+            described: helm.described.clone()?,
+            values: values.unwrap_or_else(|| Mapping::new().into()),
+            is_part: !addon.values_from.is_empty(),
+        })
+    }
+
+    /// The release's values with the cluster's own over them.
+    pub(super) fn values(&self, notes: &mut Notes) -> Option<Node> {
+        let below = match &self.plan.frozen.values {
+            Some(template) => self.one_map(&template.template.render(&self.context, notes)?, notes)?,
+            None => Mapping::new().into(),
+        };
+        Some(match &self.plan.values {
+            Some(own) => merge_values(&below, own),
+            None => below,
+        })
+    }
+
+    /// Helm takes one map: of a second document, or of a list, nothing would reach the chart.
+    fn one_map(&self, documents: &[Node], notes: &mut Notes) -> Option<Node> {
+        let (wrong, what) = match documents {
+            [] => return Some(Mapping::new().into()),
+            [only] if only.as_mapping().is_some() => return Some(only.clone()),
+            [only] => (only, only.kind()),
+            [_, second, ..] => (second, "more than one document"),
+        };
+        let place = self.input.sources.place(wrong.origin);
+        let message = format!("the values of `{}` are {what}, and Helm takes one map", self.name());
+        notes.error("values", place, message).hint("write `key: value` entries in one document");
+        None
+    }
+
+    /// Draws its manifests into a folder of their own, which is never empty.
+    pub(super) fn manifests(&self, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) -> TreePath {
+        let folder = part.join("manifests").join(self.name());
+        let before = drawn.objects.len();
+        for template in &self.plan.frozen.manifests {
+            if let Some(objects) = template.template.objects(&self.context, notes) {
+                let source = format!("{} of {}", template.path, self.cluster.release.name);
+                drawn.add_rendered(&folder, &source, Target::Workload, objects);
+            }
+        }
+        if drawn.objects.len() == before {
+            let file = &self.cluster.cluster.file;
+            drawn.add_rendered(&folder, file, Target::Workload, vec![nothing(self.name())]);
+        }
+        folder
+    }
+}
+
+/// Manifests may come to nothing in some cluster. Git keeps no empty folder, and what applies a folder fails for good
+/// without it, with all that wait for it.
+fn nothing(addon: &str) -> Node {
+    let mut metadata = Mapping::new();
+    metadata.set("name", format!("{addon}.stackloom"));
+    metadata.set("namespace", "kube-system");
+    let mut data = Mapping::new();
+    data.set("objects", "none for this cluster");
+    let mut root = Mapping::new();
+    root.set("apiVersion", "v1");
+    root.set("kind", "ConfigMap");
+    root.set("metadata", metadata);
+    root.set("data", data);
+    root.into()
+}

@@ -1,0 +1,278 @@
+//! Argo CD: an Application for the chart of an addon, and one for its manifests. They apply to the workload cluster, under the
+//! name with which it is registered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    super::{
+        Drawn, Limit,
+        argocd::{Application, Source, addons_name, chart_address, labels, name_in},
+    },
+    Delivery,
+    addon::{self, Addon},
+};
+use crate::{
+    model::{AddonDelivery, Destination, Label, Stage},
+    note::{Notes, Severity},
+    plan::{AddonPlan, ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node, Origin},
+};
+
+/// Applications of Argo CD.
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::ArgoCdApplication,
+    draw,
+    installer,
+    list,
+    values,
+    limits,
+    registration: |plan| Some(registration(plan)),
+};
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    let waves = waves(plan);
+    let file = |name: &str| part.join("addons").join(name);
+    for addon in addon::all(plan, input, drawn) {
+        let name = addon.name();
+        if let Some(helm) = &addon.plan.helm {
+            let Some(values) = addon.values(notes) else { continue };
+            drawn.values.extend(addon.chart_values(Some(values.clone())));
+            let mut application = of_chart(&addon, helm, values);
+            application.wave = waves.get(&Applied::Chart(name)).copied();
+            let object = application.object();
+            drawn.add_engines(file(&format!("{name}.yaml")), &plan.cluster.file, object).kept =
+                helm.protected;
+        }
+        if let Some(manifests) = &addon.plan.manifests {
+            let folder = addon.manifests(part, drawn, notes);
+            let application = Application {
+                source: Source::Folder { folder: folder.as_str().to_owned(), built: false, plugin: None },
+                automated: !manifests.suspended,
+                cascade: !manifests.orphan,
+                wave: waves.get(&Applied::Manifests(name)).copied(),
+                ..of_addon(plan, &manifests_name(plan, name), &Label::new("default").expect("a label"))
+            };
+            let file = file(&format!("{name}.manifests.yaml"));
+            drawn.add_engines(file, &plan.cluster.file, application.object()).kept = manifests.protected;
+        }
+    }
+}
+
+fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
+    let management = &plan.cluster.management;
+    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
+    let name = match planned {
+        Some(one) if one.helm.is_none() => manifests_name(plan, addon),
+        _ => chart_name(plan, addon),
+    };
+    let object = format!("applications.argoproj.io/{}", name_in(management, &name));
+    (management.argocd.namespace.to_string(), object)
+}
+
+fn list(plan: &ClusterPlan) -> String {
+    let labels = labels(plan);
+    let text = |entry: &crate::yaml::Entry| {
+        format!("{}={}", entry.key.name, entry.value.as_str().unwrap_or_default())
+    };
+    format!(
+        "kubectl --namespace {} get applications.argoproj.io --selector {} --output custom-columns=NAME:.metadata.name,AUTOMATED:.spec.syncPolicy.automated",
+        plan.cluster.management.argocd.namespace,
+        labels.iter().map(text).collect::<Vec<_>>().join(",")
+    )
+}
+
+fn values(object: &Node) -> Option<Node> {
+    let is_application = object.get("kind").and_then(Node::as_str) == Some("Application");
+    let helm = object.at(&["spec", "source", "helm"]).filter(|_| is_application)?;
+    Some(helm.get("valuesObject").cloned().unwrap_or_else(|| Mapping::new().into()))
+}
+
+fn chart_name(plan: &ClusterPlan, addon: &str) -> String {
+    Unit::cluster(&plan.cluster, ClusterPart::Manifests { addon: addon.to_owned() }).name()
+}
+
+fn manifests_name(plan: &ClusterPlan, addon: &str) -> String {
+    // A name of an addon holds no dot, so that of no other chart is this.
+    chart_name(plan, &format!("{addon}.manifests"))
+}
+
+/// An Application that applies to the workload cluster.
+fn of_addon<'a>(plan: &'a ClusterPlan, name: &str, namespace: &Label) -> Application<'a> {
+    let cluster = &plan.cluster;
+    let management = &cluster.management;
+    let names = &management.argocd.cluster_names;
+    let registered = names.of(management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str());
+    Application {
+        project: name_in(management, &addons_name(cluster.namespace.as_str())),
+        labels: labels(plan),
+        destination: ("name", registered),
+        ..Application::new(management, name, "", namespace)
+    }
+}
+
+fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application<'a> {
+    let frozen = &addon.plan.frozen.addon;
+    let mut parameters = Mapping::new();
+    parameters.set("releaseName", frozen.release_name.as_str());
+    parameters.set_filled("valuesObject", values);
+    let mut source = chart_source(&helm.chart);
+    source.set("helm", parameters);
+    Application {
+        source: Source::Chart(source),
+        automated: !helm.suspended,
+        cascade: !helm.protected && !helm.suspended,
+        creates_namespace: true,
+        ..of_addon(addon.cluster, &chart_name(addon.cluster, addon.name()), &frozen.release_namespace)
+    }
+}
+
+/// A chart as Argo CD names it. That of a registry is an artifact, by its digest where the lock says it.
+fn chart_source(chart: &ChartSource) -> Mapping {
+    let mut source = Mapping::new();
+    source.set("repoURL", chart_address(chart));
+    match chart.kind() {
+        ChartReference::HelmChart => {
+            source.set("chart", chart.chart.as_str());
+            source.set("targetRevision", chart.version.to_string());
+        }
+        ChartReference::OciRepository => {
+            source.set("path", ".");
+            let revision = match &chart.digest {
+                Some(pin) => Node::from(pin.digest.as_str()).with_origin(pin.origin),
+                None => Node::from(chart.version.tag()),
+            };
+            source.set("targetRevision", revision);
+        }
+    }
+    source
+}
+
+/// Values come from the Application alone; and a wave waits until the one before is applied, not until it is ready.
+fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    for addon in &plan.addons {
+        let (name, frozen) = (&addon.frozen.addon.name, &addon.frozen.addon);
+        if let Some(from) = frozen.values_from.first() {
+            limits.push(Limit {
+                severity: Severity::Error,
+                origin: from.origin,
+                message: format!(
+                    "the addon `{name}` takes values from a {}, which an Application of Argo CD cannot read",
+                    from.kind.as_str()
+                ),
+                hints: vec![
+                    "let Flux install the addons of this management cluster: `addonDelivery: flux-helm-release`".to_owned(),
+                    "or let the chart itself refer to the Secret, and remove `valuesFrom`".to_owned(),
+                ],
+            });
+        }
+        let listed = frozen.matrix.first().map_or(Origin::NOWHERE, |row| row.version_origin);
+        let is_default = |other: &&AddonPlan| {
+            frozen.depends_on.contains(&other.frozen.addon.name) && other.frozen.addon.stage == Stage::Default
+        };
+        for other in plan.addons.iter().filter(is_default) {
+            limits.push(Limit {
+                severity: Severity::Warning,
+                origin: listed,
+                message: format!(
+                    "Argo CD installs `{name}` when `{}` is applied; it does not wait until it is ready",
+                    other.frozen.addon.name
+                ),
+                hints: vec![
+                    "a sync that fails because of that is tried again: see docs/argocd.md".to_owned(),
+                ],
+            });
+        }
+    }
+    limits
+}
+
+/// An Argo CD that runs in the management cluster knows its clusters alone; a hub knows those of several.
+fn registration(plan: &ClusterPlan) -> (String, String) {
+    let management = &plan.cluster.management;
+    let registry = match management.argocd.destination {
+        Destination::Own => format!("management cluster {}", management.name),
+        Destination::Name(_) | Destination::Server(_) => "hub".to_owned(),
+    };
+    (registry, registered_name(plan))
+}
+
+/// The name under which Argo CD knows a workload cluster.
+fn registered_name(plan: &ClusterPlan) -> String {
+    let cluster = &plan.cluster;
+    let names = &cluster.management.argocd.cluster_names;
+    names.of(cluster.management.name.as_str(), cluster.namespace.as_str(), cluster.name.as_str())
+}
+
+/// What one Application applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Applied<'a> {
+    Chart(&'a str),
+    Manifests(&'a str),
+}
+
+/// The sync wave of each Application: one after the last of those that must come before.
+fn waves(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, usize> {
+    let before = before(plan);
+    let mut after: BTreeMap<Applied<'_>, Vec<Applied<'_>>> = BTreeMap::new();
+    let mut missing: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
+    for (one, others) in &before {
+        missing.insert(*one, others.len());
+        for other in others {
+            after.entry(*other).or_default().push(*one);
+        }
+    }
+    let mut waves: BTreeMap<Applied<'_>, usize> = BTreeMap::new();
+    let mut ready: Vec<_> = missing.iter().filter(|(_, count)| **count == 0).map(|(one, _)| *one).collect();
+    while let Some(one) = ready.pop() {
+        let wave = *waves.entry(one).or_insert(0);
+        for other in after.get(&one).into_iter().flatten() {
+            let entry = waves.entry(*other).or_insert(0);
+            *entry = (*entry).max(wave + 1);
+            if let Some(count) = missing.get_mut(other) {
+                *count -= 1;
+                if *count == 0 {
+                    ready.push(*other);
+                }
+            }
+        }
+    }
+    waves
+}
+
+/// What each Application must come after, of those that there are.
+fn before(plan: &ClusterPlan) -> BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> {
+    let mut before: BTreeMap<Applied<'_>, BTreeSet<Applied<'_>>> = BTreeMap::new();
+    let bootstrap = plan.addons.iter().filter(|one| one.helm.is_some());
+    let bootstrap: Vec<_> = bootstrap
+        .filter(|one| one.frozen.addon.stage == Stage::Bootstrap)
+        .map(|one| Applied::Chart(one.frozen.addon.name.as_str()))
+        .collect();
+    for addon in &plan.addons {
+        let name = addon.frozen.addon.name.as_str();
+        if let Some(helm) = &addon.helm {
+            let others = helm.after.iter().map(|other| Applied::Chart(other)).collect();
+            before.insert(Applied::Chart(name), others);
+        }
+        if let Some(manifests) = &addon.manifests {
+            let units = manifests.after.iter().filter_map(|unit| match unit {
+                Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => {
+                    Some(Applied::Manifests(addon))
+                }
+                Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
+            });
+            let mut others: BTreeSet<_> = units.collect();
+            if addon.frozen.addon.stage == Stage::Default {
+                others.extend(&bootstrap);
+            }
+            before.insert(Applied::Manifests(name), others);
+        }
+    }
+    let known: BTreeSet<_> = before.keys().copied().collect();
+    for others in before.values_mut() {
+        others.retain(|other| known.contains(other));
+    }
+    before
+}

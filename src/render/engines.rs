@@ -1,0 +1,30 @@
+//! The engines that there are.
+
+use super::{argocd, engine::Engine, flux};
+use crate::model;
+
+/// All engines.
+static ENGINES: [&dyn Engine; 2] = [&flux::Flux, &argocd::ArgoCd];
+
+/// The renderer of an engine.
+pub(super) fn of(engine: model::Engine) -> &'static dyn Engine {
+    let found = ENGINES.iter().find(|one| one.engine() == engine);
+    *found.expect("a test holds that each engine has a renderer")
+}
+
+/// The renderers of all engines.
+pub(super) fn all() -> impl Iterator<Item = &'static dyn Engine> {
+    ENGINES.iter().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_engine_has_a_renderer() {
+        for engine in model::Engine::ALL {
+            assert_eq!(ENGINES.iter().filter(|one| one.engine() == engine).count(), 1, "{engine:?}");
+        }
+    }
+}
