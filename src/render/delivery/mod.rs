@@ -2,6 +2,7 @@
 //!
 //! A delivery is one file with a [`Delivery`] and one line in [`DELIVERIES`].
 
+pub(super) mod facts;
 mod helm_release;
 
 use super::{Drawn, cluster};
@@ -43,6 +44,11 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 /// The values of an object that installs a chart; none of other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
+}
+
+/// Whether objects of a kind hold the values of a chart at a key of their `spec`.
+pub(super) fn holds_values(kind: &str, key: &str) -> bool {
+    (kind, key) == ("HelmRelease", "values")
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {
