@@ -10,13 +10,7 @@ use crate::{
     definition::Model,
     model::{Cluster, ClusterId, ReleaseRef},
     release::{Effect, Rebase, Rebases, Release, Releases},
-    topology::{
-        predict::{
-            field::Field,
-            verdict::{Meaning, Verdict},
-        },
-        role::Part,
-    },
+    topology::{Field, Meaning, Part, Verdict},
     world::Input,
 };
 

@@ -3,11 +3,7 @@
 use super::{Check, Finder, Rule};
 use crate::{
     plan::ClusterPlan,
-    topology::{
-        admission::{self, gates::Gates},
-        fault::{ErrorType, FieldError, Stage},
-        schemas::{apply_problems, schema_faults},
-    },
+    topology::{ErrorType, FieldError, Gates, Stage, admission, apply_problems, schema_faults},
     yaml::{Node, to_json, trail},
 };
 

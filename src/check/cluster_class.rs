@@ -4,8 +4,7 @@ use super::{Check, Finder, Rule};
 use crate::{
     release::Release,
     topology::{
-        class::Catalog,
-        fault::{By, Fault, FieldError},
+        By, Catalog, Fault, FieldError,
         predict::{adoption, create},
     },
     yaml::{Node, to_json, trail},

@@ -13,13 +13,8 @@ use crate::{
     plan::{self, ClusterPlan, Plan},
     release::Release,
     topology::{
-        fault::FieldError,
-        variables::{
-            Definition,
-            defaulting::{Scope, default_variables},
-            definitions,
-            validation::validate_variables,
-        },
+        FieldError,
+        variables::{Definition, Scope, default_variables, definitions, validate_variables},
     },
     world::Input,
     yaml::{Mapping, Node, Origin, Step, to_json, trail},

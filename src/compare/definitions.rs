@@ -13,7 +13,7 @@ use crate::{
     plan::{self, ClusterPlan, Phase},
     release::{Release, Releases},
     render,
-    topology::{import::ClassFiles, predict::shared::SharedClass},
+    topology::{SharedClass, import::ClassFiles},
     world::Input,
     yaml::to_json,
 };

@@ -14,9 +14,8 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
     topology::{
-        admission,
+        Observed, SharedClass, Side, admission,
         import::{ClassFiles, Imported, Objects, identity},
-        predict::{observed::Observed, shared::SharedClass, side::Side},
     },
     yaml::{Node, Origin, from_json},
 };

@@ -18,18 +18,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        desired::state::Desired,
-        fault::{Fault, Opaque},
-        import::Applied,
-        predict::{
-            Settings,
-            forecast::{self, Forecast},
-            observed::Observed,
-            shared::SharedClass,
-            side::Side,
-            steps::Step,
-            verdict::{Meaning, Verdict},
-        },
+        Desired, Fault, Forecast, Meaning, Observed, Opaque, Settings, SharedClass, Side, Step, Verdict,
+        import::Applied, predict::forecast,
     },
     yaml::{Node, to_json},
 };

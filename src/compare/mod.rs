@@ -31,8 +31,7 @@ use rayon::prelude::*;
 use crate::{
     model::{ClusterId, ManagementCluster},
     note::Fault,
-    render,
-    topology::fault,
+    render, topology,
     yaml::{Node, to_json},
 };
 
@@ -121,7 +120,7 @@ pub enum Unknown {
         why: String,
     },
     /// The state before is at fault: nothing runs that could be compared with.
-    Faulty(Vec<fault::Fault>),
+    Faulty(Vec<topology::Fault>),
     /// A file of a state cannot be used.
     Unread {
         /// Which state.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value as Json, json};
 
 use super::{Comparing, Objects, Outcome, Pair, Section, in_namespace, objects, state::Files};
-use crate::{model::Label, note::Fault, yaml::to_json};
+use crate::{model::Label, note::Fault, render, yaml::to_json};
 
 /// Secrets by namespace and name, each with those who refer to it.
 pub type Needs = BTreeMap<(String, String), BTreeSet<String>>;
@@ -21,11 +21,11 @@ pub fn refer(object: &Json, namespace: &str, needs: &mut Needs) {
     let mut found = BTreeSet::new();
     for (key, value) in object.as_object().into_iter().flatten().filter(|(key, _)| *key != "metadata") {
         // What a chart makes of its values is in the workload cluster.
-        match (kind, value) {
-            ("HelmRelease", Json::Object(spec)) => {
-                spec.iter()
-                    .filter(|(key, _)| *key != "values")
-                    .for_each(|(key, value)| collect(key, value, &mut found));
+        let is_of_chart = |key: &str| render::holds_addon_values(kind, key);
+        match value {
+            Json::Object(fields) if fields.keys().any(|key| is_of_chart(key)) => {
+                let own = fields.iter().filter(|(key, _)| !is_of_chart(key));
+                own.for_each(|(key, value)| collect(key, value, &mut found));
             }
             _ => collect(key, value, &mut found),
         }

@@ -13,7 +13,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes},
     release::Release,
-    topology::predict::shared::SharedClass,
+    topology::SharedClass,
     yaml::{self, FileId, Node, Source, emit},
 };
 

@@ -16,7 +16,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
     render,
-    topology::{import::Objects, predict::shared::SharedClass},
+    topology::{SharedClass, import::Objects},
     tree::{PartId, TreePath},
 };
 

@@ -6,7 +6,6 @@
 //! ([`affects`]). Absent on purpose: a second computation of anything that the flow computes.
 
 mod affects;
-mod argocd;
 mod frozen;
 mod layers;
 mod lines;

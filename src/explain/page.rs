@@ -10,6 +10,7 @@ use super::{
     source::{Role, Source, locate},
 };
 use crate::{
+    render,
     template::{Template, Tree},
     yaml::{Node, Origin, Value},
 };
@@ -85,15 +86,8 @@ impl Page<'_, '_> {
         }
         if sources.is_empty() {
             let api = object.get("apiVersion").and_then(Node::as_str).unwrap_or_default();
-            let whom = if api.contains("fluxcd.io") {
-                "Flux"
-            } else if api.contains("argoproj.io") {
-                "Argo CD"
-            } else if api.contains("cluster.x-k8s.io") {
-                "Cluster API"
-            } else {
-                "Kubernetes"
-            };
+            let others = if api.contains("cluster.x-k8s.io") { "Cluster API" } else { "Kubernetes" };
+            let whom = render::reader(api).unwrap_or(others);
             sources.extend(scope.program(&format!("written by stackloom for {whom}")));
         }
         sources

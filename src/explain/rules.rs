@@ -11,12 +11,9 @@ use super::{
 use crate::{
     model::{EngineSource, Stage},
     plan::AddonPlan,
+    render::{self, ChartFact, Composed, Fact},
     yaml::{Node, Path, Segment},
 };
-
-const PRUNE: &str = "kustomize.toolkit.fluxcd.io/prune";
-const KEEP: &str = "argocd.argoproj.io/sync-options";
-const SUBSTITUTE: &str = "kustomize.toolkit.fluxcd.io/substitute";
 
 /// A field of an object that the program composes.
 #[derive(Debug)]
@@ -30,7 +27,7 @@ pub(super) struct Field<'f, 'a> {
 
 /// Several sources of one value.
 #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
-pub(super) fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
+fn all(sources: impl IntoIterator<Item = Vec<Source>>) -> Option<Vec<Source>> {
     Some(sources.into_iter().flatten().collect())
 }
 
@@ -38,37 +35,54 @@ impl Field<'_, '_> {
     /// The facts that a composed field is made of; none where its own origin says it.
     pub(super) fn sources(&self) -> Option<Vec<Source>> {
         let names = self.path.names();
-        match names.as_slice() {
-            ["metadata", "annotations", PRUNE] => {
-                return self.program("git alone never takes this away, whatever the engine prunes");
-            }
-            ["metadata", "annotations", KEEP] => {
-                return self
-                    .program("git alone never takes this away, and nothing deletes it with its Application");
-            }
-            ["metadata", "annotations", SUBSTITUTE] => {
-                return self.program("a text in it holds `${`, and Flux must leave that as it is");
-            }
-            _ => {}
+        if let Some(facts) = render::facts(&self.composed()) {
+            let sources: Option<Vec<_>> = facts.into_iter().map(|fact| self.fact(&fact)).collect();
+            return all(sources?);
         }
         match self.object.get("kind").and_then(Node::as_str).unwrap_or_default() {
             "Cluster" => self.cluster(&names),
-            "Application" => self.application(&names),
-            "AppProject" => self.app_project(&names),
-            "Kustomization" => self.kustomization(&names),
-            "HelmRelease" => self.helm_release(&names),
             "Release" => self.release(&names),
             "" => self.metadata(&names),
             "Namespace" if names == ["metadata", "name"] => Some(self.resolver.scope.namespace_name()),
             "ConfigMap" => self.marker(&names),
-            "GitRepository" => self.git_repository(&names),
-            "HelmRepository" | "HelmChart" | "OCIRepository" => self.chart(&names),
             _ => None,
         }
     }
 
+    fn composed(&self) -> Composed<'_> {
+        Composed { object: self.object, path: self.path, node: self.node, addon: self.resolver.addon }
+    }
+
+    /// Where a fact of a renderer is written; none where it has no place.
+    fn fact(&self, fact: &Fact<'_>) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let addon = |keys: &[&str]| Some(scope.addon(self.resolver.addon?, keys));
+        match fact {
+            Fact::Definition(keys) => Some(scope.keys(keys)),
+            Fact::Namespace => Some(scope.namespace_name()),
+            Fact::Management => Some(scope.management_name()),
+            Fact::FleetName => Some(scope.fleet_name()),
+            Fact::Fleet(keys) => Some(scope.fleet_value(keys)),
+            Fact::Source(key) => Some(self.tree_source(key)),
+            Fact::Unit(name) => self.named(name),
+            Fact::Folder(name) => self.folder(name),
+            Fact::Dependencies { charts } => Some(self.dependencies(*charts)),
+            Fact::Installer(name) => self.installer(name),
+            Fact::Suspension => self.suspended(),
+            Fact::ReleaseChoice => Some(scope.choice()),
+            Fact::Addon(keys) => addon(keys),
+            Fact::AddonVersion => Some(scope.addon_version(self.resolver.addon?)),
+            Fact::AddonRepository => self.chart_repository(self.resolver.addon?),
+            Fact::Repository(address) => Some(self.repository(address)),
+            Fact::AddonValues => self.values(self.resolver.addon?),
+            Fact::AddonValuesFrom(key) => self.values_from(self.resolver.addon?, key),
+            Fact::Chart(name, what) => Some(self.chart(name, *what)),
+            Fact::Program(why) => Some(scope.program(why)),
+        }
+    }
+
     #[expect(clippy::unnecessary_wraps, reason = "it ends arms of which others have no answer")]
-    pub(super) fn program(&self, why: &str) -> Option<Vec<Source>> {
+    fn program(&self, why: &str) -> Option<Vec<Source>> {
         Some(self.resolver.scope.program(why))
     }
 
@@ -131,50 +145,39 @@ impl Field<'_, '_> {
         Some(self.resolver.scope.field(&path.key(bound)))
     }
 
-    fn kustomization(&self, names: &[&str]) -> Option<Vec<Source>> {
+    /// A key of the object from which the engine reads the tree.
+    fn tree_source(&self, key: &str) -> Vec<Source> {
         let scope = self.resolver.scope;
-        let name = self.object.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
-        match names {
-            ["metadata", "name"] => self.named(name),
-            ["metadata", "namespace"] if name.contains(".addon.") => Some(scope.namespace_name()),
-            ["spec", "path"] => {
-                let folder = Words::from("the folder of the tree that it applies");
-                let fleet = scope.fleet_value(&["source", "path"]);
-                let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
-                all([self.named(name)?, scope.management_name(), fleet.collect()])
+        match scope.management.map(|management| &management.source) {
+            // The object is the tree's own, because the source is said by its address.
+            Some(EngineSource::Git { .. }) => {
+                let name = if key == "name" { scope.fleet_name() } else { Vec::new() };
+                [name, scope.fleet_value(&["source"])].concat()
             }
-            ["spec", "sourceRef", key] => match scope.management.map(|management| &management.source) {
-                // The object is the tree's own, because the source is said by its address.
-                Some(EngineSource::Git { .. }) => {
-                    let name = if *key == "name" { scope.fleet_name() } else { Vec::new() };
-                    Some([name, scope.fleet_value(&["source"])].concat())
-                }
-                _ => Some(scope.fleet_value(&["source", "ref", key])),
-            },
-            ["spec", "dependsOn"] => Some(self.dependencies(false)),
-            ["spec", "dependsOn", "", ..] => {
-                let item = self.path.segments()[..3].iter().cloned();
-                let item = item.fold(Path::default(), |path, segment: Segment| path.to(segment));
-                self.named(item.find(self.object)?.get("name")?.as_str()?)
-            }
-            ["spec", "targetNamespace"] => Some(scope.fleet_value(&["classNamespace"])),
-            ["spec", "decryption", "provider"] => Some(scope.fleet_value(&["decryption", "provider"])),
-            ["spec", "decryption", ..] => Some(scope.fleet_value(&["decryption", "secret"])),
-            ["spec", "kubeConfig", ..] | ["spec", "healthChecks", "", "name"] => {
-                Some(scope.keys(&["metadata", "name"]))
-            }
-            ["spec", "healthChecks", "", "namespace"] => Some(scope.namespace_name()),
-            ["spec", "suspend"] => self.suspended(),
-            ["spec", "interval" | "retryInterval" | "timeout"] => {
-                self.program("how long Flux takes and waits: see docs/flux.md")
-            }
-            ["spec", "deletionPolicy"] => self.program("deleting the Kustomization leaves what it applied"),
-            ["spec", "prune"] => self.program("what leaves the folder is deleted, unless it is protected"),
-            ["spec", "healthCheckExprs" | "healthChecks", ..] => {
-                self.program("what it waits for: see docs/flux.md")
-            }
-            _ => None,
+            _ => scope.fleet_value(&["source", "ref", key]),
         }
+    }
+
+    /// The folder of a unit.
+    fn folder(&self, unit: &str) -> Option<Vec<Source>> {
+        let scope = self.resolver.scope;
+        let folder = Words::from("the folder of the tree that it applies");
+        let fleet = scope.fleet_value(&["source", "path"]);
+        let fleet = fleet.into_iter().map(|source| Source { what: folder.clone(), ..source });
+        all([self.named(unit)?, scope.management_name(), fleet.collect()])
+    }
+
+    /// The name of what installs another addon, for which this one waits.
+    fn installer(&self, name: &str) -> Option<Vec<Source>> {
+        let (scope, addon) = (self.resolver.scope, self.resolver.addon?);
+        let other = name.strip_prefix(scope.cluster()?.cluster.name.as_str())?.strip_prefix('.')?;
+        all([
+            scope.addon(addon, &["dependsOn"]),
+            scope.addon(addon, &["stage"]),
+            scope.addon(other, &["stage"]),
+            scope.addon_enabled(other),
+            scope.keys(&["metadata", "name"]),
+        ])
     }
 
     /// What decides on the addons that one waits for: those of its kind that it names, or that are of the stage before.
@@ -197,8 +200,8 @@ impl Field<'_, '_> {
         sources
     }
 
-    /// What the name of a Kustomization or a `HelmRelease` is made of.
-    pub(super) fn named(&self, name: &str) -> Option<Vec<Source>> {
+    /// What the name of a unit is made of.
+    fn named(&self, name: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let cluster = || [scope.keys(&["metadata", "name"]), scope.namespace_name()];
         match name.split('.').next().unwrap_or_default() {
@@ -228,7 +231,7 @@ impl Field<'_, '_> {
         scope.used(&Scope::release_name)
     }
 
-    pub(super) fn suspended(&self) -> Option<Vec<Source>> {
+    fn suspended(&self) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let standby = scope.management.is_some_and(|management| management.standby);
         let standby = if standby { scope.fleet_value(&["standby"]) } else { Vec::new() };
@@ -242,57 +245,8 @@ impl Field<'_, '_> {
         ])
     }
 
-    fn helm_release(&self, names: &[&str]) -> Option<Vec<Source>> {
-        let scope = self.resolver.scope;
-        let addon = self.resolver.addon?;
-        match names {
-            ["metadata", "name"] => all([scope.keys(&["metadata", "name"]), scope.addon(addon, &[])]),
-            ["metadata", "namespace"] => Some(scope.namespace_name()),
-            ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => {
-                Some(scope.keys(&["metadata", "name"]))
-            }
-            ["spec", "chartRef", "kind"] => self.chart_repository(addon),
-            ["spec", "chartRef", "name"] => all([
-                scope.addon_version(addon),
-                scope.addon(addon, &["chart", "name"]),
-                self.chart_repository(addon)?,
-                scope.choice(),
-            ]),
-            ["spec", "releaseName"] => Some(scope.addon(addon, &["release", "name"])),
-            ["spec", "targetNamespace" | "storageNamespace"] => {
-                Some(scope.addon(addon, &["release", "namespace"]))
-            }
-            ["spec", "dependsOn"] => Some(self.dependencies(true)),
-            ["spec", "dependsOn", "", "name"] => {
-                let cluster = scope.cluster()?.cluster.name.as_str();
-                let other = self.node.as_str()?.strip_prefix(cluster)?.strip_prefix('.')?;
-                all([
-                    scope.addon(addon, &["dependsOn"]),
-                    scope.addon(addon, &["stage"]),
-                    scope.addon(other, &["stage"]),
-                    scope.addon_enabled(other),
-                    scope.keys(&["metadata", "name"]),
-                ])
-            }
-            ["spec", _, "disableWait"] => Some(scope.addon(addon, &["stage"])),
-            ["spec", "suspend"] => self.suspended(),
-            ["spec", "valuesFrom"] => Some(scope.addon(addon, &["valuesFrom"])),
-            ["spec", "valuesFrom", "", key] => self.values_from(addon, key),
-            ["spec", "values"] => self.values(addon),
-            ["spec", "interval" | "timeout"] => {
-                self.program("how long Helm takes and waits: see docs/flux.md")
-            }
-            ["spec", "install" | "upgrade", "crds"] => self
-                .program("CustomResourceDefinitions follow the chart, which Helm alone does not do for them"),
-            ["spec", "install" | "upgrade", ..] => {
-                self.program("what fails is tried again from where it stands, never undone: see docs/flux.md")
-            }
-            _ => None,
-        }
-    }
-
     /// The key `values`: what puts it there is the addon's template, and what the cluster adds.
-    pub(super) fn values(&self, addon: &str) -> Option<Vec<Source>> {
+    fn values(&self, addon: &str) -> Option<Vec<Source>> {
         let plan = self.resolver.scope.addon_plan(addon)?;
         let own = self.resolver.scope.set(&Path::of(&["spec", "addons", addon, "values"]));
         let template = plan.frozen.values.iter().map(|template| {
@@ -318,7 +272,7 @@ impl Field<'_, '_> {
     }
 
     /// The address of a chart's repository, and the mirror that stands in its place.
-    pub(super) fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
+    fn chart_repository(&self, addon: &str) -> Option<Vec<Source>> {
         let scope = self.resolver.scope;
         let mirrored = scope.management.is_some_and(|management| !management.mirrors.is_empty());
         let mirrors = if mirrored { scope.fleet_value(&["mirrors"]) } else { Vec::new() };
@@ -359,48 +313,37 @@ impl Field<'_, '_> {
         }
     }
 
-    fn git_repository(&self, names: &[&str]) -> Option<Vec<Source>> {
+    /// The address of the fleet's repository, or of the repository of a chart that some cluster has.
+    fn repository(&self, address: &str) -> Vec<Source> {
         let scope = self.resolver.scope;
-        match names {
-            ["metadata", "name"] => Some(scope.fleet_name()),
-            ["spec", "url"] => Some(scope.fleet_value(&["source", "url"])),
-            ["spec", "ref", key] => Some(scope.fleet_value(&["source", key])),
-            ["spec", "secretRef", ..] => Some(scope.fleet_value(&["source", "secret"])),
-            ["spec", "interval"] => self.program("how often Flux asks, where no webhook tells it"),
-            _ => None,
-        }
+        let charts = scope.used_each(&|scope| {
+            let addons = scope.cluster().map(|plan| plan.addons.as_slice()).unwrap_or_default();
+            let is_from = |addon: &&AddonPlan| {
+                addon.helm.as_ref().is_some_and(|helm| address.starts_with(&helm.chart.repository))
+            };
+            let name = |addon: &'_ AddonPlan| {
+                scope.addon(addon.frozen.addon.name.as_str(), &["chart", "repository"])
+            };
+            addons.iter().filter(is_from).map(name).collect()
+        });
+        if charts.is_empty() { scope.fleet_value(&["source", "url"]) } else { charts }
     }
 
-    /// A chart, which is there for every cluster that has it.
-    fn chart(&self, names: &[&str]) -> Option<Vec<Source>> {
-        let keys: &[&str] = match names {
-            ["spec", "version"] | ["spec", "ref", "tag"] => &[],
-            ["spec", "chart"] => &["chart", "name"],
-            ["spec", "url" | "sourceRef", ..] => &["chart", "repository"],
-            ["metadata", "name"] => &["chart"],
-            ["spec", "interval"] => return self.program("how often the registry is asked"),
-            _ => return None,
-        };
-        let chart = self.object.at(&["metadata", "name"]).and_then(Node::as_str)?;
-        Some(self.resolver.scope.used_each(&|scope| {
-            let addons = chart_users(scope, chart).into_iter();
+    /// A chart that all clusters share, for each cluster that has it.
+    fn chart(&self, chart: &str, what: ChartFact) -> Vec<Source> {
+        self.resolver.scope.used_each(&|scope| {
             let one = |name| {
-                let mut sources = Vec::new();
-                if names == ["metadata", "name"] || keys.is_empty() {
-                    sources.extend(scope.addon_version(name));
+                let version = || scope.addon_version(name);
+                let key = |key| scope.addon(name, &["chart", key]);
+                match what {
+                    ChartFact::Identity => [version(), key("name"), key("repository")].concat(),
+                    ChartFact::Version => version(),
+                    ChartFact::Name => key("name"),
+                    ChartFact::Repository => key("repository"),
                 }
-                match keys {
-                    [] => {}
-                    ["chart"] => {
-                        sources.extend(scope.addon(name, &["chart", "name"]));
-                        sources.extend(scope.addon(name, &["chart", "repository"]));
-                    }
-                    keys => sources.extend(scope.addon(name, keys)),
-                }
-                sources
             };
-            addons.map(one).collect()
-        }))
+            chart_users(scope, chart).into_iter().map(one).collect()
+        })
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod context;
 mod delivery;
 mod engine;
 mod engines;
+mod facts;
 mod flux;
 mod namespace;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 pub use cluster::{REMOVAL, SUSPENDED};
+pub use facts::{ChartFact, Composed, Fact};
 
 use crate::{
     model::{self, ClusterId, Engine, ManagementCluster, hex},
@@ -238,6 +240,22 @@ pub fn first_line(plan: &ClusterPlan) -> String {
 /// The values of the object that installs an addon's chart; none of other objects.
 pub fn addon_values(object: &Node) -> Option<Node> {
     delivery::values(object)
+}
+
+/// Whether objects of a kind hold the values of an addon's chart at a key of their `spec`.
+pub fn holds_addon_values(kind: &str, key: &str) -> bool {
+    delivery::holds_values(kind, key)
+}
+
+/// What a field is made of that an engine or a delivery of addons reads; none where its own origin says it.
+pub fn facts<'a>(field: &Composed<'a>) -> Option<Vec<Fact<'a>>> {
+    argocd::facts::of(field).or_else(|| flux::facts::of(field)).or_else(|| delivery::facts::of(field))
+}
+
+/// The engine that reads the objects of an `apiVersion`, as people call it.
+pub fn reader(api_version: &str) -> Option<&'static str> {
+    let readers = [(argocd::reads(api_version), "Argo CD"), (flux::reads(api_version), "Flux")];
+    readers.into_iter().find_map(|(reads, name)| reads.then_some(name))
 }
 
 /// The folders that hold a cluster's files, and nothing else.

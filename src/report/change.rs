@@ -7,7 +7,7 @@ use super::risk::Risk;
 use crate::{
     compare::{Address, FieldChange, Section},
     model::{ClusterId, hex},
-    topology::{predict::verdict::Meaning, role::Part},
+    topology::{Meaning, Part},
 };
 
 /// What a change is of.

@@ -10,14 +10,7 @@ use crate::{
     compare::{Answer, ClusterChange, Facts, Fate, Outcome, Unknown, Which},
     model::{ClusterId, hex},
     note::About as Leaves,
-    topology::{
-        self,
-        predict::{
-            report::step_in_words,
-            verdict::{Meaning, Verdict},
-        },
-        role::{Part, Pool},
-    },
+    topology::{self, Meaning, Part, Pool, Verdict, predict::report::step_in_words},
     yaml::Node,
 };
 
@@ -138,7 +131,7 @@ impl Making<'_> {
     /// Whether the Kubernetes version is all that Cluster API refuses.
     fn is_about_the_version(&self) -> bool {
         let Outcome::Judged(answer) = &self.found.outcome else { return false };
-        let is_version = |fault: &topology::fault::Fault| fault.error.field == "spec.topology.version";
+        let is_version = |fault: &topology::Fault| fault.error.field == "spec.topology.version";
         !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
@@ -376,12 +369,12 @@ fn all_machines(before: Option<&Facts>) -> Machines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{compare::Unread, topology::fault};
+    use crate::compare::Unread;
 
     #[test]
     fn what_is_not_known_is_never_safe() {
         let file = Unread { path: "f".to_owned(), line: None, message: "broken".to_owned() };
-        let fault = fault::Fault::controller(fault::Stage::Cluster, "no");
+        let fault = topology::Fault::controller(topology::Stage::Cluster, "no");
         for side in [Which::Before, Which::After] {
             for why in [
                 Unknown::Refused { side, why: "no".to_owned() },
@@ -414,18 +407,12 @@ mod tests {
     #[test]
     fn an_answer_without_verdicts_or_with_doubts_is_unknown() {
         assert_eq!(judged(Answer::default()).risk, Risk::Unknown);
-        let verdict = Verdict {
-            subject: Part::ControlPlane,
-            meaning: Meaning::MetadataOnly,
-            fields: Vec::new(),
-            reasons: Vec::new(),
-            source: "",
-        };
+        let verdict = Verdict::new(Part::ControlPlane, Meaning::MetadataOnly);
         let sure = Answer { verdicts: vec![verdict], ..Answer::default() };
         assert_eq!(judged(sure.clone()).risk, Risk::Metadata);
-        let doubt = crate::topology::fault::Opaque::of_all("an extension decides".to_owned());
+        let doubt = topology::Opaque::of_all("an extension decides".to_owned());
         assert_eq!(judged(Answer { opaque: vec![doubt], ..sure.clone() }).risk, Risk::Unknown);
-        let fault = fault::Fault::controller(fault::Stage::Cluster, "no");
+        let fault = topology::Fault::controller(topology::Stage::Cluster, "no");
         assert_eq!(judged(Answer { faults: vec![fault], ..sure }).risk, Risk::Refused);
     }
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     compare::{Address, FieldChange},
     model::ClusterId,
-    topology::predict::verdict::Meaning,
+    topology::Meaning,
 };
 
 /// The report as one document.

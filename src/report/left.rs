@@ -8,7 +8,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes},
     partial::Left,
-    topology::predict::shared::SharedClass,
+    topology::SharedClass,
     world::Input,
 };
 

@@ -11,7 +11,7 @@ use crate::{
     model::ClusterId,
     note::Place,
     remove::Defined,
-    topology::role::{Part, Pool},
+    topology::{Part, Pool},
     world::Input,
     yaml::{Mapping, Node, Sources, Value},
 };

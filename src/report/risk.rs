@@ -2,7 +2,7 @@
 //!
 //! What is not known is worse than any replacement of machines. It never counts as safe.
 
-use crate::topology::{predict::verdict::Meaning, role::Part};
+use crate::topology::{Meaning, Part};
 
 /// How bad a change is, the least first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +108,7 @@ impl Risk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::role::PoolKind;
+    use crate::topology::PoolKind;
 
     #[test]
     fn the_order_is_that_of_reports() {

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     compare::FieldChange,
     model::ClusterId,
-    topology::{predict::verdict::Meaning, role::Part},
+    topology::{Meaning, Part},
     tree::FileChange,
 };
 

@@ -9,7 +9,7 @@ use stackloom::{
     model::{Cluster, ReleaseRef},
     note::Notes,
     plan, render,
-    topology::predict::verdict::Meaning,
+    topology::Meaning,
     world::Files,
 };
 

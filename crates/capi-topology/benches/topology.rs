@@ -18,14 +18,11 @@ use std::{
 };
 
 use capi_topology::{
-    class::{Blueprint, Catalog},
-    desired::{Input, generate},
-    names::Draw,
-    predict::{
-        Settings,
-        change::{self, After, Before, Writing},
-        create::{self, Created},
-        rollout::Instants,
+    Catalog, Created, Settings,
+    predict::create,
+    testing::{
+        change::{self, After, Before, Instants, Writing},
+        desired,
     },
 };
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -84,7 +81,7 @@ fn class(criterion: &mut Criterion) {
     group.bench_function("read", |bencher| {
         bencher.iter_batched(
             fresh,
-            |catalog| black_box(create::blueprint(&cluster, &catalog).unwrap()),
+            |catalog| black_box(catalog.blueprint(&cluster).unwrap().unwrap()),
             BatchSize::LargeInput,
         );
     });
@@ -120,19 +117,10 @@ fn one_more(criterion: &mut Criterion) {
                 BatchSize::PerIteration,
             );
         });
-        let desired = |(cluster, blueprint): (Value, std::sync::Arc<Blueprint>)| {
-            let (draw, version) = (Draw(1), settings.patches());
-            generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
-                .unwrap()
-        };
         group.bench_function(BenchmarkId::new("desired", what), |bencher| {
             bencher.iter_batched(
-                || {
-                    let cluster = create::admit(next(), &catalog).cluster;
-                    let blueprint = create::blueprint(&cluster, &catalog).unwrap();
-                    (cluster, blueprint)
-                },
-                |input| black_box(desired(input)),
+                || create::admit(next(), &catalog).cluster,
+                |cluster| black_box(desired::generate(cluster, &catalog, &settings).unwrap()),
                 BatchSize::PerIteration,
             );
         });

@@ -14,11 +14,11 @@ use super::variables::Definition;
 use k8s_schema::value::{get, list, map, present, set, text};
 
 /// Stands for the uid of a Cluster that is not there yet.
-pub const UNKNOWN_UID: &str = "11111111-2222-3333-4444-555555555555";
+pub(crate) const UNKNOWN_UID: &str = "11111111-2222-3333-4444-555555555555";
 
 /// The variables of one template: those of the Cluster, overrides, and `builtin`.
 #[derive(Debug)]
-pub struct Variables<'a> {
+pub(crate) struct Variables<'a> {
     shared: Rc<Named<'a>>,
     own: Named<'a>,
     builtin: Value,
@@ -29,7 +29,7 @@ type Named<'a> = BTreeMap<&'a str, &'a Value>;
 
 impl<'a> Variables<'a> {
     /// The variable of a name.
-    pub fn get(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         match name {
             "builtin" => Some(&self.builtin),
             name => self.own.get(name).or_else(|| self.shared.get(name)).copied(),
@@ -37,7 +37,7 @@ impl<'a> Variables<'a> {
     }
 
     /// All of them as the data of a template; put together when it is asked for.
-    pub fn whole(&self) -> &Value {
+    pub(crate) fn whole(&self) -> &Value {
         self.whole.get_or_init(|| {
             let named = self.shared.iter().chain(&self.own);
             let mut all: Map<_, _> =
@@ -48,7 +48,7 @@ impl<'a> Variables<'a> {
     }
 
     /// Some of them as the data of a template that looks at no others.
-    pub fn part<'n>(&self, names: impl Iterator<Item = &'n str>) -> Value {
+    pub(crate) fn part<'n>(&self, names: impl Iterator<Item = &'n str>) -> Value {
         let mut part = Map::new();
         for name in names {
             if let (false, Some(value)) = (part.contains_key(name), self.get(name)) {
@@ -77,7 +77,7 @@ fn named<'a>(values: &'a [Value], definitions: &[Definition]) -> Named<'a> {
 }
 
 /// Variables of every template: the Cluster's own, and `builtin.cluster`.
-pub fn global<'a>(cluster: &'a Value, definitions: &[Definition]) -> Variables<'a> {
+pub(crate) fn global<'a>(cluster: &'a Value, definitions: &[Definition]) -> Variables<'a> {
     let topology = ["spec", "topology"];
     let class = text(cluster, &["spec", "topology", "classRef", "name"]);
     let own_namespace = text(cluster, &["metadata", "namespace"]);
@@ -120,7 +120,7 @@ pub fn global<'a>(cluster: &'a Value, definitions: &[Definition]) -> Variables<'
 }
 
 /// Variables of the control plane's templates.
-pub fn control_plane<'a>(
+pub(crate) fn control_plane<'a>(
     global: &Variables<'a>,
     desired: &Desired,
     topology: &'a Value,
@@ -147,7 +147,7 @@ pub fn control_plane<'a>(
 
 /// Variables of the templates of one machine deployment or machine pool; `kind` is the name
 /// of the builtin.
-pub fn worker<'a>(
+pub(crate) fn worker<'a>(
     global: &Variables<'a>,
     worker: &Worker,
     kind: &str,

@@ -42,7 +42,7 @@ struct Read {
 /// The namespace and name of the class that a Cluster asks for.
 ///
 /// Source: `GetClassKey` of `api/core/v1beta2/cluster_types.go`.
-pub fn class_key(cluster: &Value) -> (&str, &str) {
+pub(crate) fn class_key(cluster: &Value) -> (&str, &str) {
     let reference = get(cluster, &["spec", "topology", "classRef"]).unwrap_or(&Value::Null);
     let places = [text(reference, &["namespace"]), text(cluster, &["metadata", "namespace"])];
     let namespace = places.into_iter().find(|one| !one.is_empty()).unwrap_or("default");
@@ -202,32 +202,27 @@ impl Catalog {
 /// A template that a class refers to.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Template {
+pub(crate) struct Template {
     /// The template itself.
-    pub object: Value,
+    pub(crate) object: Value,
     /// `Kind.group`, as annotations spell it.
-    pub group_kind: String,
+    pub(crate) group_kind: String,
     /// What all copies of it have in common.
-    pub shells: Shells,
+    pub(crate) shells: Shells,
     /// What patches made of it.
-    pub patched: Arc<Patched>,
+    pub(crate) patched: Arc<Patched>,
     /// Why it is not known at the version that the class asks for.
-    pub opaque: Option<String>,
+    pub(crate) opaque: Option<String>,
 }
 
 impl Template {
-    /// The template's name.
-    pub fn name(&self) -> &str {
-        text(&self.object, &["metadata", "name"])
-    }
-
     /// The template's kind.
-    pub fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         text(&self.object, &["kind"])
     }
 
     /// The template's apiVersion.
-    pub fn api_version(&self) -> &str {
+    pub(crate) fn api_version(&self) -> &str {
         text(&self.object, &["apiVersion"])
     }
 }
@@ -235,13 +230,13 @@ impl Template {
 /// A class of machine deployments or machine pools.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct WorkerClass {
+pub(crate) struct WorkerClass {
     /// The entry of the `ClusterClass`.
-    pub class: Value,
+    pub(crate) class: Value,
     /// Template of the bootstrap config.
-    pub bootstrap: Template,
+    pub(crate) bootstrap: Template,
     /// Template of machines, or of the machine pool.
-    pub infrastructure: Template,
+    pub(crate) infrastructure: Template,
 }
 
 /// A `ClusterClass`, its templates, variables and patches.
@@ -249,30 +244,30 @@ pub struct WorkerClass {
 #[non_exhaustive]
 pub struct Blueprint {
     /// The `ClusterClass`.
-    pub class: Value,
+    pub(crate) class: Value,
     /// Its variables, by name.
-    pub variables: Arc<Vec<Definition>>,
+    pub(crate) variables: Arc<Vec<Definition>>,
     /// What of it cannot be known offline.
-    pub opaque: Vec<String>,
+    pub(crate) opaque: Vec<String>,
     /// Template of the infrastructure cluster.
-    pub infrastructure: Template,
+    pub(crate) infrastructure: Template,
     /// Template of the control plane.
-    pub control_plane: Template,
+    pub(crate) control_plane: Template,
     /// The contract that the control plane follows; none where nothing tells it.
-    pub contract: Option<Contract>,
+    pub(crate) contract: Option<Contract>,
     /// Template of the control plane's machines, where it has machines.
-    pub machine: Option<Template>,
+    pub(crate) machine: Option<Template>,
     /// Classes of machine deployments, by name.
-    pub deployments: BTreeMap<String, WorkerClass>,
+    pub(crate) deployments: BTreeMap<String, WorkerClass>,
     /// Classes of machine pools, by name.
-    pub pools: BTreeMap<String, WorkerClass>,
+    pub(crate) pools: BTreeMap<String, WorkerClass>,
     /// Its patches, in order.
-    pub patches: Vec<Patch>,
+    pub(crate) patches: Vec<Patch>,
 }
 
 impl Blueprint {
     /// Reads a class and everything that it refers to.
-    pub fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+    pub(crate) fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
         let unknown = RefCell::new(Vec::new());
         let namespace = text(class, &["metadata", "namespace"]);
         let template = |owner: &Value, path: &[&str]| {

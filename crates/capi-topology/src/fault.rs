@@ -68,6 +68,7 @@ impl By {
 
 /// A refusal: who, when, which object, which field, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Fault {
     /// When.
     pub stage: Stage,

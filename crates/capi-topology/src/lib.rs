@@ -47,32 +47,52 @@
 //! assert_eq!(refused.faults[0].error.field, "spec.topology.version");
 //! ```
 //!
-//! The modules follow Cluster API's topology controller and its webhooks, in the order of the flow: [`class`] reads a
-//! `ClusterClass` and its templates, [`admission`] defaults and validates what is written ([`variables`], [`schemas`]),
-//! [`desired`] computes the objects ([`names`], [`builtins`], [`patches`] with [`gotmpl`]), [`upgrade`] plans versions.
-//! [`predict`] puts them together; [`import`] takes objects as people have them.
+//! - [`create`] and [`predict`] answer what becomes of a Cluster: its objects, and a [`Verdict`] on each [`Part`].
+//! - [`import`] reads objects as people have them: files of several documents, lists, exports.
+//! - [`admission`] and [`variables`] are single steps: what the webhooks fill in and refuse.
+//!
+//! Enums that a caller decides by, such as [`Meaning`], are exhaustive on purpose: a new variant should stop the build rather
+//! than be taken for something harmless.
+//!
+//! Inside, the modules follow Cluster API's topology controller and its webhooks, in the order of the flow: `class` reads a
+//! `ClusterClass` and its templates, `admission` defaults and validates what is written (`variables`, `schemas`), `desired`
+//! computes the objects (`names`, `builtins`, `patches` with [`gotmpl`]), `upgrade` plans versions. `predict` puts them
+//! together.
+#![warn(unnameable_types)]
 
 pub mod admission;
-pub mod builtins;
-pub mod class;
-pub mod convert;
-pub mod desired;
-pub mod fault;
+mod builtins;
+mod class;
+mod convert;
+mod desired;
+mod fault;
 pub mod import;
-pub mod memo;
-pub mod names;
-pub mod patches;
+mod memo;
+mod names;
+mod patches;
 pub mod predict;
-pub mod role;
-pub mod schemas;
-pub mod shells;
-pub mod upgrade;
+mod role;
+mod schemas;
+mod shells;
+pub mod testing;
+mod upgrade;
 pub mod variables;
 
-pub use class::Catalog;
-pub use fault::{Fault, Opaque};
+pub use admission::gates::Gates;
+pub use class::{Blueprint, Catalog};
+pub use desired::state::{Desired, Worker};
+pub use fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 pub use predict::Settings;
 pub use predict::create::{Created, create};
+pub use predict::field::Field;
+pub use predict::forecast::Forecast;
+pub use predict::observed::Observed;
+pub use predict::shared::SharedClass;
+pub use predict::side::Side;
+pub use predict::steps::Step;
+pub use predict::verdict::{Meaning, Verdict};
+pub use role::{Part, Pool, PoolKind, PoolObject, Role};
+pub use schemas::{apply_problems, schema_faults};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -10,9 +10,9 @@ use gotmpl::{Found, Reads};
 use serde_json::Value;
 
 /// Bytes that one memo of small results may take; when there is no more room, it begins anew.
-pub const SMALL: usize = 256 << 10;
+pub(crate) const SMALL: usize = 256 << 10;
 /// Bytes that one memo of large results may take.
-pub const LARGE: usize = 1 << 20;
+pub(crate) const LARGE: usize = 1 << 20;
 /// Longer keys are not worth keeping.
 const MAX_KEY: usize = 16 << 10;
 /// One in so many kept results must have been asked for again by the time when there is no room.
@@ -20,7 +20,7 @@ const WORTH: usize = 8;
 
 /// What a result is computed from, as bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub(crate) struct Key {
     /// Of the bytes, and compared before them: they begin alike, and lie elsewhere.
     hash: u64,
     bytes: Vec<u8>,
@@ -35,7 +35,7 @@ impl Default for Key {
 
 impl Key {
     /// All that a template looks at in its data; none where that is too much. `data` gives the fields of the data.
-    pub fn of<'d>(reads: &Reads, data: impl Fn(&str) -> Option<&'d Value>) -> Option<Self> {
+    pub(crate) fn of<'d>(reads: &Reads, data: impl Fn(&str) -> Option<&'d Value>) -> Option<Self> {
         let mut key = Self::default();
         for found in reads.look_up(data) {
             match found {
@@ -58,17 +58,17 @@ impl Key {
     }
 
     /// Adds a mark, which tells apart what follows it.
-    pub fn mark(&mut self, mark: u8) {
+    pub(crate) fn mark(&mut self, mark: u8) {
         self.bytes.push(mark);
     }
 
     /// Adds a number.
-    pub fn number(&mut self, number: usize) {
+    pub(crate) fn number(&mut self, number: usize) {
         self.bytes.extend_from_slice(&(number as u64).to_le_bytes());
     }
 
     /// Adds a value, in a form that no other one has.
-    pub fn value(&mut self, value: &Value) {
+    pub(crate) fn value(&mut self, value: &Value) {
         if self.bytes.len() > MAX_KEY {
             return;
         }
@@ -112,7 +112,7 @@ impl Key {
     }
 
     /// The key, unless it is too long to be kept; then not all was written.
-    pub fn short(mut self) -> Option<Self> {
+    pub(crate) fn short(mut self) -> Option<Self> {
         self.hash = hash(&self.bytes);
         (self.bytes.len() <= MAX_KEY).then_some(self)
     }
@@ -131,7 +131,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// Results by what they were computed from.
 #[derive(Debug)]
-pub struct Memo<T> {
+pub(crate) struct Memo<T> {
     room: usize,
     kept: RwLock<Kept<T>>,
     /// How often a kept result was asked for.
@@ -148,14 +148,18 @@ struct Kept<T> {
 
 impl<T: Clone> Memo<T> {
     /// Room for so many bytes.
-    pub fn new(room: usize) -> Self {
+    pub(crate) fn new(room: usize) -> Self {
         let kept = RwLock::new(Kept { results: BTreeMap::new(), bytes: 0 });
         Self { room, kept, hits: AtomicUsize::default(), idle: AtomicBool::default() }
     }
 
     /// The result for a key, computed if it is new, together with its size; without a key it is computed each time.
     /// Failures are not kept.
-    pub fn get<E>(&self, key: Option<Key>, compute: impl FnOnce() -> Result<(T, usize), E>) -> Result<T, E> {
+    pub(crate) fn get<E>(
+        &self,
+        key: Option<Key>,
+        compute: impl FnOnce() -> Result<(T, usize), E>,
+    ) -> Result<T, E> {
         let Some(key) = key else { return compute().map(|(made, _)| made) };
         if let Some(known) = self.known(&key) {
             return Ok(known);
@@ -166,7 +170,7 @@ impl<T: Clone> Memo<T> {
     }
 
     /// The result that is kept for a key.
-    pub fn known(&self, key: &Key) -> Option<T> {
+    pub(crate) fn known(&self, key: &Key) -> Option<T> {
         let known = self.kept.read().unwrap_or_else(PoisonError::into_inner).results.get(key).cloned();
         if known.is_some() {
             self.hits.fetch_add(1, Ordering::Relaxed);
@@ -175,12 +179,12 @@ impl<T: Clone> Memo<T> {
     }
 
     /// Whether it keeps nothing, so that no key needs to be made.
-    pub fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.idle.load(Ordering::Relaxed)
     }
 
     /// Keeps a result of a size.
-    pub fn keep(&self, mut key: Key, made: T, size: usize) {
+    pub(crate) fn keep(&self, mut key: Key, made: T, size: usize) {
         let size = size + key.bytes.len() + size_of::<(Key, T)>();
         if self.is_idle() || size > self.room / 4 {
             return;

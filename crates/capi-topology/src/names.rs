@@ -12,18 +12,18 @@ const MAX_BASE: usize = MAX_NAME - RANDOM.len();
 /// Stands for the random characters of a name: `#1` where they were drawn when the object was
 /// created, `#2` where they are drawn for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Draw(pub u8);
+pub(crate) struct Draw(pub u8);
 
 impl Draw {
     /// The symbol itself.
-    pub fn symbol(self) -> String {
+    pub(crate) fn symbol(self) -> String {
         format!("#{}", self.0)
     }
 }
 
 /// What a naming template may use beside the cluster.
 #[derive(Debug, Clone, Copy)]
-pub enum Named<'a> {
+pub(crate) enum Named<'a> {
     /// The infrastructure cluster or the control plane.
     Cluster,
     /// A machine deployment of this topology name.
@@ -37,12 +37,17 @@ pub enum Named<'a> {
 }
 
 /// A name with a random end after a fixed prefix.
-pub fn simple(prefix: &str, draw: Draw) -> String {
+pub(crate) fn simple(prefix: &str, draw: Draw) -> String {
     format!("{}{}", cut(prefix), draw.symbol())
 }
 
 /// A name from a class' naming template, or from the default one.
-pub fn from_template(template: &str, cluster: &str, named: Named<'_>, draw: Draw) -> Result<String, String> {
+pub(crate) fn from_template(
+    template: &str,
+    cluster: &str,
+    named: Named<'_>,
+    draw: Draw,
+) -> Result<String, String> {
     let name = render(template, cluster, named)?;
     if name.len() > MAX_NAME {
         return Ok(format!("{}{}", with_symbols(cut(&name), draw), draw.symbol()));
@@ -51,7 +56,7 @@ pub fn from_template(template: &str, cluster: &str, named: Named<'_>, draw: Draw
 }
 
 /// A name as the class webhook renders it to see whether it is a valid one.
-pub fn sample(template: &str, cluster: &str, named: Named<'_>) -> Result<String, String> {
+pub(crate) fn sample(template: &str, cluster: &str, named: Named<'_>) -> Result<String, String> {
     let name = render(template, cluster, named)?;
     let name = if name.len() > MAX_NAME { format!("{}{RANDOM}", cut(&name)) } else { name };
     Ok(name.replace('\u{1}', "x"))

@@ -57,12 +57,12 @@ fn kind_of(object: &Value) -> Option<&'static Kind> {
 }
 
 /// Whether its kind is one whose schema is known: of others, nothing is refused.
-pub fn is_known(object: &Value) -> bool {
+pub(crate) fn is_known(object: &Value) -> bool {
     kind_of(object).is_some()
 }
 
 /// An object with the defaults that the schema of its kind has.
-pub fn defaulted(object: &Value) -> Value {
+pub(crate) fn defaulted(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(kind) = kind_of(&object) {
         fill(&mut object, &kind.schema);
@@ -72,7 +72,7 @@ pub fn defaulted(object: &Value) -> Value {
 
 /// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
 /// It stops at the first kind of fault.
-pub fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     let problems = apply_problems(object);
     if problems.is_empty() {
         return Vec::new();
@@ -133,12 +133,12 @@ fn name_faults(object: &Value) -> Vec<FieldError> {
 }
 
 /// The schema of a kind as the API server publishes it.
-pub fn source_schema(kind: &str) -> Option<&'static Value> {
+pub(crate) fn source_schema(kind: &str) -> Option<&'static Value> {
     KINDS.get(kind).map(|kind| &kind.source)
 }
 
 /// The schema of an object's kind, in the version in which the object is written.
-pub fn source_schema_of(object: &Value) -> Option<&'static Value> {
+pub(crate) fn source_schema_of(object: &Value) -> Option<&'static Value> {
     kind_of(object).map(|kind| &kind.source)
 }
 
@@ -146,7 +146,7 @@ pub fn source_schema_of(object: &Value) -> Option<&'static Value> {
 /// otherwise than by server-side apply.
 ///
 /// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
-pub fn drop_nulls(object: &mut Value) {
+pub(crate) fn drop_nulls(object: &mut Value) {
     if let Some(kind) = kind_of(object) {
         k8s_schema::drop_nulls(object, &kind.schema);
     }

@@ -8,14 +8,14 @@ use super::desired::contract::{CLONED_FROM_KIND, CLONED_FROM_NAME, CLUSTER_NAME,
 /// What all copies of a template have in common, made once: without the spec that the patches put in, and with every label and
 /// annotation of which only the value differs.
 #[derive(Debug, Clone)]
-pub struct Shells {
+pub(crate) struct Shells {
     object: Value,
     template: Value,
 }
 
 impl Shells {
     /// The shells of a template.
-    pub fn of(template: &Value, group_kind: &str) -> Self {
+    pub(crate) fn of(template: &Value, group_kind: &str) -> Self {
         let mut object = match get(template, &["spec", "template"]) {
             Some(inner @ Value::Object(_)) => without(inner, &["spec"]),
             _ => json!({}),
@@ -37,12 +37,12 @@ impl Shells {
     }
 
     /// What all objects that are copied from it have in common.
-    pub fn object(&self) -> &Value {
+    pub(crate) fn object(&self) -> &Value {
         &self.object
     }
 
     /// What all templates of one cluster that are copied from it have in common.
-    pub fn template(&self) -> &Value {
+    pub(crate) fn template(&self) -> &Value {
         &self.template
     }
 }

@@ -7,7 +7,7 @@ use super::{
     class::{Operation, Value, View},
     probe::{Fill, LONG, builtin, data},
 };
-use crate::topology::patches::json_patch::variable;
+use crate::topology::variables::lookup as variable;
 
 pub(super) static LINT: Lint = Lint {
     name: "name-may-grow",

@@ -4,10 +4,7 @@ use gotmpl::{Template, yaml};
 use serde_json::{Map, Value as Json, json};
 
 use super::class::{Operation, Value, View};
-use crate::topology::variables::{
-    defaulting::{Scope, default_variables},
-    validation::validate_variables,
-};
+use crate::topology::variables::{Scope, default_variables, validate_variables};
 
 /// How values are made up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::{
     definition::{self, Definitions},
     model::Cluster,
     note::Place,
-    topology::fault::Fault,
+    topology::Fault,
     world::Input,
     yaml::Node,
 };

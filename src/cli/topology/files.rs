@@ -18,13 +18,12 @@ use crate::{
     io::disk,
     note::{Notes, Place},
     topology::{
-        admission::gates::{self, Gates},
-        class::Catalog,
-        fault::{Fault, Stage},
+        Catalog, Fault, Gates, Observed, Settings, Side, Stage,
+        admission::gates,
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
-        predict::{Settings, adoption, apart, create, forecast, observed::Observed, side::Side},
+        predict::{adoption, apart, create, forecast},
     },
 };
 

@@ -26,14 +26,10 @@ use crate::{
     plan::ClusterPlan,
     render,
     topology::{
+        By, ErrorType, Fault, Forecast, Meaning, Opaque,
         admission::gates,
-        fault::{By, ErrorType, Fault, Opaque},
         import::Unread,
-        predict::{
-            forecast::{self, Forecast},
-            report,
-            verdict::Meaning,
-        },
+        predict::{forecast, report},
     },
     world::Input,
     yaml::{self, Node, Origin, from_json, trail},

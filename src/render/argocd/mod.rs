@@ -5,6 +5,7 @@
 //! these waits for another, since a sync that waits takes no new commit; what comes too early is tried again.
 
 mod application;
+pub(super) mod facts;
 mod project;
 
 use super::{
@@ -85,6 +86,11 @@ impl engine::Engine for ArgoCd {
     fn appliers(&self) -> &'static str {
         "Applications"
     }
+}
+
+/// Whether Argo CD reads the objects of an `apiVersion`.
+pub(super) fn reads(api_version: &str) -> bool {
+    api_version.starts_with("argoproj.io/")
 }
 
 /// The folder of what the entry applies.

@@ -4,6 +4,7 @@
 
 mod addon;
 mod argocd_application;
+pub(super) mod facts;
 mod helm_release;
 
 use super::{Drawn, Limit, cluster};
@@ -59,6 +60,11 @@ pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
 /// Where, and under which name, a cluster must be registered so that its addons reach it.
 pub(super) fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
     (of(plan).registration)(plan)
+}
+
+/// Whether objects of a kind hold the values of a chart at a key of their `spec`.
+pub(super) fn holds_values(kind: &str, key: &str) -> bool {
+    matches!((kind, key), ("Application", "source") | ("HelmRelease", "values"))
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {

@@ -3,6 +3,7 @@
 //! One entry applies the whole folder. Each release, each namespace and each cluster has Kustomizations of its own, so
 //! that what is stuck holds nobody else up; what waits, waits shortly.
 
+pub(super) mod facts;
 mod kustomization;
 pub(super) mod sources;
 
@@ -85,6 +86,11 @@ impl engine::Engine for Flux {
     fn appliers(&self) -> &'static str {
         "Kustomizations"
     }
+}
+
+/// Whether Flux reads the objects of an `apiVersion`.
+pub(super) fn reads(api_version: &str) -> bool {
+    api_version.contains("fluxcd.io")
 }
 
 /// The folder of the engine's objects.

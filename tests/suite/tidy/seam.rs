@@ -10,12 +10,11 @@ const WORDS: [&str; 6] =
 const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/render/delivery/"];
 
 /// Files with such words for another reason.
-const ALLOWED: [(&str, &str); 17] = [
+const ALLOWED: [(&str, &str); 13] = [
     ("src/argocd_health/mod.rs", "names the kinds for which it has a health script"),
     ("src/check/beside.rs", "kustomize's own kind, which changes what is built of a folder"),
     ("src/check/object.rs", "the same"),
     ("src/cli/secrets.rs", "kustomize's own kind, whose generators make Secrets"),
-    ("src/compare/secrets.rs", "objects whose references to Secrets are the engine's own business"),
     (
         "src/definition/addon.rs",
         "`HelmRelease` is the type of the field `release`: a release of Helm, and no object",
@@ -27,9 +26,6 @@ const ALLOWED: [(&str, &str); 17] = [
     ("src/definition/lower/fleet.rs", "the kinds of sources that a fleet may name"),
     ("src/model/fleet.rs", "the names of the deliveries"),
     ("src/plan/charts.rs", "the two ways in which a chart is published; their names are Flux'"),
-    ("src/explain/argocd.rs", "explains the fields of Argo CD's objects one by one"),
-    ("src/explain/rules.rs", "explains the fields of Flux' objects one by one"),
-    ("src/explain/page.rs", "names the engine of an object that it explains"),
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
 ];
 

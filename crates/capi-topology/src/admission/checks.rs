@@ -22,12 +22,12 @@ static SUBDOMAIN: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Whether a text is a valid DNS subdomain, as most names of objects must be.
-pub fn is_subdomain(text: &str) -> bool {
+pub(crate) fn is_subdomain(text: &str) -> bool {
     text.len() <= 253 && SUBDOMAIN.is_match(text)
 }
 
 /// Whether a text can be the value of a label.
-pub fn is_label_value(text: &str) -> bool {
+pub(crate) fn is_label_value(text: &str) -> bool {
     text.len() <= 63 && (text.is_empty() || NAME_PART.is_match(text))
 }
 
@@ -60,7 +60,7 @@ fn key_errors(key: &str) -> Vec<&'static str> {
 }
 
 /// Errors of the `metadata` of a class or topology entry.
-pub fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
+pub(crate) fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let field = format!("{path}.labels");
     for (key, value) in map(owner, &["metadata", "labels"]).into_iter().flatten() {
@@ -89,7 +89,7 @@ pub fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors of a health check: too short a start, and thresholds that are no number.
-pub fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
+pub(crate) fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let seconds = get(check, &["checks", "nodeStartupTimeoutSeconds"]).and_then(Value::as_i64);
     if seconds.is_some_and(|seconds| seconds != 0 && seconds < 30) {
@@ -105,7 +105,7 @@ pub fn health_check(check: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors of `remediation.maxInFlight` of a health check.
-pub fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
+pub(crate) fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
     let wrong =
         present(check, &["remediation", "maxInFlight"]).is_some_and(|value| !is_int_or_percent(value));
     let field = format!("{path}.remediation.maxInFlight");
@@ -114,7 +114,7 @@ pub fn max_in_flight(check: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Errors of a machine deployment's rollout strategy; `path` ends in `rollout`.
-pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
+pub(crate) fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
     let update = ["rollout", "strategy", "rollingUpdate"];
     let Some(update) = get(owner, &update) else { return Vec::new() };
     let mut errors = Vec::new();
@@ -134,13 +134,13 @@ pub fn rollout(owner: &Value, path: &str) -> Vec<FieldError> {
 }
 
 /// Said of taints where their feature gate is off.
-pub const NO_TAINTS: &str =
+pub(crate) const NO_TAINTS: &str =
     "taints are not allowed to be set when the feature gate MachineTaintPropagation is disabled";
 
 /// Errors of the taints of machines; they need a feature gate that is off by default.
 ///
 /// Source: `internal/util/taints/validation.go`.
-pub fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn taints(owner: &Value, path: &str, gates: Gates) -> Vec<FieldError> {
     let taints = list(owner, &["taints"]);
     let mut errors = Vec::new();
     if !gates.taints && !taints.is_empty() {
@@ -173,7 +173,7 @@ fn reserved_taint(key: &str) -> Option<&'static str> {
 }
 
 /// Errors of the version of machines; upstream tells both where it is neither.
-pub fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
+pub(crate) fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !version.starts_with('v') {
         errors.push(FieldError::invalid(path, "must start with v"));
@@ -187,7 +187,7 @@ pub fn machine_version(version: &str, path: &str) -> Vec<FieldError> {
 /// Errors of a template for the names of machines, which is tried with sample names.
 ///
 /// Source: `validateNaming` of `kubeadmcontrolplane.go`, `validateMDMachineNaming` of `machinedeployment.go`.
-pub fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<FieldError> {
+pub(crate) fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if template.is_empty() {
         return errors;
@@ -206,7 +206,7 @@ pub fn machine_naming(template: &str, named: Named<'_>, path: &str) -> Vec<Field
 }
 
 /// Whether a value is a number or a percentage.
-pub fn is_int_or_percent(value: &Value) -> bool {
+pub(crate) fn is_int_or_percent(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64(),
         Value::String(text) => text.strip_suffix('%').is_some_and(|digits| digits.parse::<i64>().is_ok()),
@@ -215,6 +215,6 @@ pub fn is_int_or_percent(value: &Value) -> bool {
 }
 
 /// The key that lists of a topology or class are named by.
-pub fn entry_path(list_path: &str, entry: &Value, key: &str) -> String {
+pub(crate) fn entry_path(list_path: &str, entry: &Value, key: &str) -> String {
     format!("{list_path}[{}]", text(entry, &[key]))
 }

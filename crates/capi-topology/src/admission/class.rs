@@ -15,7 +15,12 @@ use crate::upgrade::version::{Order, Version};
 use k8s_schema::value::{get, list, text};
 
 /// Validates a class. `old` is the class before an update, `clusters` are all Clusters.
-pub fn validate(class: &Value, old: Option<&Value>, clusters: &[Value], gates: Gates) -> Vec<FieldError> {
+pub(crate) fn validate(
+    class: &Value,
+    old: Option<&Value>,
+    clusters: &[Value],
+    gates: Gates,
+) -> Vec<FieldError> {
     if gates.no_topology {
         return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
     }

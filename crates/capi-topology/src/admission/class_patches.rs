@@ -53,7 +53,7 @@ const WORKER_BUILTINS: &[&str] = &[
 ];
 
 /// Validates the patches of a class.
-pub fn validate(class: &Value, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn validate(class: &Value, gates: Gates) -> Vec<FieldError> {
     let patches = list(class, &["spec", "patches"]);
     let mut errors = Vec::new();
     for (at, source) in patches.iter().enumerate() {

@@ -12,7 +12,7 @@ use crate::fault::FieldError;
 use k8s_schema::value::{get, list, text};
 
 /// Checks an update of a class against the Clusters that use it.
-pub fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldError> {
+pub(crate) fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldError> {
     let mut errors = compatibility::classes(old, class);
     let [namespace, name] = ["namespace", "name"].map(|field| text(old, &["metadata", field]));
     let uses = |cluster: &Value| {
@@ -46,7 +46,7 @@ pub fn validate(class: &Value, old: &Value, clusters: &[Value]) -> Vec<FieldErro
 }
 
 /// Whether a new edition takes away, or may take away, something that a Cluster of the class uses.
-pub fn asks_clusters(class: &Value, old: &Value) -> bool {
+pub(crate) fn asks_clusters(class: &Value, old: &Value) -> bool {
     let versions = |class| list(class, &["spec", "kubernetesVersions"]);
     let dropped = versions(old).iter().any(|one| !versions(class).contains(one));
     if !versions(class).is_empty() && (dropped || versions(old).is_empty()) {

@@ -11,8 +11,8 @@ use crate::desired::health_check::is_defined;
 use crate::desired::instant;
 use crate::fault::{ErrorType, FieldError};
 use crate::variables::Definition;
-use crate::variables::defaulting::{NOT_DEFINED, Scope, default_in_place};
-use crate::variables::validation::validate_variables;
+use crate::variables::validate_variables;
+use crate::variables::{NOT_DEFINED, Scope, default_in_place};
 use k8s_schema::Judgement;
 use k8s_schema::is_strict_cidr;
 use k8s_schema::value::{get, list, map, present, set, text};
@@ -67,7 +67,7 @@ fn instants(cluster: &mut Value) {
 }
 
 /// Whether runtime extensions define variables of a class, too: nothing here knows them.
-pub fn discovers(class: Option<&Value>, gates: Gates) -> bool {
+pub(crate) fn discovers(class: Option<&Value>, gates: Gates) -> bool {
     let patches = class.map_or(&[][..], |class| list(class, &["spec", "patches"]));
     let discovers = |patch: &Value| !text(patch, &["external", "discoverVariablesExtension"]).is_empty();
     gates.runtime_sdk && patches.iter().any(discovers)
@@ -75,7 +75,7 @@ pub fn discovers(class: Option<&Value>, gates: Gates) -> bool {
 
 /// Defaults all variables, then validates them. Where runtime extensions define some (`open`), what is not among the
 /// definitions may be one of theirs: it stays as it is.
-pub fn variables(
+pub(crate) fn variables(
     cluster: &mut Value,
     old: Option<&Value>,
     definitions: &[Definition],
@@ -324,7 +324,7 @@ fn validate_health_checks(topology: &Value, class: &Value) -> Vec<FieldError> {
 }
 
 /// Replicas together with the annotations of the autoscaler, on the entry or on its class.
-pub fn validate_autoscaler(topology: &Value, class: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate_autoscaler(topology: &Value, class: Option<&Value>) -> Vec<FieldError> {
     let scaled = |owner: &Value| {
         map(owner, &["metadata", "annotations"]).is_some_and(|all| {
             all.contains_key("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size")

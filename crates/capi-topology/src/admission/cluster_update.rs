@@ -23,19 +23,19 @@ const VERSION: &str = "spec.topology.version";
 const CLASS: &str = "spec.topology.class";
 const UNSAFE_VERSION: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check";
 /// Names the hooks that have yet to be called, or that have not let go on.
-pub const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
+pub(crate) const PENDING_HOOKS: &str = "runtime.cluster.x-k8s.io/pending-hooks";
 const AFTER_UPGRADE: &str = "AfterClusterUpgrade";
 /// Lets a Cluster that no class manages get one.
-pub const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
+pub(crate) const UNSAFE_CLASS: &str = "unsafe.topology.cluster.x-k8s.io/disable-update-class-name-check";
 
 /// Refused where a class managed a Cluster, and none would any more.
-pub fn released(new: &Value) -> Option<FieldError> {
+pub(crate) fn released(new: &Value) -> Option<FieldError> {
     let detail = "cannot be removed from an existing Cluster";
     present(new, &["spec", "topology"]).is_none().then(|| FieldError::forbidden("spec.topology", detail))
 }
 
 /// Refused where no class managed a Cluster that is there.
-pub fn adopted(new: &Value) -> Option<FieldError> {
+pub(crate) fn adopted(new: &Value) -> Option<FieldError> {
     let detail = "classRef cannot be set on an existing Cluster";
     (!has_annotation(new, UNSAFE_CLASS)).then(|| FieldError::forbidden(CLASS, detail))
 }
@@ -45,7 +45,7 @@ fn has_annotation(cluster: &Value, name: &str) -> bool {
 }
 
 /// Checks an update of a Cluster against what runs, and against the parts whose machines are still at another version.
-pub fn validate(
+pub(crate) fn validate(
     new: &Value,
     old: &Value,
     running: (&Desired, &BTreeSet<Part>),

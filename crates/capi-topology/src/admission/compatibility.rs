@@ -8,7 +8,7 @@ use crate::fault::FieldError;
 use k8s_schema::value::{get, group, list, text};
 
 /// Everything that speaks against replacing a class by another, or by its next edition.
-pub fn classes(current: &Value, desired: &Value) -> Vec<FieldError> {
+pub(crate) fn classes(current: &Value, desired: &Value) -> Vec<FieldError> {
     let none = Value::Null;
     let mut errors = Vec::new();
     for path in [&["infrastructure"][..], &["controlPlane"], &["controlPlane", "machineInfrastructure"]] {

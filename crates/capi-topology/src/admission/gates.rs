@@ -5,6 +5,7 @@
 /// Which gates are on, as far as they matter; by default those that Cluster API has on by itself, and `ClusterTopology`,
 /// without which there are no classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Gates {
     /// `RuntimeSDK`: classes may have patches and variables of runtime extensions.
     pub runtime_sdk: bool,
@@ -23,7 +24,7 @@ pub struct Gates {
 }
 
 /// What is refused without `ClusterTopology`.
-pub const NO_TOPOLOGY: &str = "can be set only if the ClusterTopology feature flag is enabled";
+pub(crate) const NO_TOPOLOGY: &str = "can be set only if the ClusterTopology feature flag is enabled";
 
 const ALPHA: &str = "AllAlpha";
 const BETA: &str = "AllBeta";

@@ -27,7 +27,7 @@ const CORE_DNS: [&str; 58] = [
 ];
 
 /// Errors of a cluster configuration; `path` is where it stands, `before` what it was.
-pub fn validate(configuration: &Value, before: Option<&Value>, path: &str) -> Vec<FieldError> {
+pub(crate) fn validate(configuration: &Value, before: Option<&Value>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let tag = text(configuration, &DNS_TAG);
     if !is_tag(tag) {
@@ -60,7 +60,7 @@ pub fn validate(configuration: &Value, before: Option<&Value>, path: &str) -> Ve
 }
 
 /// Errors of a step between versions of `CoreDNS`; both are control planes.
-pub fn validate_core_dns(new: &Value, old: &Value) -> Option<FieldError> {
+pub(crate) fn validate_core_dns(new: &Value, old: &Value) -> Option<FieldError> {
     let path = ["spec", "kubeadmConfigSpec", "clusterConfiguration", "dns", "imageTag"];
     let field = path.join(".");
     let (from, to) = (text(old, &path), text(new, &path));
@@ -107,7 +107,7 @@ fn tolerant_tag(tag: &str) -> Option<Version> {
 }
 
 /// The cluster configuration below a path; null where there is none.
-pub fn of<'a>(object: &'a Value, path: &[&str]) -> &'a Value {
+pub(crate) fn of<'a>(object: &'a Value, path: &[&str]) -> &'a Value {
     let owner = get(object, path).unwrap_or(&Value::Null);
     get(owner, &["kubeadmConfigSpec", "clusterConfiguration"]).unwrap_or(&Value::Null)
 }

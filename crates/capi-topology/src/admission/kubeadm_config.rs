@@ -22,7 +22,7 @@ fn config_path(kind: &str) -> Option<&'static [&'static str]> {
 }
 
 /// Errors of the kubeadm config in an object, if it has one.
-pub fn validate(object: &Value, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn validate(object: &Value, gates: Gates) -> Vec<FieldError> {
     let kind = text(object, &["kind"]);
     let Some(path) = config_path(kind) else { return Vec::new() };
     let none = Value::Null;

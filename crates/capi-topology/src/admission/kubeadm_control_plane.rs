@@ -86,7 +86,7 @@ const MUTABLE: &[&str] = &[
 ];
 
 /// Errors of a control plane, after its defaults, and of its change where it runs already.
-pub fn validate(control_plane: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn validate(control_plane: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     let none = Value::Null;
     let of = |object| get(object, &["spec"]).unwrap_or(&none);
     let mut errors = spec(of(control_plane), gates);

@@ -13,7 +13,7 @@ use k8s_schema::value::{get, same, set};
 const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// Errors of a new template.
-pub fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
     if gates.no_topology {
         return vec![FieldError::forbidden("spec", NO_TOPOLOGY)];
     }
@@ -28,7 +28,7 @@ pub fn validate_create(template: &Value, gates: Gates) -> Vec<FieldError> {
 }
 
 /// Errors of a change: what is made of the template may not change, and nothing else is looked at.
-pub fn validate_update(template: &Value, before: &Value) -> Option<FieldError> {
+pub(crate) fn validate_update(template: &Value, before: &Value) -> Option<FieldError> {
     let (mut new, mut old) = (spec(template), spec(before));
     let strategy = ["rollout", "strategy"];
     let was_default = get(&old, &["rollout", "strategy", "type"]) == Some(&json!("RollingUpdate"))

@@ -20,24 +20,24 @@ enum Empty {
 }
 
 /// A value as Go prints it; none where nothing of it is left.
-pub fn printed(value: &Value) -> Option<Value> {
+pub(crate) fn printed(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Printed)
 }
 
 /// A value as it is compared for a rollout; none where nothing of it is left.
 ///
 /// Source: `controlplane/kubeadm/pkg/filters.go`, `dropOmittableFields`.
-pub fn dropped(value: &Value) -> Option<Value> {
+pub(crate) fn dropped(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Dropped)
 }
 
 /// A value as Go compares it in memory; none where nothing of it is left.
-pub fn decoded(value: &Value) -> Option<Value> {
+pub(crate) fn decoded(value: &Value) -> Option<Value> {
     kept("", "", value, Empty::Decoded)
 }
 
 /// Whether a struct is set: upstream's `IsDefined`.
-pub fn is_defined(object: &Value, path: &[&str]) -> bool {
+pub(crate) fn is_defined(object: &Value, path: &[&str]) -> bool {
     get(object, path).is_some_and(|value| decoded(value).is_some())
 }
 
@@ -79,7 +79,7 @@ fn inside(parent: &str, fields: &Map<String, Value>, empty: Empty) -> Map<String
 /// Defaults that earlier versions of Cluster API wrote into a `KubeadmConfigSpec`.
 ///
 /// Source: `ApplyPreviousKubeadmConfigDefaults` of `bootstrap/kubeadm/webhooks/admission/kubeadmconfigtemplate.go`.
-pub fn previous_defaults(spec: &mut Value) {
+pub(crate) fn previous_defaults(spec: &mut Value) {
     let mut default = |path: &[&str], value: &str| {
         if text(spec, path).is_empty() {
             set(spec, path, json!(value));

@@ -18,7 +18,7 @@ enum Level {
 const COMPOSITION: [&str; 3] = ["anyOf", "allOf", "oneOf"];
 
 /// All violations of a variable's schema, sorted as upstream sorts them.
-pub fn validate(schema: &Value, path: &str) -> Vec<FieldError> {
+pub(crate) fn validate(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     invariants(schema, Level::Field, path, &mut errors);
     completeness(schema, path, &mut errors);

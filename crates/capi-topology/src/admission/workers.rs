@@ -32,7 +32,7 @@ pub fn defaulting(written: &Value) -> Option<String> {
 }
 
 /// What the validating webhook says of a machine deployment; `running` is what it was.
-pub fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     let none = Value::Null;
     let spec = get(object, &["spec"]).unwrap_or(&none);
     let mut errors = Vec::new();
@@ -68,7 +68,7 @@ pub fn deployment(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<
 }
 
 /// What the validating webhook says of a machine pool; `running` is what it was.
-pub fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
+pub(crate) fn pool(object: &Value, running: Option<&Value>, gates: Gates) -> Vec<FieldError> {
     if gates.no_machine_pools {
         let detail = "can be set only if the MachinePool feature flag is enabled";
         return vec![FieldError::forbidden("spec", detail)];

@@ -32,17 +32,17 @@ fn own_group(kind: &str) -> Option<&'static str> {
 }
 
 /// Whether an object is of a kind whose versions are converted here; only the API server converts those of other kinds.
-pub fn is_own(object: &Value) -> bool {
+pub(crate) fn is_own(object: &Value) -> bool {
     own_group(text(object, &["kind"])) == Some(group(text(object, &["apiVersion"])))
 }
 
 /// Whether an object is of Cluster API's own kinds and of the old version.
-pub fn is_old(object: &Value) -> bool {
+pub(crate) fn is_old(object: &Value) -> bool {
     is_own(object) && version(text(object, &["apiVersion"])) == "v1beta1"
 }
 
 /// An object in the version that is stored; any other than an old one of Cluster API's own kinds as it is.
-pub fn to_stored(object: &Value) -> Result<Value, String> {
+pub(crate) fn to_stored(object: &Value) -> Result<Value, String> {
     if !is_old(object) {
         return Ok(object.clone());
     }
@@ -65,13 +65,13 @@ pub fn to_stored(object: &Value) -> Result<Value, String> {
 }
 
 /// What the specification of a `MachineDeployment` says of its rollouts, where the stored version has it.
-pub fn rollout_of_deployment(old: &Value) -> Value {
+pub(crate) fn rollout_of_deployment(old: &Value) -> Value {
     let fields = Fields::of(old).moved(&["rolloutAfter"], &["rollout", "after"]);
     with_strategy(fields, old).done()
 }
 
 /// A template as a client gets it that asks for a version; an error where that cannot be known.
-pub fn template_at(template: &Value, wanted: &str) -> Result<Value, String> {
+pub(crate) fn template_at(template: &Value, wanted: &str) -> Result<Value, String> {
     let api_version = text(template, &["apiVersion"]);
     let (own, kind) = (version(api_version), text(template, &["kind"]));
     let known = own_group(kind) == Some(group(api_version)) && matches!(own, "v1beta1" | "v1beta2");

@@ -11,7 +11,7 @@ use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{map, remove, set, text};
 
 /// The infrastructure cluster.
-pub fn infrastructure(input: &Input<'_>) -> Result<Value, String> {
+pub(crate) fn infrastructure(input: &Input<'_>) -> Result<Value, String> {
     let naming = text(&input.blueprint.class, &["spec", "infrastructure", "naming", "template"]);
     let current = text(&input.cluster, &["spec", "infrastructureRef", "name"]);
     let cluster_name = text(&input.cluster, &["metadata", "name"]);
@@ -23,7 +23,7 @@ pub fn infrastructure(input: &Input<'_>) -> Result<Value, String> {
 }
 
 /// The Cluster itself, made of the one that was admitted.
-pub fn complete(cluster: &mut Value, desired: &Desired, tracker: &Tracker) {
+pub(crate) fn complete(cluster: &mut Value, desired: &Desired, tracker: &Tracker) {
     remove(cluster, &["status"]);
     let name = text(cluster, &["metadata", "name"]).to_owned();
     set(cluster, &["metadata", "labels", CLUSTER_NAME], json!(name));

@@ -17,7 +17,7 @@ static KNOWN: LazyLock<BTreeMap<String, Value>> = LazyLock::new(|| {
 
 /// The version of the contract that a kind follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Contract {
+pub(crate) enum Contract {
     /// Machine settings right under `spec.machineTemplate`.
     V1Beta1,
     /// Machine settings under `spec.machineTemplate.spec`.
@@ -25,20 +25,20 @@ pub enum Contract {
 }
 
 /// A path of keys.
-pub type Path = &'static [&'static str];
+pub(crate) type Path = &'static [&'static str];
 
 impl Contract {
     /// `spec.version`.
-    pub const VERSION: Path = &["spec", "version"];
+    pub(crate) const VERSION: Path = &["spec", "version"];
     /// `spec.replicas`.
-    pub const REPLICAS: Path = &["spec", "replicas"];
+    pub(crate) const REPLICAS: Path = &["spec", "replicas"];
     /// `spec.rollout.after`.
-    pub const ROLLOUT_AFTER: Path = &["spec", "rollout", "after"];
+    pub(crate) const ROLLOUT_AFTER: Path = &["spec", "rollout", "after"];
     /// `spec.machineTemplate.metadata`.
-    pub const MACHINE_METADATA: Path = &["spec", "machineTemplate", "metadata"];
+    pub(crate) const MACHINE_METADATA: Path = &["spec", "machineTemplate", "metadata"];
 
     /// What patches cannot change on a control plane.
-    pub const PRESERVED: &'static [Path] = &[
+    pub(crate) const PRESERVED: &'static [Path] = &[
         Self::MACHINE_METADATA,
         &["spec", "machineTemplate", "readinessGates"],
         &["spec", "machineTemplate", "spec", "readinessGates"],
@@ -58,12 +58,12 @@ impl Contract {
     ];
 
     /// The contract of a version of a kind, where it is known.
-    pub fn of(group: &str, kind: &str, version: &str) -> Option<Self> {
+    pub(crate) fn of(group: &str, kind: &str, version: &str) -> Option<Self> {
         Self::labelled(KNOWN.get(&format!("{kind}.{group}"))?, version)
     }
 
     /// The contract of a version, as the labels of a `CustomResourceDefinition` tell it.
-    pub fn labelled(labels: &Value, version: &str) -> Option<Self> {
+    pub(crate) fn labelled(labels: &Value, version: &str) -> Option<Self> {
         let contracts =
             [("cluster.x-k8s.io/v1beta2", Self::V1Beta2), ("cluster.x-k8s.io/v1beta1", Self::V1Beta1)];
         let labels = map(labels, &[])?;
@@ -75,7 +75,7 @@ impl Contract {
     }
 
     /// The contract by which a control plane was made.
-    pub fn in_use(control_plane: &Value) -> Self {
+    pub(crate) fn in_use(control_plane: &Value) -> Self {
         match present(control_plane, Self::V1Beta1.infrastructure_ref()) {
             Some(_) => Self::V1Beta1,
             None => Self::V1Beta2,
@@ -83,7 +83,7 @@ impl Contract {
     }
 
     /// Where the machine template is referred to.
-    pub fn infrastructure_ref(self) -> Path {
+    pub(crate) fn infrastructure_ref(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "infrastructureRef"],
             Self::V1Beta2 => &["spec", "machineTemplate", "spec", "infrastructureRef"],
@@ -91,7 +91,7 @@ impl Contract {
     }
 
     /// Where readiness gates are.
-    pub fn readiness_gates(self) -> Path {
+    pub(crate) fn readiness_gates(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "readinessGates"],
             Self::V1Beta2 => &["spec", "machineTemplate", "spec", "readinessGates"],
@@ -99,7 +99,7 @@ impl Contract {
     }
 
     /// Where taints are.
-    pub fn taints(self) -> Path {
+    pub(crate) fn taints(self) -> Path {
         match self {
             Self::V1Beta1 => &["spec", "machineTemplate", "taints"],
             Self::V1Beta2 => &["spec", "machineTemplate", "spec", "taints"],
@@ -107,7 +107,7 @@ impl Contract {
     }
 
     /// Where the three timeouts of deleting a node are, and their names in the topology.
-    pub fn timeouts(self) -> [(&'static str, Path); 3] {
+    pub(crate) fn timeouts(self) -> [(&'static str, Path); 3] {
         let names =
             ["nodeDrainTimeoutSeconds", "nodeVolumeDetachTimeoutSeconds", "nodeDeletionTimeoutSeconds"];
         let paths: [Path; 3] = match self {
@@ -127,16 +127,16 @@ impl Contract {
 }
 
 /// The label that names the cluster.
-pub const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+pub(crate) const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 /// The label of everything that the topology controller owns.
-pub const OWNED: &str = "topology.cluster.x-k8s.io/owned";
+pub(crate) const OWNED: &str = "topology.cluster.x-k8s.io/owned";
 /// The label that names the machine deployment in the topology.
-pub const DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
+pub(crate) const DEPLOYMENT_NAME: &str = "topology.cluster.x-k8s.io/deployment-name";
 /// The label that names the machine pool in the topology.
-pub const POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
+pub(crate) const POOL_NAME: &str = "topology.cluster.x-k8s.io/pool-name";
 
 /// The label that names a pool of a kind in the topology.
-pub const fn pool_label(kind: PoolKind) -> &'static str {
+pub(crate) const fn pool_label(kind: PoolKind) -> &'static str {
     match kind {
         PoolKind::MachineDeployment => DEPLOYMENT_NAME,
         PoolKind::MachinePool => POOL_NAME,
@@ -144,20 +144,20 @@ pub const fn pool_label(kind: PoolKind) -> &'static str {
 }
 
 /// The annotation with the name of the template that was copied.
-pub const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
+pub(crate) const CLONED_FROM_NAME: &str = "cluster.x-k8s.io/cloned-from-name";
 /// The annotation with the kind of the template that was copied.
-pub const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
+pub(crate) const CLONED_FROM_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind";
 /// The annotation that carries the version of the running upgrade step.
-pub const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
+pub(crate) const UPGRADE_STEP: &str = "topology.internal.cluster.x-k8s.io/upgrade-step";
 /// The annotation that stops an upgrade at a machine deployment, and at all after it.
-pub const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
+pub(crate) const HOLD: &str = "topology.cluster.x-k8s.io/hold-upgrade-sequence";
 /// The annotation that leaves a machine deployment out of an upgrade.
-pub const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
+pub(crate) const DEFER: &str = "topology.cluster.x-k8s.io/defer-upgrade";
 /// What `kubectl apply` keeps in annotations.
-pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Labels and annotations that no patch can change.
-pub const ALWAYS_PRESERVED: &[Path] = &[
+pub(crate) const ALWAYS_PRESERVED: &[Path] = &[
     &["metadata", "labels", CLUSTER_NAME],
     &["metadata", "labels", OWNED],
     &["metadata", "labels", DEPLOYMENT_NAME],

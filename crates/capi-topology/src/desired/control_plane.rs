@@ -11,7 +11,7 @@ use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, map, merged, present, set, text};
 
 /// The template of the control plane's machines.
-pub fn machine_template(input: &Input<'_>) -> Option<Value> {
+pub(crate) fn machine_template(input: &Input<'_>) -> Option<Value> {
     let source = input.blueprint.machine.as_ref()?;
     let cluster_name = text(&input.cluster, &["metadata", "name"]);
     let current = input.current.and_then(|current| current.machine_template.as_ref());
@@ -25,7 +25,7 @@ pub fn machine_template(input: &Input<'_>) -> Option<Value> {
 }
 
 /// The control plane.
-pub fn compute(
+pub(crate) fn compute(
     input: &Input<'_>,
     machine_template: Option<&Value>,
     tracker: &mut Tracker,
@@ -62,7 +62,7 @@ pub fn compute(
 }
 
 /// Why it is not known where the kind of the control plane keeps what is set.
-pub fn unknown_contract(input: &Input<'_>) -> Option<String> {
+pub(crate) fn unknown_contract(input: &Input<'_>) -> Option<String> {
     let blueprint = input.blueprint;
     let class = get(&blueprint.class, &["spec", "controlPlane"]).unwrap_or(&Value::Null);
     let topology = get(input.topology(), &["controlPlane"]).unwrap_or(&Value::Null);

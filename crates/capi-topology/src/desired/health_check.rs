@@ -10,7 +10,7 @@ use k8s_schema::value::{get, present, set, text};
 const DEFAULT_STARTUP_SECONDS: u64 = 600;
 
 /// Whether a health check says anything beside whether it is on.
-pub fn is_defined(check: Option<&Value>) -> bool {
+pub(crate) fn is_defined(check: Option<&Value>) -> bool {
     let Some(check) = check.and_then(Value::as_object) else { return false };
     check
         .iter()
@@ -33,7 +33,7 @@ fn pruned(value: &Value) -> Option<Value> {
 }
 
 /// The health check of the control plane, where it has machines and a check is on.
-pub fn of_control_plane(input: &Input<'_>, control_plane: &Value) -> Option<Value> {
+pub(crate) fn of_control_plane(input: &Input<'_>, control_plane: &Value) -> Option<Value> {
     input.blueprint.machine.as_ref()?;
     let class = get(&input.blueprint.class, &["spec", "controlPlane", "healthCheck"]);
     let topology = get(input.topology(), &["controlPlane", "healthCheck"]);
@@ -43,7 +43,7 @@ pub fn of_control_plane(input: &Input<'_>, control_plane: &Value) -> Option<Valu
 }
 
 /// The health check of a machine deployment.
-pub fn of_deployment(
+pub(crate) fn of_deployment(
     input: &Input<'_>,
     deployment: &Value,
     topology: &Value,

@@ -2,13 +2,13 @@
 //!
 //! Source: `exp/topology/desiredstate/desired_state.go`.
 
-pub mod cluster;
-pub mod contract;
-pub mod control_plane;
-pub mod health_check;
-pub mod state;
-pub mod templates;
-pub mod workers;
+pub(crate) mod cluster;
+pub(crate) mod contract;
+pub(crate) mod control_plane;
+pub(crate) mod health_check;
+pub(crate) mod state;
+pub(crate) mod templates;
+pub(crate) mod workers;
 
 use gotmpl::time::utc_seconds;
 use serde_json::Value;
@@ -24,7 +24,7 @@ use k8s_schema::value::get;
 
 /// What a desired state is computed from; the Cluster becomes part of it.
 #[derive(Debug)]
-pub struct Input<'a> {
+pub(crate) struct Input<'a> {
     /// The class.
     pub blueprint: &'a Blueprint,
     /// The Cluster as admitted.
@@ -48,12 +48,12 @@ pub struct Generated {
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// How far an upgrade is.
-    pub tracker: Tracker,
+    pub(crate) tracker: Tracker,
 }
 
 impl Input<'_> {
     /// The topology of the Cluster.
-    pub fn topology(&self) -> &Value {
+    pub(crate) fn topology(&self) -> &Value {
         get(&self.cluster, &["spec", "topology"]).unwrap_or(&Value::Null)
     }
 
@@ -70,12 +70,12 @@ impl Input<'_> {
 }
 
 /// An instant as it is written of a topology, which is read as `metav1.Time`.
-pub fn instant(written: &Value) -> Value {
+pub(crate) fn instant(written: &Value) -> Value {
     written.as_str().and_then(utc_seconds).map_or_else(|| written.clone(), Value::String)
 }
 
 /// Computes the desired state, in the order of upstream's generator.
-pub fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
+pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
     let failed = |error: String| {
         let detail = format!("error computing the desired state of the Cluster topology: {error}");
         Fault::controller(Stage::Desired, detail)

@@ -9,6 +9,7 @@ use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 
 /// The objects of a cluster. A copy shares its workers with the original, until one of the two changes them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Desired {
     /// The Cluster.
     pub cluster: Value,
@@ -28,6 +29,7 @@ pub struct Desired {
 
 /// A machine deployment or machine pool with its objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Worker {
     /// Its name in the topology.
     pub name: String,
@@ -140,6 +142,6 @@ impl Desired {
 }
 
 /// Where workers stand, by name; of two with one name it is the first.
-pub fn positions(workers: &[Arc<Worker>]) -> BTreeMap<&str, usize> {
+pub(crate) fn positions(workers: &[Arc<Worker>]) -> BTreeMap<&str, usize> {
     workers.iter().enumerate().rev().map(|(at, worker)| (worker.name.as_str(), at)).collect()
 }

@@ -11,7 +11,7 @@ use k8s_schema::value::{get, remove, set, text};
 
 /// What a copy is given beside what the template has.
 #[derive(Debug)]
-pub struct Copy<'a> {
+pub(crate) struct Copy<'a> {
     /// The Cluster that it is for.
     pub cluster: &'a Value,
     /// Its name.
@@ -26,13 +26,13 @@ pub struct Copy<'a> {
 
 impl<'a> Copy<'a> {
     /// A copy of this name, without more labels.
-    pub fn new(cluster: &'a Value, name: String) -> Self {
+    pub(crate) fn new(cluster: &'a Value, name: String) -> Self {
         Self { cluster, name, labels: Map::new(), annotations: Map::new(), owned: false }
     }
 
     /// Owned by the Cluster from the start, with one more label.
     #[must_use]
-    pub fn of_worker(mut self, label: &str, name: &str) -> Self {
+    pub(crate) fn of_worker(mut self, label: &str, name: &str) -> Self {
         self.labels.insert(label.to_owned(), json!(name));
         self.owned = true;
         self
@@ -40,12 +40,12 @@ impl<'a> Copy<'a> {
 }
 
 /// An object from `spec.template` of a template, but for its spec, which the patches put in.
-pub fn object(template: &Template, copy: Copy<'_>) -> Value {
+pub(crate) fn object(template: &Template, copy: Copy<'_>) -> Value {
     object_with(template, copy, &[])
 }
 
 /// The same with what stands at some paths of its spec, which patches do not put in.
-pub fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value {
+pub(crate) fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value {
     let mut object = template.shells.object().clone();
     for path in paths {
         let inner = get(&template.object, &["spec", "template"]).and_then(|inner| get(inner, path));
@@ -58,7 +58,7 @@ pub fn object_with(template: &Template, copy: Copy<'_>, paths: &[Path]) -> Value
 }
 
 /// A template of one cluster from a template of the class, but for its inner spec, which the patches put in.
-pub fn template(template: &Template, copy: Copy<'_>) -> Value {
+pub(crate) fn template(template: &Template, copy: Copy<'_>) -> Value {
     let mut object = template.shells.template().clone();
     finish(&mut object, copy);
     remove(&mut object, &["metadata", "annotations", LAST_APPLIED]);
@@ -86,7 +86,7 @@ fn finish(object: &mut Value, copy: Copy<'_>) {
 }
 
 /// The owner reference to the Cluster, without its uid.
-pub fn owner(cluster: &Value) -> Value {
+pub(crate) fn owner(cluster: &Value) -> Value {
     json!([{
         "apiVersion": "cluster.x-k8s.io/v1beta2",
         "kind": "Cluster",
@@ -95,7 +95,7 @@ pub fn owner(cluster: &Value) -> Value {
 }
 
 /// A reference by group, kind and name.
-pub fn reference(object: &Value) -> Value {
+pub(crate) fn reference(object: &Value) -> Value {
     json!({
         "apiGroup": k8s_schema::value::group(text(object, &["apiVersion"])),
         "kind": text(object, &["kind"]),

@@ -17,7 +17,7 @@ use crate::upgrade::tracker::Tracker;
 use k8s_schema::value::{get, list, map, merged, present, set, text};
 
 /// The machine deployments; `known` is what was computed before of the same Cluster.
-pub fn deployments(
+pub(crate) fn deployments(
     input: &Input<'_>,
     known: Option<&Desired>,
     tracker: &mut Tracker,
@@ -39,7 +39,7 @@ pub fn deployments(
 }
 
 /// The machine pools; `known` is what was computed before of the same Cluster.
-pub fn pools(
+pub(crate) fn pools(
     input: &Input<'_>,
     known: Option<&Desired>,
     tracker: &mut Tracker,

@@ -27,6 +27,7 @@ pub enum Applied {
 
 /// What one applied that may apply the whole object again.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Claim {
     /// Who, and how.
     pub by: Applier,

@@ -9,6 +9,7 @@ use k8s_schema::value::{get, list, present, set, text, version};
 
 /// An object that the topology controller made.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Made {
     /// What the controller applied of it: the desired object as it was when it was last written.
     pub own: Value,

@@ -3,6 +3,23 @@
 //! Only what a prediction needs is kept: Clusters with a topology, `ClusterClass`es, and the templates that those name.
 //! Clusters and classes of `v1beta1` become what the API server stores of them (`convert`); templates stay as they
 //! are written, since a class refers to them by version.
+//!
+//! ```
+//! use capi_topology::import::Objects;
+//!
+//! let mut objects = Objects::default();
+//! objects.read("fleet.yaml", "
+//! apiVersion: cluster.x-k8s.io/v1beta1
+//! kind: Cluster
+//! metadata: { name: dev-1, namespace: team-a }
+//! spec:
+//!   topology: { class: small, version: v1.35.0 }
+//! ")?;
+//! let cluster = objects.cluster("team-a", "dev-1").expect("it is in the file");
+//! assert_eq!(cluster.object["spec"]["topology"]["classRef"]["name"], "small");
+//! assert!(objects.class_of(&cluster.object).is_none(), "its class is not among the files");
+//! # Ok::<(), capi_topology::import::Unread>(())
+//! ```
 
 mod applied;
 pub mod applier;
@@ -35,6 +52,7 @@ pub use spared::Spared;
 
 /// An object, and which file it came from.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Imported {
     /// The file, as the user named it.
     pub file: String,
@@ -60,6 +78,7 @@ pub struct Imported {
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Unread {
     /// The line, counted from 1; 0 where there is none.
     pub line: usize,
@@ -86,6 +105,11 @@ pub struct ClassFiles {
 }
 
 impl ClassFiles {
+    /// A class with all its templates: the `ClusterClass` comes first.
+    pub fn new(objects: Vec<Value>) -> Self {
+        Self { objects, missing: Vec::new() }
+    }
+
     /// The object that a message calls `Kind/name`.
     pub fn labelled(&self, label: &str) -> Option<&Value> {
         let (kind, name) = label.split_once('/')?;

@@ -7,6 +7,7 @@ use k8s_schema::value::{set, text};
 
 /// A Cluster without a namespace of which the other side has one, or several, of the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Open {
     /// Its file, as the user named it.
     pub file: String,

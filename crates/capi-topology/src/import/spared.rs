@@ -8,6 +8,7 @@ use k8s_schema::value::{get, name_of, set, text};
 
 /// An object of the new files that Flux would not write.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Spared {
     /// Its file, as the user named it.
     pub file: String,

@@ -21,7 +21,7 @@ use k8s_schema::value::{get, list, text};
 
 /// Applies all patches to a desired state; gives what they leave unknown. Workers that were taken over from `known` have
 /// been patched already.
-pub fn apply(
+pub(crate) fn apply(
     (cluster, blueprint): (&Value, &Blueprint),
     version: Version,
     known: Option<&Desired>,

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::Parsed;
-use k8s_schema::value::{field_mut, get, keep_numbers, present, text};
+use k8s_schema::value::{field_mut, keep_numbers, present, text};
 
 /// One operation of a JSON patch.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Operation {
     /// Where it is done.
     pub path: Path,
     /// Where the value comes from.
-    pub value: Source,
+    pub(crate) value: Source,
 }
 
 /// A JSON pointer, taken apart once.
@@ -43,7 +43,7 @@ impl Path {
 
 /// Where the value of an operation comes from.
 #[derive(Debug)]
-pub enum Source {
+pub(crate) enum Source {
     /// It is written out.
     Literal(Value),
     /// It is a variable, or something in it.
@@ -163,46 +163,4 @@ fn index(key: &str, length: usize, room: usize) -> Option<usize> {
     let size = i64::try_from(length + room).ok()?;
     let at = if at < 0 { at + size } else { at };
     (0..size).contains(&at).then(|| usize::try_from(at).ok())?
-}
-
-/// A value from the variables: `name`, `name.field`, `name[0].field`.
-///
-/// Source: `core/reconcilers/topology/cluster/patches/variables/value.go`.
-pub fn variable<'v>(variables: impl Fn(&str) -> Option<&'v Value>, path: &str) -> Result<Value, String> {
-    let missing =
-        |segment: &str| format!("variable {path:?} does not exist: failed to lookup segment {segment:?}");
-    let mut segments = path.split('.');
-    let (name, first) = segment(segments.next().unwrap_or_default())?;
-    let mut value = variables(name).ok_or_else(|| format!("variable {name:?} does not exist"))?;
-    value = item(value, first, path)?;
-    for text in segments {
-        let (key, at) = segment(text)?;
-        // The JSON library upstream finds items of lists by number, too.
-        let next = match value {
-            Value::Array(items) => key.parse::<usize>().ok().and_then(|at| items.get(at)),
-            other => get(other, &[key]),
-        };
-        value = item(next.ok_or_else(|| missing(key))?, at, path)?;
-    }
-    Ok(value.clone())
-}
-
-fn item<'a>(value: &'a Value, at: Option<usize>, path: &str) -> Result<&'a Value, String> {
-    let Some(at) = at else { return Ok(value) };
-    let items =
-        value.as_array().ok_or_else(|| format!("variable {path:?} is invalid: failed to get array"))?;
-    items.get(at).ok_or_else(|| format!("variable {path:?} is invalid: array does not have index {at}"))
-}
-
-fn segment(text: &str) -> Result<(&str, Option<usize>), String> {
-    let wrong = || format!("failed to parse path segment {text:?}");
-    match (text.find('['), text.find(']')) {
-        (None, None) => Ok((text, None)),
-        (Some(open), Some(close)) if open < close => {
-            let digits = text.get(open + 1..close).ok_or_else(wrong)?;
-            let at = digits.trim_start_matches('+').parse().map_err(|_| wrong())?;
-            Ok((text.get(..open).unwrap_or_default(), Some(at)))
-        }
-        _ => Err(wrong()),
-    }
 }

@@ -2,12 +2,12 @@
 //!
 //! Source: `core/reconcilers/topology/cluster/patches/engine.go` and `…/inline`.
 
-pub mod engine;
+pub(crate) mod engine;
 mod item;
-pub mod json_patch;
-pub mod selector;
-pub mod values;
-pub mod whole;
+pub(crate) mod json_patch;
+pub(crate) mod selector;
+pub(crate) mod values;
+pub(crate) mod whole;
 
 use gotmpl::{Error, Template};
 use serde_json::Value;
@@ -22,14 +22,14 @@ const SPEC: [&str; 3] = ["spec", "template", "spec"];
 
 /// What decides how patches behave beside the class.
 #[derive(Debug, Clone, Copy)]
-pub struct Version {
+pub(crate) struct Version {
     /// Whether patches may set labels and annotations (Cluster API 1.14 and later).
     pub metadata_patches: bool,
 }
 
 /// A patch of a class, with its templates parsed.
 #[derive(Debug)]
-pub struct Patch {
+pub(crate) struct Patch {
     /// The patch's name.
     pub name: String,
     /// Decides whether the patch runs; none: always.
@@ -42,7 +42,7 @@ pub struct Patch {
 
 /// What a patch does to the templates of one selector.
 #[derive(Debug)]
-pub struct PatchDefinition {
+pub(crate) struct PatchDefinition {
     /// Which templates.
     pub selector: Selector,
     /// What is done, as one JSON patch.
@@ -51,7 +51,7 @@ pub struct PatchDefinition {
 
 /// A template as written, parsed once.
 #[derive(Debug)]
-pub struct Parsed {
+pub(crate) struct Parsed {
     /// The source.
     pub source: String,
     /// The template, or why it does not parse.
@@ -64,7 +64,7 @@ pub struct Parsed {
 
 impl Parsed {
     /// Parses a template.
-    pub fn new(source: &str) -> Self {
+    pub(crate) fn new(source: &str) -> Self {
         Self {
             source: source.to_owned(),
             template: Template::parse(source),
@@ -94,12 +94,12 @@ fn looks_into_names(source: &str) -> bool {
 
 impl Patch {
     /// What one of its definitions does, in order.
-    pub fn operations(&self, definition: usize) -> &[Operation] {
+    pub(crate) fn operations(&self, definition: usize) -> &[Operation] {
         self.definitions.get(definition).map_or(&[], |one| &one.operations)
     }
 
     /// Reads a patch of a class.
-    pub fn read(patch: &Value) -> Self {
+    pub(crate) fn read(patch: &Value) -> Self {
         let enabled_if = text(patch, &["enabledIf"]);
         Self {
             name: text(patch, &["name"]).to_owned(),

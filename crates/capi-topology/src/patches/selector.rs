@@ -6,7 +6,7 @@ use k8s_schema::value::{get, list, present, text};
 
 /// What a template is for: who will hold the object made from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder<'a> {
+pub(crate) enum Holder<'a> {
     /// The Cluster, as its infrastructure.
     InfrastructureCluster,
     /// The Cluster, as its control plane; or the control plane, as its machines.
@@ -19,7 +19,7 @@ pub enum Holder<'a> {
 
 /// A selector of a patch definition.
 #[derive(Debug, Clone, Default)]
-pub struct Selector {
+pub(crate) struct Selector {
     /// The exact apiVersion.
     pub api_version: String,
     /// The exact kind.
@@ -36,7 +36,7 @@ pub struct Selector {
 
 impl Selector {
     /// Reads a selector.
-    pub fn read(selector: &Value) -> Self {
+    pub(crate) fn read(selector: &Value) -> Self {
         let flag =
             |name: &str| get(selector, &["matchResources", name]).and_then(Value::as_bool) == Some(true);
         let names = |kind: &str| {
@@ -55,7 +55,7 @@ impl Selector {
     }
 
     /// Whether a template is selected.
-    pub fn matches(&self, api_version: &str, kind: &str, holder: Holder<'_>) -> bool {
+    pub(crate) fn matches(&self, api_version: &str, kind: &str, holder: Holder<'_>) -> bool {
         if self.api_version != api_version || self.kind != kind {
             return false;
         }
@@ -72,7 +72,7 @@ impl Selector {
 }
 
 /// Whether a class is meant by a name, which may begin or end with a star.
-pub fn class_matches(name: &str, class: &str) -> bool {
+pub(crate) fn class_matches(name: &str, class: &str) -> bool {
     name == "*"
         || name == class
         || name.strip_prefix('*').is_some_and(|end| class.ends_with(end))

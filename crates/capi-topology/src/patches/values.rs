@@ -3,15 +3,16 @@
 use gotmpl::ErrorKind;
 use serde_json::Value;
 
-use super::json_patch::{Operation, Source, variable};
+use super::json_patch::{Operation, Source};
 use super::{Parsed, Patch};
 use crate::builtins::Variables;
 use crate::memo::Key;
+use crate::variables::lookup;
 use k8s_schema::value::keep_numbers;
 
 /// Why there is no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// Cluster API fails, too.
     Error(String),
     /// It cannot be known here what Cluster API does.
@@ -19,7 +20,7 @@ pub enum Failure {
 }
 
 /// Whether a patch runs: always without `enabledIf`, else where it renders to exactly `true`.
-pub fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
+pub(crate) fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
     let Some(condition) = &patch.enabled_if else { return Ok(true) };
     // The only white space that YAML ignores around a word, wherever it stands.
     let value = remembered(condition, data, |text| match text.trim_matches([' ', '\n']) {
@@ -32,13 +33,13 @@ pub fn enabled(patch: &Patch, data: &Variables<'_>) -> Result<bool, Failure> {
 }
 
 /// The value of an operation; none for `remove`.
-pub fn value(operation: &Operation, data: &Variables<'_>) -> Result<Option<Value>, Failure> {
+pub(crate) fn value(operation: &Operation, data: &Variables<'_>) -> Result<Option<Value>, Failure> {
     if operation.op != "add" && operation.op != "replace" {
         return Ok(None);
     }
     let value = match &operation.value {
         Source::Literal(value) => value.clone(),
-        Source::Variable(path) => variable(|name| data.get(name), path).map_err(Failure::Error)?,
+        Source::Variable(path) => lookup(|name| data.get(name), path).map_err(Failure::Error)?,
         Source::Template(template) => remembered(template, data, |text| read(template, text))?,
         Source::Wrong(why) => {
             return Err(Failure::Error(format!("failed to calculate value: {why}")));

@@ -14,7 +14,7 @@ use k8s_schema::value::text;
 
 /// Patched specs of one template of a class.
 #[derive(Debug)]
-pub struct Patched {
+pub(crate) struct Patched {
     aim: OnceLock<Aim>,
     specs: Memo<Arc<Value>>,
 }

@@ -99,6 +99,7 @@ impl Effect {
 
 /// The change of one object.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ObjectChange {
     /// What the object is for.
     pub role: Role,
@@ -114,6 +115,7 @@ pub struct ObjectChange {
 
 /// What becomes of a change.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Change {
     /// Whether it is accepted; what is rejected does nothing.
     pub accepted: bool,

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 /// The live object after an apply. `previous` is the file that was applied before, as the annotation has it.
-pub fn client_side_apply(live: &Value, previous: &Value, applied: &Value) -> Value {
+pub(super) fn client_side_apply(live: &Value, previous: &Value, applied: &Value) -> Value {
     let applied = without_nulls(applied);
     let mut merged = live.clone();
     if let (Some(merged), Some(previous), Some(applied)) =

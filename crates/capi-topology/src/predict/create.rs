@@ -94,7 +94,7 @@ fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<
 
 /// What comes of writing classes and templates, whatever Cluster is written with them.
 #[derive(Debug)]
-pub struct Written {
+pub(crate) struct Written {
     /// What was refused; then nothing is written.
     pub faults: Vec<Fault>,
     /// What there is then.
@@ -102,7 +102,12 @@ pub struct Written {
 }
 
 /// Writes classes and templates over what is there; `clusters` are all that run.
-pub fn write_classes(objects: &[Value], before: &Catalog, writing: Writing, clusters: &[Value]) -> Written {
+pub(crate) fn write_classes(
+    objects: &[Value],
+    before: &Catalog,
+    writing: Writing,
+    clusters: &[Value],
+) -> Written {
     let stored = stored_classes(objects, before, writing);
     let faults = apply_classes(&stored, before, clusters);
     let mut catalog = before.clone();
@@ -202,7 +207,7 @@ pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created
 }
 
 /// The desired state of an admitted Cluster.
-fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Fault> {
+pub fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Fault> {
     let blueprint = blueprint(&cluster, catalog)?;
     let (draw, version) = (Draw(1), settings.patches());
     generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
@@ -210,7 +215,7 @@ fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Gen
 
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
 /// keeps it: use one catalog for all Clusters.
-pub fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
+pub(crate) fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
     catalog.blueprint(cluster).unwrap_or_else(|| {
         let (namespace, name) = class_key(cluster);
         let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");

@@ -18,7 +18,7 @@ use crate::role::Part;
 
 /// The rules, in the order in which their reasons are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub(super) enum Rule {
     /// The API server, a webhook or the controller refuses.
     Refusal,
     /// What the change does to the objects of the part.
@@ -61,7 +61,7 @@ pub enum Rule {
 
 /// What a rule finds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The change means this.
     Means(Meaning),
     /// What is found may not be what happens: it is not known, and the reasons of the finding stay.
@@ -80,7 +80,7 @@ pub enum Outcome {
 
 /// The kinds of findings that a remark is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum On {
+pub(super) enum On {
     /// These.
     Only(&'static [Kind]),
     /// All others.
@@ -89,7 +89,7 @@ pub enum On {
 
 impl On {
     /// All kinds.
-    pub const ALL: Self = Self::AllBut(&[]);
+    pub(super) const ALL: Self = Self::AllBut(&[]);
 
     fn has(self, kind: Kind) -> bool {
         match self {
@@ -101,7 +101,7 @@ impl On {
 
 /// How much an outcome counts: the greatest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Weight {
+pub(super) enum Weight {
     /// Something was found that is known.
     Found(Kind),
     /// Whatever was found does not happen.
@@ -114,7 +114,7 @@ pub enum Weight {
 
 /// What one rule finds of one part.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Evidence {
+pub(super) struct Evidence {
     /// The part.
     pub part: Part,
     /// The rule.
@@ -131,29 +131,29 @@ pub struct Evidence {
 
 impl Evidence {
     /// Evidence without a word.
-    pub fn new(part: Part, rule: Rule, outcome: Outcome) -> Self {
+    pub(super) fn new(part: Part, rule: Rule, outcome: Outcome) -> Self {
         Self { part, rule, outcome, fields: Vec::new(), reasons: Vec::new(), source: None }
     }
 
     /// That something is not known, and what was found of it does not count.
-    pub fn unknown(part: Part, rule: Rule, source: &'static str) -> Self {
+    pub(super) fn unknown(part: Part, rule: Rule, source: &'static str) -> Self {
         Self { source: Some(source), ..Self::new(part, rule, Outcome::Means(Meaning::Opaque)) }
     }
 
     /// Words to add where something of such a kind was found.
-    pub fn remark(part: Part, rule: Rule, on: On) -> Self {
+    pub(super) fn remark(part: Part, rule: Rule, on: On) -> Self {
         Self::new(part, rule, Outcome::Remark(on))
     }
 
     /// The same with one reason more.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
+    pub(super) fn because(mut self, reason: impl Into<String>) -> Self {
         self.reasons.push(reason.into());
         self
     }
 
     /// How much it counts; none for what decides nothing by itself.
-    pub fn weight(&self) -> Option<Weight> {
+    pub(super) fn weight(&self) -> Option<Weight> {
         match &self.outcome {
             Outcome::Means(Meaning::Rejected) => Some(Weight::Rejected),
             Outcome::Means(Meaning::Opaque) | Outcome::Unsure => Some(Weight::Unknown),
@@ -185,12 +185,12 @@ fn is_held(found: Kind) -> bool {
 }
 
 /// What decides among evidence of one part; none where nothing does.
-pub fn weight(all: &[Evidence]) -> Option<Weight> {
+pub(super) fn weight(all: &[Evidence]) -> Option<Weight> {
     all.iter().filter_map(Evidence::weight).max()
 }
 
 /// The verdict that evidence of one part comes to; none where nothing decides.
-pub fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
+pub(super) fn decide(part: &Part, all: &[Evidence]) -> Option<Verdict> {
     let decisive = weight(all)?;
     let mut all: Vec<&Evidence> = all.iter().collect();
     all.sort_unstable();
@@ -238,18 +238,18 @@ fn meaning(decisive: Weight, found: &Meaning, counting: &[&Evidence]) -> Meaning
 
 /// All evidence on a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ledger {
+pub(super) struct Ledger {
     parts: BTreeMap<Part, Vec<Evidence>>,
 }
 
 impl Ledger {
     /// Adds evidence.
-    pub fn add(&mut self, evidence: Evidence) {
+    pub(super) fn add(&mut self, evidence: Evidence) {
         self.parts.entry(evidence.part.clone()).or_default().push(evidence);
     }
 
     /// The verdicts, in the order of the parts.
-    pub fn verdicts(&self) -> Vec<Verdict> {
+    pub(super) fn verdicts(&self) -> Vec<Verdict> {
         self.parts.iter().filter_map(|(part, all)| decide(part, all)).collect()
     }
 }

@@ -35,6 +35,7 @@ use k8s_schema::value::{get, present, text};
 
 /// What is predicted.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Forecast {
     /// What was refused; nothing happens then.
     pub faults: Vec<Fault>,

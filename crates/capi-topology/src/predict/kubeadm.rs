@@ -12,7 +12,7 @@ use k8s_schema::value::{get, present, remove, same, set, text};
 
 /// The spec of a template as it is compared: `KubeadmConfigTemplate`s with the defaults that
 /// earlier versions wrote into them.
-pub fn comparable_spec(template: &Value) -> Value {
+pub(super) fn comparable_spec(template: &Value) -> Value {
     let mut spec = get(&stored(template), &["spec"]).cloned().unwrap_or_default();
     if text(template, &["kind"]) == "KubeadmConfigTemplate"
         && let Some(inner) = spec.pointer_mut("/template/spec")
@@ -24,7 +24,7 @@ pub fn comparable_spec(template: &Value) -> Value {
 
 /// Whose `KubeadmConfig` is outdated after a change of a control plane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outdated {
+pub(super) struct Outdated {
     /// That of the machine made by kubeadm init.
     pub init: bool,
     /// Those of the machines that joined.
@@ -32,7 +32,7 @@ pub struct Outdated {
 }
 
 /// Compares the `KubeadmConfig`s of running machines with those that would be made now.
-pub fn outdated(before: &Value, after: &Value) -> Outdated {
+pub(super) fn outdated(before: &Value, after: &Value) -> Outdated {
     let joined = !same(&for_diff(&config(before, true), after), &for_diff(&config(after, true), after));
     let init_as_join = {
         let current = as_join(&config(before, false), &config(after, true));

@@ -1,39 +1,97 @@
 //! The whole flow: what happens when classes and a Cluster are written, and when they change.
+//!
+//! [`create`] answers for a Cluster that is new, [`forecast`] for one that runs, with a verdict on each part:
+//!
+//! ```
+//! use capi_topology::{Meaning, Part, Settings, Side, import::ClassFiles, predict::forecast};
+//! use serde_json::{Value, json};
+//!
+//! fn object(group: &str, kind: &str, spec: Value) -> Value {
+//!     json!({
+//!         "apiVersion": format!("{group}cluster.x-k8s.io/v1beta2"), "kind": kind,
+//!         "metadata": { "name": "small", "namespace": "default" }, "spec": spec,
+//!     })
+//! }
+//! fn reference(group: &str, kind: &str) -> Value {
+//!     json!({ "apiVersion": format!("{group}cluster.x-k8s.io/v1beta2"), "kind": kind, "name": "small" })
+//! }
+//!
+//! let template = |spec: Value| json!({ "template": { "spec": spec } });
+//! let kubeadm = json!({ "format": "cloud-config" });
+//! let class = ClassFiles::new(vec![
+//!     object("", "ClusterClass", json!({
+//!         "infrastructure": { "templateRef": reference("infrastructure.", "DockerClusterTemplate") },
+//!         "controlPlane": {
+//!             "templateRef": reference("controlplane.", "KubeadmControlPlaneTemplate"),
+//!             "machineInfrastructure": { "templateRef": reference("infrastructure.", "DockerMachineTemplate") },
+//!         },
+//!         "workers": { "machineDeployments": [{
+//!             "class": "default",
+//!             "bootstrap": { "templateRef": reference("bootstrap.", "KubeadmConfigTemplate") },
+//!             "infrastructure": { "templateRef": reference("infrastructure.", "DockerMachineTemplate") },
+//!         }] },
+//!     })),
+//!     object("infrastructure.", "DockerClusterTemplate", template(json!({}))),
+//!     object("controlplane.", "KubeadmControlPlaneTemplate", template(json!({ "kubeadmConfigSpec": kubeadm }))),
+//!     object("bootstrap.", "KubeadmConfigTemplate", template(kubeadm)),
+//!     object("infrastructure.", "DockerMachineTemplate", template(json!({}))),
+//! ]);
+//! let cluster = |replicas: i64| object("", "Cluster", json!({ "topology": {
+//!     "classRef": { "name": "small" }, "version": "v1.35.0",
+//!     "workers": { "machineDeployments": [{ "class": "default", "name": "md-0", "replicas": replicas }] },
+//! } }));
+//!
+//! let before = Side::new(cluster(3), class);
+//! let after = Side::new(cluster(5), before.class.clone());
+//! let settings = Settings::new("1.14").expect("a version");
+//! let forecast = forecast::of_change(&before, &after, &settings).expect("the state before is accepted");
+//!
+//! assert!(forecast.faults.is_empty(), "{:?}", forecast.faults);
+//! let pool = forecast.verdicts.iter().find(|one| matches!(one.subject, Part::Pool(_))).expect("it has a verdict");
+//! assert_eq!(pool.meaning, Meaning::Scale { from: 3, to: 5 });
+//! assert_eq!(pool.meaning.words(), "scale from 3 to 5");
+//! ```
 
 pub mod adoption;
 pub mod apart;
-pub mod apply;
+pub(crate) mod apply;
 mod before;
 mod behind;
-pub mod change;
-pub mod client_side;
+pub(crate) mod change;
+mod client_side;
 pub mod create;
-pub mod evidence;
-pub mod field;
+mod evidence;
+pub(crate) mod field;
 pub mod forecast;
 mod found;
 mod hands;
-pub mod kubeadm;
+mod kubeadm;
 mod dropped;
 mod live;
 mod manner;
-pub mod objects;
-pub mod observed;
-pub mod provider;
-pub mod reconcile;
+pub(crate) mod objects;
+pub(crate) mod observed;
+mod provider;
+mod reconcile;
 pub mod report;
-pub mod rollout;
-pub mod running;
-pub mod shared;
-pub mod side;
-pub mod steps;
-pub mod stuck;
+pub(crate) mod rollout;
+pub(crate) mod running;
+pub(crate) mod shared;
+pub(crate) mod side;
+pub(crate) mod steps;
+mod stuck;
 mod templates;
 mod tries;
 mod upgrading;
-pub mod verdict;
-pub mod waits;
-pub mod writing;
+pub(crate) mod verdict;
+pub(crate) mod waits;
+pub(crate) mod writing;
+
+pub use super::upgrade::plan::Plan;
+pub use change::{Change, Effect, ObjectChange};
+pub use rollout::{Basis, Replaced, Rollout};
+pub use verdict::Kind;
+pub use waits::Waits;
 
 use super::admission::gates::Gates;
 use super::patches::Version as PatchVersion;
@@ -44,7 +102,7 @@ use super::upgrade::version::Version;
 #[non_exhaustive]
 pub struct Settings {
     /// The version of Cluster API.
-    pub cluster_api: Version,
+    pub(crate) cluster_api: Version,
     /// Its feature gates.
     pub gates: Gates,
 }
@@ -62,7 +120,7 @@ impl Settings {
     }
 
     /// What the version decides about patches.
-    pub fn patches(&self) -> PatchVersion {
+    pub(crate) fn patches(&self) -> PatchVersion {
         let at_least = (self.cluster_api.major, self.cluster_api.minor) >= (1, 14);
         PatchVersion { metadata_patches: at_least }
     }

@@ -40,7 +40,7 @@ pub fn refused_create(written: &Value, gates: Gates) -> Vec<Fault> {
 }
 
 /// Why an object that runs cannot be changed; `written` is what the controller writes, `object` what is stored of it.
-pub fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
+pub(crate) fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
     refusals(written, object, Some(running), gates)
 }
 

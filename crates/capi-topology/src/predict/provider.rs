@@ -18,7 +18,7 @@ const FILES: &[&str] = include!(concat!(env!("OUT_DIR"), "/mutable.rs"));
 
 /// Whether a provider takes a change in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Taken {
+pub(super) enum Taken {
     /// Its webhook lets the field change.
     Yes,
     /// Its webhook refuses.
@@ -54,7 +54,7 @@ static KINDS: LazyLock<BTreeMap<(String, String), Rules>> = LazyLock::new(|| {
 });
 
 /// Whether a field below `spec` may change, and the source of the rule.
-pub fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
+pub(super) fn takes(api_version: &str, kind: &str, path: &[String]) -> (Taken, Option<&'static str>) {
     let rules = KINDS.get(&(group(api_version).to_owned(), kind.to_owned()));
     let Some(rules) = rules else { return (Taken::Unknown, None) };
     let any = |patterns: &[String]| patterns.iter().any(|one| path_matches(one, path));

@@ -30,7 +30,7 @@ pub(super) const RECONCILE: &str = "core/reconcilers/topology/cluster/reconcile_
 
 /// What a pass did.
 #[derive(Debug, Default)]
-pub struct Pass {
+pub(super) struct Pass {
     /// Templates that were replaced by one of a new name.
     pub rotated: BTreeSet<Role>,
     /// Why it stopped half-way.
@@ -45,7 +45,7 @@ pub struct Pass {
 
 /// What earlier passes found, and need not be looked at again.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub(super) struct Settled {
     /// Pools that a pass left as they were: what runs of each, and what is desired. Where both are the same again, nothing is to
     /// be done again.
     workers: BTreeMap<Pool, (Arc<Worker>, Arc<Worker>)>,
@@ -65,7 +65,7 @@ impl Settled {
 }
 
 /// Brings what runs to what is desired, in the controller's order; stops at a refusal. What others set of it stays.
-pub fn reconcile(
+pub(super) fn reconcile(
     running: &mut Desired,
     generated: &Generated,
     settled: &mut Settled,
@@ -421,7 +421,7 @@ fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass)
 }
 
 /// A worker as it is created.
-pub fn created(worker: &Worker) -> Worker {
+pub(super) fn created(worker: &Worker) -> Worker {
     let applied = worker.object.clone();
     Worker { object: with_defaults(&applied, None), applied, ..worker.clone() }
 }

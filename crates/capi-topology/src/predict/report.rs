@@ -174,7 +174,7 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
 }
 
 /// A refusal as the API reports it.
-pub fn fault(fault: &Fault) -> Value {
+fn fault(fault: &Fault) -> Value {
     json!({
         "stage": fault.stage.as_str(),
         "by": fault.by.as_str(),

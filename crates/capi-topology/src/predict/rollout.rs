@@ -36,6 +36,7 @@ pub enum Replaced {
 
 /// What happens to the machines of a control plane, machine deployment or machine pool.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Rollout {
     /// The part whose machines they are.
     pub part: Part,
@@ -89,7 +90,7 @@ impl Rollout {
 }
 
 /// The rollouts that lead from one state to another.
-pub fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
+pub(crate) fn rollouts(before: &Desired, after: &Desired, instants: Instants<'_>) -> Vec<Rollout> {
     let mut all = vec![control_plane(before, after, instants)];
     let pools: BTreeSet<Pool> =
         before.all_workers().chain(after.all_workers()).map(|(pool, _)| pool).collect();

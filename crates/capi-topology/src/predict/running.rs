@@ -91,7 +91,7 @@ fn deployment(object: &mut Value, running: Option<&Value>) {
 /// Whether controllers leave a Cluster, or an object of it, alone.
 ///
 /// Source: `util/annotations/helpers.go`, `IsPaused`.
-pub fn is_paused(object: &Value) -> bool {
+pub(crate) fn is_paused(object: &Value) -> bool {
     get(object, &["spec", "paused"]) == Some(&Value::Bool(true))
         || get(object, &["metadata", "annotations", "cluster.x-k8s.io/paused"]).is_some()
 }

@@ -6,7 +6,8 @@ use super::observed::Observed;
 use super::shared::SharedClass;
 use crate::import::Applied;
 
-/// A Cluster with its class, before or after a change.
+/// A Cluster with its class, before or after a change: [`Side::new`] is one that is written as a file, and of which nothing
+/// is known to run.
 #[derive(Debug, Clone)]
 pub struct Side {
     /// The Cluster.
@@ -19,4 +20,17 @@ pub struct Side {
     pub written: bool,
     /// What is known of what runs.
     pub observed: Observed,
+}
+
+impl Side {
+    /// A Cluster that is written as a file.
+    pub fn new(cluster: Value, class: impl Into<SharedClass>) -> Self {
+        Self {
+            cluster,
+            class: class.into(),
+            applied: Applied::File,
+            written: true,
+            observed: Observed::default(),
+        }
+    }
 }

@@ -9,6 +9,7 @@ use k8s_schema::value::text;
 
 /// One state that an upgrade goes through.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Step {
     /// The control plane's version.
     pub control_plane: String,

@@ -97,6 +97,7 @@ impl Meaning {
 
 /// A verdict on one part of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The part; the Cluster for what concerns all of it.
     pub subject: Part,
@@ -108,4 +109,11 @@ pub struct Verdict {
     pub reasons: Vec<String>,
     /// Where the rule is written.
     pub source: &'static str,
+}
+
+impl Verdict {
+    /// A verdict without fields, reasons and source.
+    pub fn new(subject: Part, meaning: Meaning) -> Self {
+        Self { subject, meaning, fields: Vec::new(), reasons: Vec::new(), source: "" }
+    }
 }

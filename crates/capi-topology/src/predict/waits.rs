@@ -13,6 +13,7 @@ use k8s_schema::value::text;
 
 /// What an upgrade does not get through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Waits {
     /// Why pools are not brought to what is wanted.
     pub pools: BTreeMap<Pool, String>,

@@ -1,5 +1,5 @@
 //! Upgrades of Kubernetes: which versions, in which steps.
 
-pub mod plan;
-pub mod tracker;
-pub mod version;
+pub(crate) mod plan;
+pub(crate) mod tracker;
+pub(crate) mod version;

@@ -12,6 +12,7 @@ const SKEW: u64 = 3;
 
 /// The versions of an upgrade, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Plan {
     /// Of the control plane.
     pub control_plane: Vec<String>,
@@ -21,7 +22,7 @@ pub struct Plan {
 
 /// Where an upgrade begins and ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Span<'a> {
+pub(crate) struct Span<'a> {
     /// The version that the topology asks for.
     pub desired: &'a str,
     /// The control plane's version.
@@ -31,7 +32,7 @@ pub struct Span<'a> {
 }
 
 /// Plans an upgrade; `versions` are those of the class, if it lists any.
-pub fn plan(span: Span<'_>, versions: &[String]) -> Result<Plan, String> {
+pub(crate) fn plan(span: Span<'_>, versions: &[String]) -> Result<Plan, String> {
     let desired = read(span.desired)?;
     let control_plane = read(span.control_plane)?;
     let workers = span.workers.map(read).transpose()?;

@@ -16,7 +16,7 @@ use k8s_schema::value::{get, list, map, present, text};
 
 /// What decides the versions of a pass.
 #[derive(Debug, Clone, Copy)]
-pub struct Running<'a> {
+pub(crate) struct Running<'a> {
     /// The Cluster as admitted.
     pub cluster: &'a Value,
     /// Its class.
@@ -35,7 +35,7 @@ impl<'a> Running<'a> {
 /// The state of an upgrade in one pass.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Tracker {
+pub(crate) struct Tracker {
     /// What is still to do, as planned at the start of the pass.
     pub plan: Plan,
     /// The control plane.
@@ -49,7 +49,7 @@ pub struct Tracker {
 /// The control plane's part.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct ControlPlane {
+pub(crate) struct ControlPlane {
     /// It is not at the desired version, and does not start towards it.
     pub pending: bool,
     /// Workers have to follow first.
@@ -65,7 +65,7 @@ pub struct ControlPlane {
 /// The part of machine deployments or machine pools, by topology name.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Workers {
+pub(crate) struct Workers {
     /// Those that get their next version in this pass.
     pub upgrading: BTreeSet<String>,
     /// Those that wait; nothing of them is touched.
@@ -81,7 +81,7 @@ pub struct Workers {
 
 impl ControlPlane {
     /// Nothing goes on, and nothing is about to.
-    pub fn is_stable(&self) -> bool {
+    pub(crate) fn is_stable(&self) -> bool {
         !(self.provisioning || self.upgrading || self.starting || self.pending)
     }
 
@@ -93,7 +93,7 @@ impl ControlPlane {
 
 impl Tracker {
     /// Plans what is to do from what runs.
-    pub fn plan(running: Running<'_>) -> Result<Self, String> {
+    pub(crate) fn plan(running: Running<'_>) -> Result<Self, String> {
         let Some(current) = running.current else { return Ok(Self::default()) };
         let control_plane = text(&current.control_plane, Contract::VERSION);
         let workers = lowest_worker(current, control_plane)?;
@@ -119,7 +119,7 @@ impl Tracker {
     }
 
     /// The pools of a kind.
-    pub fn workers(&self, kind: PoolKind) -> &Workers {
+    pub(crate) fn workers(&self, kind: PoolKind) -> &Workers {
         match kind {
             PoolKind::MachineDeployment => &self.deployments,
             PoolKind::MachinePool => &self.pools,
@@ -127,12 +127,12 @@ impl Tracker {
     }
 
     /// Whether an upgrade is planned or goes on.
-    pub fn is_upgrading(&self) -> bool {
+    pub(crate) fn is_upgrading(&self) -> bool {
         !self.plan.control_plane.is_empty() || self.deployments.planned || self.pools.planned
     }
 
     /// The version that the control plane gets in this pass.
-    pub fn control_plane_version(&mut self, running: Running<'_>) -> Result<String, String> {
+    pub(crate) fn control_plane_version(&mut self, running: Running<'_>) -> Result<String, String> {
         let desired = running.wanted();
         let Some(current) = running.current else { return Ok(desired.to_owned()) };
         let version = text(&current.control_plane, Contract::VERSION).to_owned();
@@ -163,7 +163,7 @@ impl Tracker {
     }
 
     /// The version that a machine deployment or machine pool gets in this pass; they are asked for in the order of the topology.
-    pub fn worker_version(
+    pub(crate) fn worker_version(
         &mut self,
         kind: PoolKind,
         running: Running<'_>,
@@ -239,13 +239,13 @@ fn lowest_worker(current: &Desired, control_plane: &str) -> Result<Option<String
 }
 
 /// Whether a control plane is being created: it reports no version yet.
-pub fn is_provisioning(control_plane: &Value) -> bool {
+pub(crate) fn is_provisioning(control_plane: &Value) -> bool {
     list(control_plane, &["status", "versions"]).is_empty()
         && text(control_plane, &["status", "version"]).is_empty()
 }
 
 /// Whether machines of a control plane are not at its version yet.
-pub fn is_upgrading(control_plane: &Value) -> bool {
+pub(crate) fn is_upgrading(control_plane: &Value) -> bool {
     let Some(wanted) = Version::tolerant(text(control_plane, Contract::VERSION)) else {
         return false;
     };
@@ -258,7 +258,7 @@ pub fn is_upgrading(control_plane: &Value) -> bool {
 }
 
 /// The annotation that holds a worker back, in words.
-pub fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> Option<String> {
+pub(crate) fn deferred_by(kind: PoolKind, topology: &Value, worker: &Value) -> Option<String> {
     let own = text(worker, &["name"]);
     let mut before =
         list(topology, &["workers", kind.list()]).iter().take_while(|one| text(one, &["name"]) != own);
@@ -279,7 +279,7 @@ fn is_annotated(worker: &Value, annotation: &str) -> bool {
 }
 
 /// How many machine deployments, and how many machine pools, upgrade at a time.
-pub fn concurrency(cluster: &Value) -> usize {
+pub(crate) fn concurrency(cluster: &Value) -> usize {
     let annotation = "topology.cluster.x-k8s.io/upgrade-concurrency";
     present(cluster, &["metadata", "annotations"])
         .and_then(|all| get(all, &[annotation]))

@@ -7,7 +7,7 @@ use std::fmt;
 
 /// A version: three numbers, a pre-release and build identifiers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Version {
+pub(crate) struct Version {
     /// Major.
     pub major: u64,
     /// Minor.
@@ -26,7 +26,7 @@ enum Identifier {
 
 /// How two versions stand to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// As usual.
     Known(Ordering),
     /// Their builds differ, and nobody can say which is newer.
@@ -35,7 +35,7 @@ pub enum Order {
 
 impl Version {
     /// Reads a strict semantic version, without a `v`.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let (rest, build) = match text.split_once('+') {
             Some((rest, build)) => (rest, identifiers(build)?),
             None => (text, Vec::new()),
@@ -51,7 +51,7 @@ impl Version {
     }
 
     /// Reads a version as generously as upstream: with a `v`, or without a patch number.
-    pub fn tolerant(text: &str) -> Option<Self> {
+    pub(crate) fn tolerant(text: &str) -> Option<Self> {
         let text = text.trim();
         let text = text.strip_prefix('v').unwrap_or(text);
         let mut parts: Vec<String> = text.splitn(3, '.').map(str::to_owned).collect();
@@ -72,7 +72,7 @@ impl Version {
     }
 
     /// Compares without build identifiers.
-    pub fn compare(&self, other: &Self) -> Ordering {
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
         let numbers = |version: &Self| (version.major, version.minor, version.patch);
         let releases = match (self.pre.is_empty(), other.pre.is_empty()) {
             (true, true) => Ordering::Equal,
@@ -84,7 +84,7 @@ impl Version {
     }
 
     /// Compares with build identifiers.
-    pub fn compare_builds(&self, other: &Self) -> Order {
+    pub(crate) fn compare_builds(&self, other: &Self) -> Order {
         let order = self.compare(other);
         if order != Ordering::Equal {
             return Order::Known(order);
@@ -106,13 +106,13 @@ impl Version {
 
     /// The same version without its pre-release.
     #[must_use]
-    pub fn without_pre_release(&self) -> Self {
+    pub(crate) fn without_pre_release(&self) -> Self {
         Self { pre: Vec::new(), ..self.clone() }
     }
 
     /// The first version that is two minors on.
     #[must_use]
-    pub fn ceiling(&self) -> Self {
+    pub(crate) fn ceiling(&self) -> Self {
         Self {
             major: self.major,
             minor: self.minor.saturating_add(2),
@@ -123,7 +123,7 @@ impl Version {
     }
 
     /// Whether this is newer, or may be: upstream's comparison gives 1 or 2.
-    pub fn exceeds(&self, other: &Self) -> bool {
+    pub(crate) fn exceeds(&self, other: &Self) -> bool {
         matches!(self.compare_builds(other), Order::Unknown | Order::Known(Ordering::Greater))
     }
 }

@@ -14,7 +14,7 @@ use k8s_schema::value::compact;
 use k8s_schema::{fill, replace_null};
 
 /// What is said of a variable that the class does not have.
-pub const NOT_DEFINED: &str = "variable is not defined";
+pub(crate) const NOT_DEFINED: &str = "variable is not defined";
 
 /// Whether a list of variables may gain entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn default_variables(
 
 /// The same in the list itself, which stays as it is where there are errors; with `open`, somebody else may define what
 /// is not among the definitions.
-pub fn default_in_place(
+pub(crate) fn default_in_place(
     values: &mut Vec<Value>,
     definitions: &[Definition],
     scope: Scope,
@@ -119,7 +119,7 @@ fn as_go_floats(value: &mut Value) {
 }
 
 /// The error for a variable that the class does not define.
-pub fn not_defined(variable: &Value, path: &str) -> FieldError {
+pub(super) fn not_defined(variable: &Value, path: &str) -> FieldError {
     let value = variable.get("value").map(compact).unwrap_or_default();
     FieldError::invalid(
         format!("{path}[{}]", super::name(variable)),
@@ -128,7 +128,7 @@ pub fn not_defined(variable: &Value, path: &str) -> FieldError {
 }
 
 /// Errors for names that are there twice.
-pub fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
+pub(super) fn unique(values: &[Value], path: &str) -> Vec<FieldError> {
     let mut sorted: Vec<&str> = values.iter().map(super::name).collect();
     sorted.sort_unstable();
     if sorted.is_sorted_by(|before, after| before < after) {

@@ -1,13 +1,37 @@
 //! Variables of a Cluster: defaulted and validated as the Cluster's webhooks do.
+//!
+//! ```
+//! use capi_topology::variables::{Scope, default_variables, definitions, validate_variables};
+//! use serde_json::json;
+//!
+//! let class = json!({ "spec": { "variables": [
+//!     { "name": "flavor", "schema": { "openAPIV3Schema": { "type": "string", "default": "small" } } },
+//!     { "name": "workers", "schema": { "openAPIV3Schema": { "type": "integer", "maximum": 5 } } },
+//! ] } });
+//! let definitions = definitions(&class);
+//! let written = [json!({ "name": "workers", "value": 6 })];
+//! let path = "spec.topology.variables";
+//!
+//! let values = default_variables(&written, &definitions, Scope::Cluster, path).expect("both are defined");
+//! assert_eq!(values[1], json!({ "name": "flavor", "value": "small" }));
+//! let judged = validate_variables(&values, &[], &definitions, Scope::Cluster, path);
+//! assert_eq!(judged.errors[0].field, "spec.topology.variables[workers].value");
+//! ```
 
-pub mod defaulting;
-pub mod validation;
+mod defaulting;
+mod lookup;
+mod validation;
 
 use serde_json::Value;
 
 use super::memo::{Memo, SMALL};
 use k8s_schema::Rules;
 use k8s_schema::Schema;
+
+pub(crate) use defaulting::{NOT_DEFINED, default_in_place};
+pub use defaulting::{Scope, default_variables};
+pub use lookup::lookup;
+pub use validation::validate_variables;
 
 /// One variable that a class defines.
 #[derive(Debug)]
@@ -22,7 +46,7 @@ pub struct Definition {
     /// The CEL rules of the schema.
     pub rules: Rules,
     /// Values that are valid.
-    pub kept: Memo<()>,
+    pub(crate) kept: Memo<()>,
     /// Why nothing is known of the values that it takes, where its schema is not followed.
     pub opaque: Option<String>,
 }

@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 
-use capi_topology::predict::apply::server_side_apply;
+use capi_topology::testing::apply::{read_metadata, server_side_apply};
 use serde_json::Value;
 
 use super::compare::walk;
@@ -20,7 +20,7 @@ fn random_applies_conformance() {
         all += 1;
         // The API server reads metadata into its own type only after the merge.
         let mut expected = case["after"].clone();
-        capi_topology::predict::apply::read_metadata(&mut expected);
+        read_metadata(&mut expected);
         let after = server_side_apply(&case["live"], &case["previous"], &Value::Null, &case["applied"]);
         changed += usize::from(after != case["applied"]);
         let mut differences = Vec::new();

@@ -5,15 +5,11 @@
 
 use std::io::BufRead;
 
-use capi_topology::admission::gates::Gates;
-use capi_topology::admission::{webhooks, workers};
-use capi_topology::class::Catalog;
-use capi_topology::desired::state::Desired;
-use capi_topology::fault::Fault;
 use capi_topology::import::Objects;
-use capi_topology::predict::running::with_defaults;
-use capi_topology::predict::{Settings, create, objects};
-use capi_topology::role::Role;
+use capi_topology::predict::create;
+use capi_topology::testing::desired::with_defaults;
+use capi_topology::testing::{objects, webhooks, workers};
+use capi_topology::{Catalog, Desired, Fault, Gates, Role, Settings};
 use serde_json::{Value, json};
 
 use super::compare::walk;
@@ -167,7 +163,7 @@ fn uncreated(case: &Value, desired: &Desired, gates: Gates) -> Vec<String> {
 fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
     let external = classes.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
     let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
-    let gates = Gates { runtime_sdk, ..Gates::default() };
+    let gates = Gates::parse(&format!("RuntimeSDK={runtime_sdk}")).unwrap();
     let settings = Settings::new("v1.14.2").unwrap().with_gates(gates);
     let mut faults = refused;
     if faults.is_empty() {

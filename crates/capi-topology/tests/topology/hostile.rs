@@ -1,10 +1,10 @@
 //! Hostile input ends, with an error or with "not known": limits are on steps and sizes, so no clock is asked. A case that
 //! does not end hangs the test; one that recurses too deep ends the process.
 
-use capi_topology::class::Catalog;
 use capi_topology::import::Objects;
-use capi_topology::patches::json_patch::{self, Path};
-use capi_topology::predict::{Settings, create};
+use capi_topology::predict::create;
+use capi_topology::testing::json_patch::{self, Path};
+use capi_topology::{Catalog, Settings};
 use gotmpl::{ErrorKind, Template, yaml};
 use serde_json::{Value, json};
 

@@ -2,16 +2,10 @@
 
 use std::sync::LazyLock;
 
-use capi_topology::class::Catalog;
-use capi_topology::desired::state::Desired;
 use capi_topology::import::{Applied, ClassFiles};
-use capi_topology::predict::change::{Change, ObjectChange};
 use capi_topology::predict::forecast::of_change;
-use capi_topology::predict::observed::Observed;
-use capi_topology::predict::side::Side;
-use capi_topology::predict::verdict::Meaning;
-use capi_topology::predict::{Settings, create};
-use capi_topology::role::{Part, PoolKind, Role};
+use capi_topology::predict::{Change, ObjectChange, create};
+use capi_topology::{Catalog, Desired, Meaning, Observed, Part, PoolKind, Role, Settings, Side};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

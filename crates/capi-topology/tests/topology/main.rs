@@ -25,14 +25,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use capi_topology::class::Catalog;
-use capi_topology::desired::state::Desired;
-use capi_topology::fault::{Fault, Opaque};
-use capi_topology::predict::Settings;
-use capi_topology::predict::change::{self, After, Before, Change, ObjectChange, Writing};
-use capi_topology::predict::rollout::{Basis, Instants, Replaced, Rollout};
-use capi_topology::predict::{create, objects};
-use capi_topology::role::{Pool, PoolKind, PoolObject, Role};
+use capi_topology::predict::{Basis, Change, ObjectChange, Replaced, Rollout, create};
+use capi_topology::testing::change::{self, After, Before, Instants, Writing};
+use capi_topology::testing::objects;
+use capi_topology::{Catalog, Desired, Fault, Opaque, Pool, PoolKind, PoolObject, Role, Settings};
 use case::{Case, cases, pack};
 use compare::compare;
 use serde_json::{Value, json};

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use capi_topology::class::Catalog;
-use capi_topology::predict::Settings;
-use capi_topology::predict::create::{Created, create};
+use capi_topology::{Catalog, Created, Settings, create};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

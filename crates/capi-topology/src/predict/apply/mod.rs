@@ -76,7 +76,7 @@ pub fn read_metadata(object: &mut Value) {
 
 /// Whether the result of an apply may differ from what is applied, even if only this manager set fields: maps and
 /// lists without entries, and `null`, are merged with what is there.
-pub fn has_empty(applied: &Value) -> bool {
+pub(crate) fn has_empty(applied: &Value) -> bool {
     match applied {
         Value::Null => true,
         Value::Object(fields) => fields.is_empty() || fields.values().any(has_empty),

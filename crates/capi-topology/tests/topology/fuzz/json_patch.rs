@@ -1,6 +1,7 @@
 //! JSON patch: a document, and operations, each as JSON; and paths of variables.
 
-use capi_topology::patches::json_patch::{Operation, apply, variable};
+use capi_topology::testing::json_patch::{Operation, apply};
+use capi_topology::variables::lookup;
 
 use super::input;
 
@@ -16,6 +17,6 @@ pub(crate) fn run(bytes: &[u8]) {
         if apply(&mut document, &read.op, &read.path, value).is_err() {
             assert_eq!(document, before, "an operation that fails has changed something");
         }
-        drop(variable(|name| before.get(name), &read.path.source));
+        drop(lookup(|name| before.get(name), &read.path.source));
     }
 }

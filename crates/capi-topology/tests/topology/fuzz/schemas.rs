@@ -1,11 +1,7 @@
 //! Schemas of variables: a schema and a value, each as JSON. The value is defaulted, checked and judged.
 
-use capi_topology::admission::class_variables;
-use capi_topology::variables::{
-    defaulting::{Scope, default_variables},
-    definitions,
-    validation::validate_variables,
-};
+use capi_topology::testing::class_variables;
+use capi_topology::variables::{Scope, default_variables, definitions, validate_variables};
 use serde_json::json;
 
 use super::input;
