@@ -113,14 +113,17 @@ fn changed(files: &Files, path: &str, change: impl Fn(&mut serde_json::Value)) -
 }
 
 /// The paths of cluster definitions, each with the folders that belong to the cluster alone.
-fn clusters(files: &Files) -> Vec<(String, [String; 2])> {
+fn clusters(files: &Files) -> Vec<(String, [String; 3])> {
     let (mut notes, mut found) = (Notes::new(), Vec::new());
     let plan = stackloom::generate::prepare(files, &mut notes).unwrap().plan;
     for plan in plan.clusters {
         let cluster = &plan.cluster;
         let base = format!("generated/management/{}", cluster.management.name);
         let own = |kind: &str| format!("{base}/{kind}/{}/{}/", cluster.namespace, cluster.name);
-        found.push((cluster.file.to_string(), [own("clusters"), own("flux/clusters")]));
+        found.push((
+            cluster.file.to_string(),
+            [own("clusters"), own("flux/clusters"), own("argocd/clusters")],
+        ));
     }
     found
 }
@@ -153,7 +156,13 @@ fn a_cluster_that_goes_takes_only_what_nobody_else_has() {
             after.0.retain(|other, _| *other != path && !other.starts_with(&companion));
             let after = tree(&after);
             for file in differences(&before, &after) {
-                let shared = ["generated/releases/", "/namespaces/", "/flux/charts/", "/flux/releases/"];
+                let shared = [
+                    "generated/releases/",
+                    "/namespaces/",
+                    "/argocd/fleet/",
+                    "/flux/charts/",
+                    "/flux/releases/",
+                ];
                 let may_go = shared.iter().any(|part| file.contains(part));
                 let goes = !after.contains_key(&file);
                 let is_own = own.iter().any(|folder| file.starts_with(folder));
