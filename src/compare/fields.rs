@@ -145,8 +145,8 @@ mod tests {
     fn differences(before: &str, after: &str) -> Vec<String> {
         let node = |text: &str| read(&Source::new(FileId(0), "f", text), &mut Notes::new()).unwrap();
         let shown = |value: Option<Json>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let told = |one: FieldChange| format!("{}: {} → {}", one.path, shown(one.before), shown(one.after));
-        changed(&node(before), &node(after)).into_iter().map(told).collect()
+        let line = |one: FieldChange| format!("{}: {} → {}", one.path, shown(one.before), shown(one.after));
+        changed(&node(before), &node(after)).into_iter().map(line).collect()
     }
 
     #[test]

@@ -143,7 +143,7 @@ fn referred(desired: Option<&Desired>) -> Needs {
 }
 
 /// What becomes of a Cluster that runs, as its report needs it.
-fn answer(before: Written, after: Written) -> Told {
+fn answer(before: Written, after: Written) -> Judged {
     let old = before.clone();
     let mut answer = Answer::from(forecast(before, after)?);
     if !answer.secrets.is_empty() {
@@ -153,15 +153,15 @@ fn answer(before: Written, after: Written) -> Told {
     Ok(Arc::new(answer))
 }
 
-type Told = Result<Arc<Answer>, Vec<Fault>>;
+type Judged = Result<Arc<Answer>, Vec<Fault>>;
 
 /// Answers that were given.
 #[derive(Debug, Default)]
-pub(super) struct Answers(RwLock<BTreeMap<[u8; 32], Told>>);
+pub(super) struct Answers(RwLock<BTreeMap<[u8; 32], Judged>>);
 
 impl Answers {
     /// What becomes of a Cluster that runs.
-    pub(super) fn of(&self, before: Written, after: Written) -> Told {
+    pub(super) fn of(&self, before: Written, after: Written) -> Judged {
         if before.running.is_some() {
             // What runs is known of this cluster alone.
             return answer(before, after);
@@ -171,14 +171,14 @@ impl Answers {
             return known.clone();
         }
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
-        let told = answer(before, after);
-        let text = format!("{told:?}");
+        let judged = answer(before, after);
+        let text = format!("{judged:?}");
         // What holds a name is no answer for others.
         if names.iter().all(|name| !text.contains(name)) {
             let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            known.insert(key, told.clone());
+            known.insert(key, judged.clone());
         }
-        told
+        judged
     }
 }
 

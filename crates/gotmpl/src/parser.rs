@@ -31,7 +31,7 @@ enum Stop {
 }
 
 /// A node, or the end of the list that it would belong to.
-enum Step {
+enum Next {
     Node(Node),
     Stop(Stop),
 }
@@ -175,10 +175,10 @@ impl<'s> Parser<'s> {
                 self.definition()?;
                 continue;
             }
-            match self.step()? {
-                Step::Node(node) => list.push(node),
-                Step::Stop(Stop::End) => return self.fail("unexpected {{end}}"),
-                Step::Stop(Stop::Else) => return self.fail("unexpected {{else}}"),
+            match self.next_node()? {
+                Next::Node(node) => list.push(node),
+                Next::Stop(Stop::End) => return self.fail("unexpected {{end}}"),
+                Next::Stop(Stop::Else) => return self.fail("unexpected {{else}}"),
             }
         }
         Ok(list)
@@ -234,9 +234,9 @@ impl<'s> Parser<'s> {
         self.sink()?;
         let mut list = Vec::new();
         while self.skip_space()?.kind != Kind::End {
-            match self.step()? {
-                Step::Node(node) => list.push(node),
-                Step::Stop(stop) => {
+            match self.next_node()? {
+                Next::Node(node) => list.push(node),
+                Next::Stop(stop) => {
                     self.rise();
                     return Ok((list, stop));
                 }
@@ -245,16 +245,16 @@ impl<'s> Parser<'s> {
         self.fail("unexpected EOF")
     }
 
-    fn step(&mut self) -> Outcome<Step> {
+    fn next_node(&mut self) -> Outcome<Next> {
         let token = self.next_word()?;
         match token.kind {
-            Kind::Text => Ok(Step::Node(Node::Text(token.text.into()))),
+            Kind::Text => Ok(Next::Node(Node::Text(token.text.into()))),
             Kind::Left => self.action(),
             _ => unexpected(token, "input"),
         }
     }
 
-    fn action(&mut self) -> Outcome<Step> {
+    fn action(&mut self) -> Outcome<Next> {
         let token = self.next_word()?;
         let node = match token.kind {
             Kind::Keyword(Keyword::Block) => self.block()?,
@@ -266,11 +266,11 @@ impl<'s> Parser<'s> {
                 if !chained.contains(&next.kind) {
                     self.right("else")?;
                 }
-                return Ok(Step::Stop(Stop::Else));
+                return Ok(Next::Stop(Stop::Else));
             }
             Kind::Keyword(Keyword::End) => {
                 self.right("end")?;
-                return Ok(Step::Stop(Stop::End));
+                return Ok(Next::Stop(Stop::End));
             }
             Kind::Keyword(Keyword::If) => self.branch(Keyword::If)?,
             Kind::Keyword(Keyword::With) => self.branch(Keyword::With)?,
@@ -281,7 +281,7 @@ impl<'s> Parser<'s> {
                 Node::Action(self.pipeline("command", Kind::Right)?)
             }
         };
-        Ok(Step::Node(node))
+        Ok(Next::Node(node))
     }
 
     fn right(&mut self, context: &str) -> Outcome<()> {

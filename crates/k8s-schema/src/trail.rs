@@ -6,11 +6,11 @@ use std::fmt;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trail<'a> {
     up: Option<&'a Trail<'a>>,
-    step: Step<'a>,
+    segment: Segment<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Step<'a> {
+enum Segment<'a> {
     Start(&'a str),
     Field(&'a str),
     Dotted(&'a str),
@@ -20,33 +20,33 @@ enum Step<'a> {
 impl<'a> Trail<'a> {
     /// The value itself.
     pub(crate) fn start(path: &'a str) -> Self {
-        Self { up: None, step: Step::Start(path) }
+        Self { up: None, segment: Segment::Start(path) }
     }
 
-    fn then(&'a self, step: Step<'a>) -> Self {
-        Self { up: Some(self), step }
+    fn then(&'a self, segment: Segment<'a>) -> Self {
+        Self { up: Some(self), segment }
     }
 
     /// A field, with a dot before it unless it comes first.
     #[must_use]
     pub(crate) fn field(&'a self, name: &'a str) -> Self {
-        self.then(if self.is_start() { Step::Field(name) } else { Step::Dotted(name) })
+        self.then(if self.is_start() { Segment::Field(name) } else { Segment::Dotted(name) })
     }
 
     /// A field with a dot before it.
     #[must_use]
     pub(crate) fn dotted(&'a self, name: &'a str) -> Self {
-        self.then(Step::Dotted(name))
+        self.then(Segment::Dotted(name))
     }
 
     /// An item of a list.
     #[must_use]
     pub(crate) fn item(&'a self, at: usize) -> Self {
-        self.then(Step::Item(at))
+        self.then(Segment::Item(at))
     }
 
     fn is_start(&self) -> bool {
-        matches!(self.step, Step::Start(""))
+        matches!(self.segment, Segment::Start(""))
     }
 }
 
@@ -55,10 +55,10 @@ impl fmt::Display for Trail<'_> {
         if let Some(up) = self.up {
             up.fmt(f)?;
         }
-        match self.step {
-            Step::Start(text) | Step::Field(text) => f.write_str(text),
-            Step::Dotted(text) => write!(f, ".{text}"),
-            Step::Item(at) => write!(f, "[{at}]"),
+        match self.segment {
+            Segment::Start(text) | Segment::Field(text) => f.write_str(text),
+            Segment::Dotted(text) => write!(f, ".{text}"),
+            Segment::Item(at) => write!(f, "[{at}]"),
         }
     }
 }

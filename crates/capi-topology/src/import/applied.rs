@@ -32,7 +32,7 @@ pub struct Claim {
     /// Who, and how.
     pub by: Applier,
     /// Whether the user said so; else it is taken from what the object tells.
-    pub said: bool,
+    pub by_user: bool,
     /// Whose fields become its own with its next apply.
     pub takes_over: Vec<String>,
     /// What it applied, as far as it still stands.
@@ -50,7 +50,7 @@ impl Applied {
             return Self::File;
         }
         match by {
-            Some(by) => said(object, by).map_or(Self::Unknown, |claim| Self::Known(vec![claim])),
+            Some(by) => named_by_user(object, by).map_or(Self::Unknown, |claim| Self::Known(vec![claim])),
             None => claims(object).filter(|all| !all.is_empty()).map_or(Self::Unknown, Self::Known),
         }
     }
@@ -59,7 +59,7 @@ impl Applied {
     #[must_use]
     pub fn or_said(self, by: Option<&Applier>, object: &Value) -> Self {
         match (self, by) {
-            (Self::File, Some(by)) => Self::Known(vec![Claim { said: true, ..alone(by, object.clone()) }]),
+            (Self::File, Some(by)) => Self::Known(vec![Claim { by_user: true, ..alone(by, object.clone()) }]),
             (applied, _) => applied,
         }
     }
@@ -81,7 +81,7 @@ fn last_applied(object: &Value) -> Option<Value> {
 }
 
 /// What the one applied who was said to apply; it may be the first time. None where it cannot be known.
-fn said(object: &Value, by: &Applier) -> Option<Claim> {
+fn named_by_user(object: &Value, by: &Applier) -> Option<Claim> {
     let has_entries = !list(object, &["metadata", "managedFields"]).is_empty();
     let claim = match by {
         Applier::ClientSide(_) => alone(by, last_applied(object).unwrap_or(Value::Null)),
@@ -89,12 +89,12 @@ fn said(object: &Value, by: &Applier) -> Option<Claim> {
         // Without managed fields: what was applied client-side is taken over.
         Applier::ServerSide(_) => alone(by, last_applied(object)?),
     };
-    Some(Claim { said: true, ..claim })
+    Some(Claim { by_user: true, ..claim })
 }
 
 /// What one applied, where nothing is known of others.
 fn alone(by: &Applier, part: Value) -> Claim {
-    Claim { by: by.clone(), said: false, takes_over: Vec::new(), part, others: Value::Null }
+    Claim { by: by.clone(), by_user: false, takes_over: Vec::new(), part, others: Value::Null }
 }
 
 /// Source: `sigs.k8s.io/structured-merge-diff`, `merge/update.go`, `prune` and `addBackOwnedItems`.
@@ -112,7 +112,7 @@ fn server_side(by: &Applier, object: &Value) -> Option<Claim> {
         others.push(("v1beta2", &items));
     }
     let others = staying(object, &others)?;
-    Some(Claim { by: by.clone(), said: false, takes_over: by.taken_over(object), part, others })
+    Some(Claim { by: by.clone(), by_user: false, takes_over: by.taken_over(object), part, others })
 }
 
 /// The items of lists in which sets name fields, and that none of them has as a whole.
@@ -362,7 +362,7 @@ mod tests {
         let claim = alone(&Applier::client_side(), part.clone());
         assert_eq!(Applied::of(&object, None), Applied::Known(vec![claim]));
         let flux = Applier::named("flux").unwrap();
-        let flux = Claim { said: true, ..alone(&flux, part) };
+        let flux = Claim { by_user: true, ..alone(&flux, part) };
         assert_eq!(Applied::of(&object, Some(&flux.by)), Applied::Known(vec![flux.clone()]));
         object["metadata"] = json!({ "name": "one" });
         assert_eq!(Applied::of(&object, None), Applied::File);

@@ -75,17 +75,17 @@ fn beside_refused_cluster(
     if !alone.class.objects.iter().any(|one| is_edited(one, &before.class.objects)) {
         return Ok(forecast);
     }
-    let mut told = of_change(before, &alone, settings)?;
-    if told.faults.iter().any(|fault| fault.stage == Stage::ClassReconcile) && by_flux {
+    let mut of_class = of_change(before, &alone, settings)?;
+    if of_class.faults.iter().any(|fault| fault.stage == Stage::ClassReconcile) && by_flux {
         forecast.notes.push(CLASS_LACKS_TEMPLATES.to_owned());
         return Ok(forecast);
     }
-    if told.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
+    if of_class.verdicts.iter().any(|one| one.meaning == Meaning::Rejected) {
         return Ok(forecast);
     }
-    told.faults.splice(0..0, forecast.faults);
-    told.notes.insert(0, CLUSTER_STAYS.to_owned());
-    Ok(told)
+    of_class.faults.splice(0..0, forecast.faults);
+    of_class.notes.insert(0, CLUSTER_STAYS.to_owned());
+    Ok(of_class)
 }
 
 /// What is said of other objects, where a class or a template is refused.

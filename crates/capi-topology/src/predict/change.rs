@@ -398,11 +398,11 @@ fn compute(
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
     let judged = admission::cluster::variables(&mut cluster, None, definitions, open);
     if !judged.errors.is_empty() {
-        let told = |mut error: FieldError| {
+        let with_field = |mut error: FieldError| {
             error.detail = format!("{}: {}", error.field, error.detail);
             error
         };
-        let errors = judged.errors.into_iter().map(told).collect();
+        let errors = judged.errors.into_iter().map(with_field).collect();
         return Err(Fault::of(Stage::Apply, By::Topology, "", errors));
     }
     let mut generated = generate(Input {

@@ -36,7 +36,7 @@ pub(super) enum Rule {
     /// The Cluster is paused.
     PausedCluster,
     /// Another pool is refused.
-    Tries,
+    Retries,
     /// Whether the part goes depends on who applies the Cluster.
     Applier,
     /// An annotation held the pool back before.
@@ -405,6 +405,6 @@ mod tests {
 
     #[test]
     fn words_alone_are_no_verdict() {
-        assert_eq!(verdict(&[Evidence::remark(PART, Rule::Tries, On::ALL).because("a remark")]), None);
+        assert_eq!(verdict(&[Evidence::remark(PART, Rule::Retries, On::ALL).because("a remark")]), None);
     }
 }

@@ -10,12 +10,12 @@ use super::behind;
 use super::change::{self, After, Before, Change};
 use super::create;
 use super::evidence::{Evidence, Ledger, Outcome, Rule};
+use super::foreign_values;
 use super::found::{self, Facts};
-use super::hands;
 use super::live::{self, Adopted};
-use super::manner::{Manner, as_applied, manner, outcome, rests_on_applier};
 use super::objects;
 use super::observed::{self, Observed};
+use super::overwrite::{Overwrite, as_applied, outcome, overwrite, rests_on_applier};
 use super::provider;
 use super::reconcile::RECONCILE;
 use super::rollout::{self, Instants};
@@ -132,7 +132,7 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
     if !after.written || get(&after.cluster, &["spec", "topology"]).is_some() {
         return None;
     }
-    let Manner { written, others, writing, note, .. } = manner(before, after);
+    let Overwrite { written, others, writing, note, .. } = overwrite(before, after);
     let cluster = as_applied(&after.cluster, &before.cluster);
     let error =
         cluster_update::released(&change::stored(&before.cluster, (&written, &others), &cluster, writing))?;
@@ -187,9 +187,9 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     known.extend(content.iter().cloned());
     let mut counted = observed::counts(&mut running, &before.observed);
     counted.extend(content.iter().cloned());
-    let foreign = hands::found(&running, &before.observed);
+    let foreign = foreign_values::found(&running, &before.observed);
     let held = observed::held(&before.cluster, &known);
-    let Manner { written, others, writing, doubts, note } = manner(before, after);
+    let Overwrite { written, others, writing, doubts, note } = overwrite(before, after);
     opaque.extend(doubts);
     opaque.extend(templates::doubts(&edited));
     let cluster = as_applied(&after.cluster, &before.cluster);
@@ -217,8 +217,8 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
         evidence.extend(rests_on_applier(&found, before, after));
         evidence.extend(observed::evidence(&found, &held, &cluster));
         evidence.extend(templates::evidence(&edited));
-        evidence.extend(hands::evidence(&found, &foreign));
-        evidence.extend(hands::of_paused(&found, end));
+        evidence.extend(foreign_values::evidence(&found, &foreign));
+        evidence.extend(foreign_values::of_paused(&found, end));
         provider::stop(&mut change, &across(&mut evidence, settings));
     }
     let forecast = Forecast::of(evidence);

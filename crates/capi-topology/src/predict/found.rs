@@ -9,10 +9,10 @@ use super::evidence::{Evidence, Ledger, On, Outcome, Rule};
 use super::field::Field;
 use super::provider::{Taken, takes};
 use super::reconcile::RECONCILE;
+use super::retries;
 use super::rollout::{Basis, ON_DELETE, Replaced, Rollout};
 use super::running::{is_autoscaled, is_paused};
 use super::stuck;
-use super::tries;
 use super::verdict::{Kind, Meaning};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
@@ -65,7 +65,7 @@ pub(super) fn evidence(facts: Facts<'_>) -> Ledger {
         let on = On::AllBut(&[Kind::NoChange]);
         ledger.add(Evidence::remark(part.clone(), Rule::PausedCluster, on).because(PAUSED));
     }
-    ledger.extend(tries::evidence(&parts, change));
+    ledger.extend(retries::evidence(&parts, change));
     ledger
 }
 

@@ -17,14 +17,15 @@ use k8s_schema::value::{list, text};
 /// Such parts, as far as something shows it: Machines, which the webhook asks, else what runs, else the live Cluster.
 pub(super) fn parts(running: &Desired, observed: &Observed) -> BTreeSet<Part> {
     let mut parts = BTreeSet::new();
-    let said = Upgrading::by(observed);
+    let upgrading = Upgrading::by(observed);
     let cluster = text(&running.cluster, &["metadata", "name"]);
     let kind = text(&running.control_plane, &["kind"]);
     let is_given = observed.objects.iter().any(|one| text(one, &["kind"]) == kind);
-    if !is_given && said.of_kind(kind) {
+    if !is_given && upgrading.of_kind(kind) {
         parts.insert(Part::ControlPlane);
     }
-    let late = |(pool, worker): &(Pool, &Arc<Worker>)| is_late(worker, pool.kind, cluster, observed, &said);
+    let late =
+        |(pool, worker): &(Pool, &Arc<Worker>)| is_late(worker, pool.kind, cluster, observed, &upgrading);
     parts.extend(running.all_workers().filter(late).map(|(pool, _)| Part::Pool(pool)));
     parts
 }
@@ -34,7 +35,7 @@ fn is_late(
     kind: PoolKind,
     cluster: &str,
     observed: &Observed,
-    said: &Upgrading<'_>,
+    upgrading: &Upgrading<'_>,
 ) -> bool {
     let wanted = text(&worker.object, &["spec", "template", "spec", "version"]);
     let is_own = |one: &&Value| text(one, &["metadata", "labels", DEPLOYMENT_NAME]) == worker.name;
@@ -52,7 +53,7 @@ fn is_late(
         }
         _ => {
             let name = live.map(|one| text(one, &["metadata", "name"]));
-            said.names(kind, name, &format!("{cluster}-{}-", worker.name))
+            upgrading.names(kind, name, &format!("{cluster}-{}-", worker.name))
         }
     }
 }
@@ -103,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    fn said(message: &str) -> Observed {
+    fn observed(message: &str) -> Observed {
         let condition = json!({ "type": "TopologyReconciled", "status": "False", "observedGeneration": 3, "message": message });
         Observed { status: json!({ "conditions": [condition] }), generation: Some(3), ..Observed::default() }
     }
@@ -116,16 +117,16 @@ mod tests {
                        hold-upgrade-sequence annotations\n  \
                        * MachineDeployment e creation deferred while control plane upgrade is in progress\n  \
                        * MachinePool c-p-lgnnb upgrading to version v1.35.0";
-        let observed = said(message);
-        let said = Upgrading::by(&observed);
-        assert!(said.of_kind("KubeadmControlPlane") && !said.of_kind("RKE2ControlPlane"));
+        let observed = observed(message);
+        let upgrading = Upgrading::by(&observed);
+        assert!(upgrading.of_kind("KubeadmControlPlane") && !upgrading.of_kind("RKE2ControlPlane"));
         let known = [("c-a-", true), ("c-b-", false), ("c-b-x-", true), ("c-d-", true), ("e", false)];
         for (prefix, is_named) in known {
-            assert_eq!(said.names(PoolKind::MachineDeployment, None, prefix), is_named, "{prefix}");
+            assert_eq!(upgrading.names(PoolKind::MachineDeployment, None, prefix), is_named, "{prefix}");
         }
-        assert!(said.names(PoolKind::MachineDeployment, Some("c-a-lgnnb"), ""));
-        assert!(!said.names(PoolKind::MachineDeployment, Some("c-a-other"), "c-a-"));
-        assert!(said.names(PoolKind::MachinePool, None, "c-p-"));
+        assert!(upgrading.names(PoolKind::MachineDeployment, Some("c-a-lgnnb"), ""));
+        assert!(!upgrading.names(PoolKind::MachineDeployment, Some("c-a-other"), "c-a-"));
+        assert!(upgrading.names(PoolKind::MachinePool, None, "c-p-"));
         let older = Observed { generation: Some(4), ..observed.clone() };
         assert!(Upgrading::by(&older).parts.is_empty());
     }

@@ -11,7 +11,7 @@ use super::case::cases;
 use super::law::{altered, leaves};
 
 /// Everything that was made, word for word and in the order of its fields.
-fn told(Created { desired, faults, opaque, .. }: &Created) -> String {
+fn summary(Created { desired, faults, opaque, .. }: &Created) -> String {
     let objects = desired.as_ref().map(|desired| {
         let objects = desired.objects().into_iter();
         objects.map(|(role, object)| (role, object.to_string())).collect::<Vec<_>>()
@@ -24,11 +24,11 @@ fn judge(objects: &[Value], clusters: &[Value]) -> Result<(), String> {
     let settings = Settings::new("1.14").unwrap();
     let catalog = || Catalog::new(objects.iter().cloned());
     let alone: Vec<String> =
-        clusters.iter().map(|cluster| told(&create(cluster.clone(), &catalog(), &settings))).collect();
+        clusters.iter().map(|cluster| summary(&create(cluster.clone(), &catalog(), &settings))).collect();
     let shared = catalog();
     for round in ["first", "second"] {
         for (at, (cluster, alone)) in clusters.iter().zip(&alone).enumerate() {
-            let together = told(&create(cluster.clone(), &shared, &settings));
+            let together = summary(&create(cluster.clone(), &shared, &settings));
             if together != *alone {
                 return Err(format!("Cluster {at}, {round} time:\n{together}\nalone:\n{alone}"));
             }

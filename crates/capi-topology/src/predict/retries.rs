@@ -7,7 +7,7 @@ use super::evidence::{Evidence, On, Rule};
 use super::verdict::Kind;
 use crate::role::Part;
 
-const IN_ONE_OF_ITS_TRIES: &str = "Cluster API stops at a pool that is refused, and takes them in another order with each try: it comes to this \
+const RETRIED: &str = "Cluster API stops at a pool that is refused, and takes them in another order with each try: it comes to this \
                                    one sooner or later, which may be seconds or hours";
 
 /// Says of pools that change, though another is refused, that this may take its time.
@@ -20,5 +20,5 @@ pub(super) fn evidence(parts: &BTreeSet<Part>, change: &Change) -> Vec<Evidence>
     }
     let on = On::AllBut(&[Kind::NoChange, Kind::Opaque]);
     let pools = parts.iter().filter(|part| part.as_pool().is_some()).cloned();
-    pools.map(|part| Evidence::remark(part, Rule::Tries, on).because(IN_ONE_OF_ITS_TRIES)).collect()
+    pools.map(|part| Evidence::remark(part, Rule::Retries, on).because(RETRIED)).collect()
 }

@@ -18,7 +18,7 @@ use k8s_schema::value::{get, list, remove, set, text};
 const ANNOTATIONS: [&str; 2] = ["metadata", "annotations"];
 
 /// How a Cluster is written over what is there.
-pub(super) struct Manner {
+pub(super) struct Overwrite {
     /// What was applied before.
     pub written: Value,
     /// What others set of it.
@@ -29,15 +29,15 @@ pub(super) struct Manner {
     pub note: Option<String>,
 }
 
-pub(super) fn manner(before: &Side, after: &Side) -> Manner {
+pub(super) fn overwrite(before: &Side, after: &Side) -> Overwrite {
     let (written, others, writing) = (before.cluster.clone(), Value::Null, Writing::Apply);
-    let whole = Manner { written, others, writing, doubts: Vec::new(), note: None };
+    let whole = Overwrite { written, others, writing, doubts: Vec::new(), note: None };
     match (&before.applied, &after.applied) {
         (Applied::File, _) => whole,
         // Who edits an export writes it as a whole.
-        (_, Applied::Known(_) | Applied::Unknown) => Manner { writing: Writing::Replace, ..whole },
+        (_, Applied::Known(_) | Applied::Unknown) => Overwrite { writing: Writing::Replace, ..whole },
         (Applied::Known(claims), Applied::File) => match claims.first() {
-            Some(claim) => Manner {
+            Some(claim) => Overwrite {
                 written: claim.part.clone(),
                 others: claim.others.clone(),
                 writing: writing_of(&claim.by),
@@ -64,7 +64,7 @@ pub(super) fn manner(before: &Side, after: &Side) -> Manner {
             if get(&written, &ANNOTATIONS).and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
                 remove(&mut written, &ANNOTATIONS);
             }
-            Manner { written, doubts, ..whole }
+            Overwrite { written, doubts, ..whole }
         }
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn outcome(claim: &Claim, before: &Side, after: &Side) -> Value {
 fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     let by = &claim.by;
     let mut words = format!("applied by {}, {}", by.name(), by.manner());
-    if !claim.said {
+    if !claim.by_user {
         words.push_str(", as the live Cluster was (--applied-by names another)");
     }
     let mut effects = Vec::new();
@@ -105,7 +105,7 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
         let stays = "fields that others set (see `metadata.managedFields`) stay, although the new Cluster does not have them";
         effects.push(stays.to_owned());
     }
-    let is_plain = effects.is_empty() && claim.said;
+    let is_plain = effects.is_empty() && claim.by_user;
     effects.insert(0, words);
     (!is_plain).then(|| effects.join("; "))
 }
@@ -116,7 +116,8 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
     else {
         return Vec::new();
     };
-    let Some(claim) = claims.first().filter(|one| !one.said && writing_of(&one.by) == Writing::Apply) else {
+    let Some(claim) = claims.first().filter(|one| !one.by_user && writing_of(&one.by) == Writing::Apply)
+    else {
         return Vec::new();
     };
     let applied = |part: &Part| {

@@ -28,22 +28,22 @@ pub(super) struct Foreign {
     holds: bool,
 }
 
-/// A field, and its message.
+/// A field, and what is different in it.
 struct Differing {
     path: Vec<String>,
-    told: String,
+    words: String,
 }
 
 impl Differing {
     /// A field whose value is named.
     fn with_value(path: &[&str], live: &Value) -> Self {
-        let told = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
-        Self { path: owned(path), told }
+        let words = format!("{} is {}", path.join("."), get(live, path).unwrap_or(&Value::Null));
+        Self { path: owned(path), words }
     }
 
     /// A field that is named alone.
     fn named(path: Vec<String>) -> Self {
-        Self { told: path.join("."), path }
+        Self { words: path.join("."), path }
     }
 }
 
@@ -79,7 +79,7 @@ pub(super) fn found(running: &Desired, observed: &Observed) -> Vec<Foreign> {
             let fields = OF_DEPLOYMENT.into_iter().filter(differs);
             let mut fields: Vec<Differing> = fields.map(|path| Differing::with_value(path, &live)).collect();
             let held = is_paused(&live) && !is_paused(&worker.object);
-            fields.extend(held.then(|| Differing { path: owned(&PAUSED), told: "it is paused".to_owned() }));
+            fields.extend(held.then(|| Differing { path: owned(&PAUSED), words: "it is paused".to_owned() }));
             let holds = held || is_on_delete(&live) && !is_on_delete(&worker.object);
             let part = Part::pool(PoolKind::MachineDeployment, &worker.name);
             all.push(Foreign { part, kind: "MachineDeployment".to_owned(), fields, holds });
@@ -137,11 +137,11 @@ pub(super) fn evidence(found: &[Verdict], foreign: &[Foreign]) -> Vec<Evidence> 
             let is_it = |other: &Field| matches!(other, Field::Changed { role: of, path } if *of == role && *path == field.path);
             verdict.fields.iter().any(is_it)
         };
-        let told: Vec<&str> = one.fields.iter().map(|field| field.told.as_str()).collect();
+        let words: Vec<&str> = one.fields.iter().map(|field| field.words.as_str()).collect();
         let reason = format!(
             "the {} that runs has values that the Cluster does not ask for: {}",
             one.kind,
-            told.join(", ")
+            words.join(", ")
         );
         if one.holds || one.fields.iter().any(touched) {
             let reason = format!("{reason}; what the change does there depends on who set them");
