@@ -97,7 +97,7 @@ const fn column(
 }
 
 /// Shown where there is nothing to show.
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
 /// Shown for what is not known, because the release has errors.
 fn unknown() -> String {
@@ -114,7 +114,7 @@ fn days(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| "write a number of days and `d`, as in `90d`".to_owned())
 }
 
-fn date(text: &str) -> Result<Date, String> {
+pub(super) fn date(text: &str) -> Result<Date, String> {
     Date::parse(text).ok_or_else(|| "write it as YYYY-MM-DD".to_owned())
 }
 

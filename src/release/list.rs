@@ -118,7 +118,7 @@ fn used(cluster: &Cluster, releases: &Releases) -> Vec<String> {
     own.into_iter().chain(borrowed.map(|(name, _)| name.clone())).collect()
 }
 
-fn channel_order(channel: Channel) -> u8 {
+pub(super) fn channel_order(channel: Channel) -> u8 {
     match channel {
         Channel::Stable => 0,
         Channel::Beta => 1,

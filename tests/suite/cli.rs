@@ -20,6 +20,7 @@ const COMMANDS: &[&[&str]] = &[
     &["new", "cluster"],
     &["new", "pool"],
     &["clusters"],
+    &["matrix"],
     &["variables"],
     &["secrets"],
     &["check"],
