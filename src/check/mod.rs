@@ -11,6 +11,7 @@ mod class_lint;
 mod cluster;
 mod cluster_api;
 mod cluster_class;
+mod compatibility;
 mod control_plane;
 pub mod lints;
 mod metadata;
@@ -63,7 +64,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 20] = [
+pub static RULES: [&Rule; 21] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -73,6 +74,7 @@ pub static RULES: [&Rule; 20] = [
     &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
+    &compatibility::RULE,
     &control_plane::RULE,
     &object::RULE,
     &object::OF_CLUSTER,

@@ -23,7 +23,7 @@ use crate::{
 /// Show which addon versions fit which Kubernetes versions, or the Kubernetes versions of the fleet
 ///
 /// For a stack: a line for each version of each addon, a column for each Kubernetes version. `fits` means that the matrix of
-/// the addon lists it and no rule denies it; `denied` that a rule of stack.yaml forbids it; `–` that the addon lists it for
+/// the addon lists it and no rule denies it; `untested` that they do, but the addon's own documentation names other Kubernetes versions; `denied` that a rule of stack.yaml forbids it; `–` that the addon lists it for
 /// other Kubernetes versions, or not at all. In parentheses: the releases that pin it, `head` for the stack as it stands.
 ///
 /// Without a stack: each Kubernetes version of the fleet, with its maturity, its end of life, and how many clusters have it.
@@ -76,12 +76,12 @@ fn of_stack(
     left: &LeftOut,
     notes: &mut Notes,
 ) -> Option<(Vec<String>, Json)> {
-    let Understood { definitions, releases, .. } = understood;
+    let Understood { definitions, model, releases, .. } = understood;
     let id = StackId::parse(name);
     if id.as_ref().is_some_and(|id| left.blame_stack(id, notes)) {
         return None;
     }
-    let matrix = id.as_ref().and_then(|id| stack_matrix(definitions, releases, id));
+    let matrix = id.as_ref().and_then(|id| stack_matrix(definitions, model, releases, id));
     let Some(matrix) = matrix else {
         let note = notes.error("unknown-stack", None, format!("there is no stack `{name}`"));
         let known: Vec<_> = definitions.stacks.keys().map(String::as_str).collect();
@@ -126,6 +126,7 @@ fn stack_table(matrix: &StackMatrix) -> Vec<Vec<String>> {
 fn cell(cell: &Cell) -> String {
     let fit = match &cell.fit {
         Fit::Fits => "fits",
+        Fit::Untested(_) => "untested",
         Fit::Denied(_) => "denied",
         Fit::OutOfRange(_) | Fit::Unlisted | Fit::Absent => NOTHING,
     };
@@ -168,6 +169,7 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
     let cell = |(column, cell): (&Column, &Cell)| {
         let (fit, range, rule) = match &cell.fit {
             Fit::Fits => ("fits", None, None),
+            Fit::Untested(row) => ("untested", Some(row.kubernetes.to_string()), None),
             Fit::OutOfRange(range) => ("outOfRange", Some(range.to_string()), None),
             Fit::Unlisted => ("unlisted", None, None),
             Fit::Denied(rule) => ("denied", None, Some(rule.to_string())),
@@ -178,6 +180,10 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
             "fit": fit,
             "range": range,
             "rule": rule,
+            "source": match &cell.fit {
+                Fit::Untested(row) => Some(row.found.source.clone()),
+                _ => None,
+            },
             "pinnedBy": cell.pinned_by.iter().map(|pin| pin.release.name.clone()).collect::<Vec<_>>(),
         })
     };

@@ -57,9 +57,26 @@ pub struct FleetSpec {
     pub cluster_api: Option<String>,
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
+    /// Which versions work together, where the fleet knows better than the data that is built in.
+    #[schemars(length(max = 200))]
+    pub compatibility: Option<Vec<Assumption>>,
     /// The management clusters; at least one.
     #[schemars(length(min = 1, max = 500))]
     pub management_clusters: Vec<ManagementCluster>,
+}
+
+/// Which Kubernetes versions some versions of a component work with. It takes the place of what is built in for them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Assumption {
+    /// The component, such as `cilium` or `cluster-api`.
+    pub component: String,
+    /// Its versions, as a range: `1.18.x`. For an addon, those of its chart.
+    pub versions: String,
+    /// The Kubernetes versions, as a range: `>=1.30 <1.36`.
+    pub kubernetes: String,
+    /// Why this is known.
+    pub reason: String,
 }
 
 /// Releases that other repositories publish.

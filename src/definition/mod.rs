@@ -27,8 +27,8 @@ pub use cluster::{
     AcceptedRisk, AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network,
 };
 pub use fleet::{
-    Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource, Releases,
-    SourceObject, SourceObjectKind, SourceRef,
+    Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster, ReleaseSource,
+    Releases, SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};

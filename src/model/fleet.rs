@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Label, Minor, ReleaseRepository, StackId, Subdomain};
+use super::{Label, Minor, ReleaseRepository, StackId, Subdomain, VersionRange};
 use crate::yaml::Origin;
 
 /// What holds for a whole repository.
@@ -53,6 +53,23 @@ pub struct ManagementCluster {
     pub mirrors: Vec<Mirror>,
     /// Whether everything is emitted suspended.
     pub standby: bool,
+    /// What the fleet knows better than the data that is built in.
+    pub assumptions: Arc<[Assumption]>,
+}
+
+/// What a fleet says of versions of a component, in place of what is built in.
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    /// The component.
+    pub component: Arc<str>,
+    /// Its versions.
+    pub versions: VersionRange,
+    /// The Kubernetes versions that they work with.
+    pub kubernetes: VersionRange,
+    /// Why.
+    pub reason: Arc<str>,
+    /// Where it stands.
+    pub origin: Origin,
 }
 
 impl ManagementCluster {

@@ -23,8 +23,8 @@ pub use cluster::{
 };
 pub use date::Date;
 pub use fleet::{
-    AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster, Mirror,
-    ReleaseSource,
+    AddonDelivery, Assumption, Decryption, Engine, EngineSource, Fleet, GitReference, ManagementCluster,
+    Mirror, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};

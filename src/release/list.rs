@@ -8,6 +8,7 @@ use std::{
 use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
+    knowledge,
     model::{
         Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster,
         ReleaseRef, ReleaseSource,
@@ -127,12 +128,14 @@ pub(super) fn channel_order(channel: Channel) -> u8 {
     }
 }
 
-/// What the stack says of a release's minor.
+/// What the stack says of a release's minor; if it says nothing of the end of life, what is built in.
 pub(super) fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
     let stack = definitions.stacks.get(&release.stack.to_string());
     let minors = stack.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
     let minor = release.kubernetes.minor();
     let of = |version: &str| KubernetesVersion::parse(version).is_ok_and(|version| version.minor() == minor);
     let found = minors.iter().find(|one| of(&one.version));
-    (found.map(|one| one.maturity), found.and_then(|one| one.end_of_life.clone()))
+    let end_of_life = found.and_then(|one| one.end_of_life.clone());
+    let known = || knowledge::end_of_life(minor).map(|date| date.to_string());
+    (found.map(|one| one.maturity), end_of_life.or_else(known))
 }

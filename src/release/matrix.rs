@@ -13,8 +13,10 @@ use std::{
 use super::{Release, Releases, list, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
+    knowledge,
     model::{
-        AddonVersion, ClusterId, CompatibilityRule, Date, KubernetesVersion, Minor, StackId, VersionRange,
+        AddonVersion, Assumption, ClusterId, CompatibilityRule, Date, KubernetesVersion, Minor, StackId,
+        VersionRange,
     },
     note::Notes,
     resolve::{Refused, Versions},
@@ -77,6 +79,8 @@ pub struct Pin {
 pub enum Fit {
     /// The matrix lists it, and no rule denies it.
     Fits,
+    /// The same, but the addon's own documentation names other versions of Kubernetes.
+    Untested(&'static knowledge::Row),
     /// The matrix lists it for other versions of Kubernetes.
     OutOfRange(VersionRange),
     /// The matrix of this minor does not list it.
@@ -103,7 +107,12 @@ pub struct VersionRow {
 }
 
 /// The matrix of a stack; none if neither a stack nor a release of that name is here.
-pub fn stack_matrix(definitions: &Definitions, releases: &Releases, stack: &StackId) -> Option<StackMatrix> {
+pub fn stack_matrix(
+    definitions: &Definitions,
+    model: &Model,
+    releases: &Releases,
+    stack: &StackId,
+) -> Option<StackMatrix> {
     let of_stack = |release: &&Arc<Release>| release.stack == *stack;
     let numbered: Vec<_> = releases.named.values().filter(of_stack).collect();
     let mut minors: BTreeMap<Minor, &Arc<Release>> = BTreeMap::new();
@@ -122,8 +131,12 @@ pub fn stack_matrix(definitions: &Definitions, releases: &Releases, stack: &Stac
     }
     let columns: Vec<_> = minors.values().map(|release| column(definitions, release)).collect();
     let pins = pins(releases, stack);
+    // They are the same for all management clusters of a fleet.
+    let assumptions =
+        model.fleet.management_clusters.first().map(|one| &*one.assumptions).unwrap_or_default();
     let row = |(addon, version): (String, Option<AddonVersion>)| {
-        let cells = columns.iter().map(|column| cell(&addon, version.as_ref(), column, &pins)).collect();
+        let cell = |column| cell(&addon, version.as_ref(), column, &pins, assumptions);
+        let cells = columns.iter().map(cell).collect();
         AddonRow { addon, version, cells }
     };
     let rows = versions(&columns, &numbered).into_iter().map(row).collect();
@@ -180,6 +193,7 @@ fn cell(
     version: Option<&AddonVersion>,
     column: &Column,
     pins: &BTreeMap<Minor, Vec<Pin>>,
+    assumptions: &[Assumption],
 ) -> Cell {
     let of_minor = pins.get(&column.release.kubernetes.minor()).map_or(&[][..], Vec::as_slice);
     let is_pinned = |pin: &&Pin| {
@@ -189,10 +203,10 @@ fn cell(
         })
     };
     let pinned_by = of_minor.iter().filter(is_pinned).cloned().collect();
-    Cell { fit: fit(addon, version, &column.release), pinned_by }
+    Cell { fit: fit(addon, version, &column.release, assumptions), pinned_by }
 }
 
-fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release) -> Fit {
+fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release, assumptions: &[Assumption]) -> Fit {
     let Some(frozen) = release.addon(addon) else { return Fit::Absent };
     let Some(version) = version else {
         let denies = |rule: &&CompatibilityRule| {
@@ -206,7 +220,15 @@ fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release) -> Fit {
     };
     let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
     match versions.asked(version, false) {
-        Ok(_) => Fit::Fits,
+        Ok(version) => {
+            let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by);
+            let known =
+                component.map(|one| one.fit(version.as_semver(), true, &release.kubernetes, assumptions));
+            match known {
+                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => Fit::Untested(row),
+                _ => Fit::Fits,
+            }
+        }
         Err(Refused::Unlisted) => Fit::Unlisted,
         Err(Refused::OutOfRange(row)) => Fit::OutOfRange(row.kubernetes.clone()),
         Err(Refused::Forbidden(rule)) => Fit::Denied(Arc::clone(&rule.name)),

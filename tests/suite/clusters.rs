@@ -151,7 +151,7 @@ addon               version  1.34.11           1.35.8            1.36.4
                              deprecated        supported         supported
                              until 2026-10-27  until 2027-02-28  until 2027-06-28
 cilium              1.20.2   –                 – (v2)            – (v1)
-cilium              1.19.8   fits (head)       fits (head)       fits (head)
+cilium              1.19.8   fits (head)       fits (head)       untested (head)
 metrics-server      3.13.1   fits (head)       fits (v2, head)   fits (v1, head)
 metrics-server      3.12.2   fits              fits              fits
 namespace-defaults  1.0.0    fits (head)       fits (v2, head)   fits (v1, head)
@@ -187,6 +187,9 @@ fn matrix_of_stack(root: &Path) {
     edit("stack.yaml", "      upgradeTo: 1.20.2\n", "");
     edit("stack.yaml", "1.34.x", "1.33.x");
     assert_eq!(ends(root, &["matrix", "docker/scs"], 0).out, STACK);
+    let untested = &json(root, &["matrix", "docker/scs"], 0)["addons"][1]["kubernetes"][2];
+    assert_eq!((&untested["fit"], &untested["range"]), (&"untested".into(), &">=1.32 <1.36".into()));
+    assert!(untested["source"].as_str().unwrap().starts_with("https://github.com/cilium/"), "{untested}");
     let unknown = ends(root, &["matrix", "docker/scss"], 1);
     assert!(unknown.err.contains("did you mean `docker/scs`?"), "{}", unknown.err);
     edit("stack.yaml", "1.35.8", "1.35");

@@ -8,8 +8,8 @@ use super::{Lowering, addon::origin_at, check_address, holds_credential, label, 
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
-        AddonDelivery, Decryption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster,
-        Minor, Mirror, ReleaseSource, Subdomain, address,
+        AddonDelivery, Assumption, Decryption, Engine, EngineSource, Fleet, GitReference, Label,
+        ManagementCluster, Minor, Mirror, ReleaseSource, Subdomain, address,
     },
     note::{Notes, Place},
     world::Input,
@@ -48,9 +48,13 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
     let name_place = place_at(written, &["metadata", "name"]);
     let name = label(&written.value.metadata.name, "the fleet's name", Some(name_place), notes);
     let mut clusters: Vec<Arc<ManagementCluster>> = Vec::new();
-    let mut broken = false;
+    let (assumptions, mut broken) = match super::assumptions::lower(written, notes) {
+        Some(assumptions) => (assumptions, false),
+        None => (Arc::from([]), true),
+    };
     for (at, management) in written.value.spec.management_clusters.iter().enumerate() {
-        let one = One { written, management, input, at: at.to_string() };
+        let assumptions = Arc::clone(&assumptions);
+        let one = One { written, management, input, at: at.to_string(), assumptions };
         match one.lower(notes) {
             Some(lowered) if clusters.iter().any(|other| other.name == lowered.name) => {
                 notes
@@ -86,6 +90,7 @@ struct One<'a> {
     management: &'a written::ManagementCluster,
     input: &'a Input,
     at: String,
+    assumptions: Arc<[Assumption]>,
 }
 
 impl One<'_> {
@@ -131,6 +136,7 @@ impl One<'_> {
             decryption: decryption?,
             mirrors: mirrors?,
             standby: management.standby.unwrap_or(false),
+            assumptions: Arc::clone(&self.assumptions),
         })
     }
 

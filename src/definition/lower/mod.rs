@@ -4,6 +4,7 @@
 mod addon;
 mod accept;
 mod allowance;
+mod assumptions;
 mod cluster;
 mod dependencies;
 mod fleet;
