@@ -3,17 +3,12 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    Done, Exit, Global, Printer,
-    cluster::ClusterName,
-    clusters::{self, NOTHING},
-    or_exit,
-    printer::counted,
-    releases, table,
+    Done, Exit, Global, Printer, cluster::ClusterName, clusters::NOTHING, or_exit, printer::counted,
+    releases, table, today::Today,
 };
 use crate::{
     definition::closest,
     generate::{self, Understood},
-    io::clock,
     model::{AddonVersion, ClusterId, CompatibilityRule, Date, StackId, VersionRange},
     note::Notes,
     partial::LeftOut,
@@ -35,9 +30,8 @@ pub(super) struct Args {
     /// A stack, as <provider>/<stack>; without one, the fleet
     #[arg(value_name = "PROVIDER/STACK")]
     stack: Option<String>,
-    /// The day to count from, as YYYY-MM-DD [default: today, in UTC]
-    #[arg(long, value_name = "DATE", value_parser = clusters::date, conflicts_with = "stack")]
-    today: Option<Date>,
+    #[command(flatten)]
+    today: Today,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -50,7 +44,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     left.warn(&mut notes);
     let (lines, mut document) = match &args.stack {
-        None => of_fleet(&understood, args.today.map_or_else(clock::today, Ok)?),
+        None => of_fleet(&understood, args.today.day()?),
         Some(name) => match of_stack(name, &understood, &left, &mut notes) {
             Some(told) => told,
             None => {

@@ -39,6 +39,7 @@ mod sarif;
 mod schema;
 mod secrets;
 mod table;
+mod today;
 mod topology;
 mod update;
 mod variables;

@@ -10,8 +10,8 @@ use crate::{
     definition::{Channel, Definitions, Maturity, Model},
     knowledge,
     model::{
-        Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster,
-        ReleaseRef, ReleaseSource,
+        Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster, Minor,
+        ReleaseRef, ReleaseSource, StackId,
     },
     world::stands_in,
     yaml::Sources,
@@ -130,9 +130,17 @@ pub(super) fn channel_order(channel: Channel) -> u8 {
 
 /// What the stack says of a release's minor; if it says nothing of the end of life, what is built in.
 pub(super) fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
-    let stack = definitions.stacks.get(&release.stack.to_string());
+    served_minor(definitions, &release.stack, release.kubernetes.minor())
+}
+
+/// The same of a minor of a stack.
+pub(super) fn served_minor(
+    definitions: &Definitions,
+    stack: &StackId,
+    minor: Minor,
+) -> (Option<Maturity>, Option<String>) {
+    let stack = definitions.stacks.get(&stack.to_string());
     let minors = stack.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
-    let minor = release.kubernetes.minor();
     let of = |version: &str| KubernetesVersion::parse(version).is_ok_and(|version| version.minor() == minor);
     let found = minors.iter().find(|one| of(&one.version));
     let end_of_life = found.and_then(|one| one.end_of_life.clone());

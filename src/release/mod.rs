@@ -7,6 +7,7 @@
 mod artifact;
 mod assets;
 mod brought;
+mod lifecycle;
 mod list;
 mod class;
 mod content;
@@ -45,6 +46,7 @@ pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
+pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
 pub use list::{Listed, ReleaseList, catalogue};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use matrix::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix};
