@@ -3,7 +3,7 @@
 use super::{Check, Finder, Rule};
 use crate::{
     knowledge::{self, Fit},
-    model::Minor,
+    model::ManagementCluster,
     plan::ClusterPlan,
     yaml::Node,
 };
@@ -24,13 +24,12 @@ const FIELDS: [(&[&str], u64); 3] = [
 
 fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     let cluster = &plan.cluster;
-    let cluster_api = cluster.management.cluster_api;
     check_kubernetes(plan, finder);
     let topology = |path: &[&str]| drawn.at(&[&["spec", "topology"], path].concat());
     let pools = |kind| topology(&["workers", kind]).and_then(Node::as_sequence).unwrap_or_default();
     let owners = pools("machineDeployments").iter().chain(pools("machinePools"));
     for owner in topology(&["controlPlane"]).into_iter().chain(owners) {
-        check_fields(owner, cluster_api, finder);
+        check_fields(owner, &cluster.management, finder);
     }
 }
 
@@ -38,9 +37,9 @@ fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
 fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     let (management, kubernetes) = (&plan.cluster.management, &plan.release.kubernetes);
     let cluster_api = management.cluster_api;
-    let version = semver::Version::new(cluster_api.major, cluster_api.minor, 0);
+    let (version, is_exact) = management.cluster_api_version();
     let place = finder.input.sources.place(plan.cluster.release_origin);
-    let fit = knowledge::cluster_api().fit(&version, false, kubernetes, &management.assumptions);
+    let fit = knowledge::cluster_api().fit(&version, is_exact, kubernetes, &management.assumptions);
     let message = format!("Cluster API {cluster_api} does not support Kubernetes {}", kubernetes.minor());
     let mut refuse = |why: String, message| {
         finder
@@ -63,7 +62,8 @@ fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     }
 }
 
-fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
+fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Finder<'_>) {
+    let cluster_api = management.cluster_api;
     for (path, since) in FIELDS {
         let Some(found) = settings.at(path) else { continue };
         let place = finder.input.sources.place(found.origin);
@@ -79,7 +79,7 @@ fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
                     ),
                 )
                 .hint("upgrade Cluster API and say so in `clusterApi`, or remove the field");
-        } else if path == ["taints"] {
+        } else if path == ["taints"] && management.gate("MachineTaintPropagation").is_none() {
             finder
                 .notes
                 .warning(
@@ -87,7 +87,7 @@ fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
                     place,
                     "Cluster API refuses `taints` unless its feature gate `MachineTaintPropagation` is on",
                 )
-                .hint("it is alpha and off by default: see that the management cluster has it on");
+                .hint("it is alpha and off by default: turn it on in the management cluster, and write `featureGates: { MachineTaintPropagation: true }` there in stackloom.yaml");
         }
     }
 }

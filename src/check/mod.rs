@@ -20,6 +20,7 @@ mod own_annotation;
 mod plaintext_secret;
 mod secrets;
 mod pod_network;
+mod requirements;
 mod unencrypted_secret;
 mod unlisted;
 mod variable_value;
@@ -64,7 +65,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 21] = [
+pub static RULES: [&Rule; 22] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -83,6 +84,7 @@ pub static RULES: [&Rule; 21] = [
     &plaintext_secret::OF_CLUSTER,
     &plaintext_secret::OF_STACK,
     &pod_network::RULE,
+    &requirements::RULE,
     &unencrypted_secret::RULE,
     &unlisted::RULE,
     &variable_value::RULE,

@@ -5,7 +5,7 @@ use crate::{io::clock, model::Date, note::Fault};
 /// The day that warnings count from.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Today {
-    /// The day that warnings about the end of life count from, as YYYY-MM-DD [default: today, in UTC, or STACKLOOM_TODAY]
+    /// The day that warnings about the end of life count from, as YYYY-MM-DD [default: today, in UTC, or `STACKLOOM_TODAY`]
     #[arg(long = "today", value_name = "DATE", value_parser = date)]
     given: Option<Date>,
 }

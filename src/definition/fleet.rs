@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{ApiVersion, Named};
+use super::{
+    kinds::{ApiVersion, Named},
+    requirements::FeatureGates,
+};
 
 /// What holds for a whole repository: which engine reads it, from where, and for which management clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -186,6 +189,16 @@ pub struct ManagementCluster {
     pub source: Option<SourceRef>,
     /// Instead of the fleet's Cluster API.
     pub cluster_api: Option<String>,
+    /// The exact versions of the providers that run there, by names of your own, and of Cluster API itself as `cluster-api`:
+    /// `{ cluster-api: '1.14.2', openstack: '0.14.7' }`. Releases say which they need.
+    #[schemars(extend("maxProperties" = 50))]
+    pub providers: Option<BTreeMap<String, String>>,
+    /// The feature gates with which Cluster API was started. Without this, it is not known which are on.
+    pub feature_gates: Option<FeatureGates>,
+    /// The versions of APIs that it serves, by group: `{ infrastructure.cluster.x-k8s.io: [v1beta1] }`. Groups that are not
+    /// named are not looked at.
+    #[schemars(extend("maxProperties" = 50))]
+    pub api_versions: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// Passed on to Flux.

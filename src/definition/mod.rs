@@ -15,6 +15,7 @@ mod lower;
 mod parse;
 mod release;
 mod removal;
+mod requirements;
 mod schema;
 mod stack;
 mod topology;
@@ -45,6 +46,7 @@ pub use release::{
     Requires, Reserved,
 };
 pub use removal::{Removal, RemovalStep};
+pub use requirements::{FeatureGate, FeatureGates, Requirements};
 pub use schema::Kind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,

@@ -47,7 +47,7 @@ pub fn cut(
         cuts.iter().any(|cut| (&cut.stack, &cut.kubernetes) == (&head.stack, &head.kubernetes))
     };
     let others = releases.shared_heads().map(AsRef::as_ref).filter(|head| !is_cut(head));
-    let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed());
+    let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed(), &model.fleet);
     for release in cuts {
         notes.append(draw(render::Subject::Release(release), &classes, input).1);
     }

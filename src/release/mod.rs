@@ -24,6 +24,7 @@ mod notes_text;
 mod number;
 mod read;
 mod readers;
+mod requires;
 mod rebases;
 mod schema;
 mod record;
@@ -64,7 +65,7 @@ use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
         Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
-        LockedChart, Migration, Minor, NodeImage, ReleaseRef, StackId, Subdomain,
+        LockedChart, Migration, Minor, NodeImage, ReleaseRef, Requirements, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
@@ -105,6 +106,8 @@ pub struct Release {
     pub compatibility: Vec<CompatibilityRule>,
     /// Variables that have another name or type than before.
     pub migrations: Vec<Migration>,
+    /// What it needs of a management cluster.
+    pub requires: Requirements,
     /// Content hashes.
     pub content: Content,
     /// The level of the template language.

@@ -212,7 +212,11 @@ fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     fs::create_dir_all(&home).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
     command.current_dir(&sandbox.root).arg("update").args(arguments);
-    command.env("HOME", &home).env("DOCKER_CONFIG", home.join("docker")).env("NO_COLOR", "1");
+    command
+        .env("HOME", &home)
+        .env("DOCKER_CONFIG", home.join("docker"))
+        .env("NO_COLOR", "1")
+        .env("STACKLOOM_TODAY", "2026-11-23");
     for name in ["HELM_CONFIG_HOME", "HELM_REPOSITORY_CONFIG", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
         command.env_remove(name);
     }

@@ -120,6 +120,7 @@ impl One<'_> {
         let engine = self.engine(management.engine.or(spec.engine), notes);
         let cluster_api =
             self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
+        let provided = super::requirements::provided(management, self.written, &self.at, cluster_api, notes);
         let source = self.source(management.source.as_ref().or(spec.source.as_ref()), notes);
         let decryption = self.decryption(notes);
         let mirrors = self.mirrors(notes);
@@ -137,6 +138,7 @@ impl One<'_> {
             mirrors: mirrors?,
             standby: management.standby.unwrap_or(false),
             assumptions: Arc::clone(&self.assumptions),
+            provided: provided?,
         })
     }
 

@@ -14,6 +14,7 @@ mod pools;
 mod raw;
 mod settings;
 mod removal;
+mod requirements;
 mod migrations;
 mod rules;
 mod sources;
