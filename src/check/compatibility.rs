@@ -1,4 +1,4 @@
-//! Addons with a Kubernetes version that their documentation does not name.
+//! Addons with a Kubernetes version that their documentation does not name, or that their chart does not take.
 
 use super::{Check, Finder, Rule};
 use crate::{
@@ -12,19 +12,41 @@ use crate::{
 pub(super) static RULE: Rule = Rule {
     name: "compatibility",
     docs: "An addon runs with a Kubernetes version that its own documentation does not name for this version of it. It may \
-           work, but nobody tests it, so it is a warning. What is built in has a public source for each row; a fleet that \
+           work, but nobody tests it, so it is a warning. If the chart's own `kubeVersion` rules it out, Helm refuses to install \
+           it, so it is an error. What is built in has a public source for each row; a fleet that \
            knows better says so in stackloom.yaml.",
     check: Check::Cluster(check),
 };
 
 fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
     for addon in &plan.addons {
+        check_chart(plan, addon, finder);
         let chart = addon.frozen.addon.chart.as_ref().filter(|_| addon.helm.is_some());
         let component = chart.and_then(knowledge::installed_by);
         if let (Some(component), Some(version)) = (component, &addon.version) {
             judge(plan, addon, component, version, finder);
         }
     }
+}
+
+/// What the chart itself says of Kubernetes versions, if the lock knows the chart.
+fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
+    let (Some(helm), Some(version)) = (&addon.helm, &addon.version) else { return };
+    let Some((digest, _)) = &helm.described else { return };
+    let Some(chart) = finder.classes.charts.known(digest, finder.input) else { return };
+    let kubernetes = &plan.release.kubernetes;
+    let Some(range) = chart.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
+        return;
+    };
+    let name = &addon.frozen.addon.name;
+    let message = format!(
+        "Helm refuses the chart `{}` {version} with Kubernetes {kubernetes}: its `kubeVersion` is {range}",
+        helm.chart.chart
+    );
+    let place = place(plan, addon, version, finder);
+    finder.notes.error("compatibility", place, message).hint(format!(
+        "choose another version of {name}, and correct the `kubernetes` range of this one in `addon.yaml`"
+    ));
 }
 
 fn judge(
