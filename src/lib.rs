@@ -24,6 +24,7 @@ pub mod note;
 pub mod yaml;
 pub mod tree;
 pub mod model;
+pub mod knowledge;
 pub mod world;
 pub mod template;
 pub mod definition;

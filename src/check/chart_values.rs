@@ -35,13 +35,16 @@ pub(super) struct Charts {
 type Asked = (Digest, bool, String);
 
 impl Charts {
+    /// What the chart says of itself; none if the file that holds it is missing, or is another.
+    pub(super) fn known(&self, digest: &Digest, input: &Input) -> Option<Arc<Judge>> {
+        let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
+        judges.entry(digest.clone()).or_insert_with(|| read(digest, input).map(Arc::new)).clone()
+    }
+
     /// What is wrong with values; none if the file that says what the chart takes is missing, or is another.
     fn judge(&self, given: &ChartValues, input: &Input) -> Option<Arc<Vec<Finding>>> {
         let digest = &given.described.0;
-        let judge = {
-            let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
-            judges.entry(digest.clone()).or_insert_with(|| read(digest, input).map(Arc::new)).clone()?
-        };
+        let judge = self.known(digest, input)?;
         let values = to_json(&given.values);
         let key = (digest.clone(), given.is_part, sha256(values.to_string().as_bytes()));
         let known = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();

@@ -2,8 +2,9 @@
 
 use super::{Check, Finder, Rule};
 use crate::{
+    compare::gates,
     plan::ClusterPlan,
-    topology::{ErrorType, FieldError, Gates, Stage, admission, apply_problems, schema_faults},
+    topology::{ErrorType, FieldError, Stage, admission, apply_problems, schema_faults},
     yaml::{Node, to_json, trail},
 };
 
@@ -22,9 +23,11 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
         errors = schema_faults(&json, Stage::Cluster).into_iter().map(|fault| fault.error).collect();
     }
     let class = finder.classes.object(&plan.release.name);
-    for error in admission::cluster::validate(&json, None, class, Gates::default()) {
-        // Whether the feature gate of taints is on cannot be known here: the rule `cluster-api` warns.
-        let gate = error.kind == ErrorType::Forbidden && error.field.ends_with(".taints");
+    let management = &plan.cluster.management;
+    for error in admission::cluster::validate(&json, None, class, gates(management)) {
+        // Where nobody says whether the feature gate of taints is on, the rule `cluster-api` warns.
+        let is_unknown = management.gate("MachineTaintPropagation").is_none();
+        let gate = is_unknown && error.kind == ErrorType::Forbidden && error.field.ends_with(".taints");
         if !gate && errors.iter().all(|other| other.field != error.field) {
             errors.push(error);
         }

@@ -1,24 +1,19 @@
 //! What the management cluster's Cluster API supports.
 
 use super::{Check, Finder, Rule};
-use crate::{model::Minor, plan::ClusterPlan, yaml::Node};
+use crate::{
+    knowledge::{self, Fit},
+    model::ManagementCluster,
+    plan::ClusterPlan,
+    yaml::Node,
+};
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster-api",
     docs: "A cluster asks for a Kubernetes version or a field that the management cluster's Cluster API does not have. \
-           Supported versions are those of Cluster API's own table (docs/book/src/reference/versions.md).",
+           Supported versions are those of Cluster API's own table, or what the fleet says in their place.",
     check: Check::Cluster(check),
 };
-
-/// The Kubernetes minors of workload clusters that a minor of Cluster API supports.
-fn supported(cluster_api: Minor) -> (u64, u64) {
-    match cluster_api.minor {
-        ..=11 => (28, 34),
-        12 => (29, 35),
-        13 => (30, 36),
-        _ => (31, 36),
-    }
-}
 
 /// Fields of the topology, and the minor of Cluster API that they came with.
 const FIELDS: [(&[&str], u64); 3] = [
@@ -29,25 +24,46 @@ const FIELDS: [(&[&str], u64); 3] = [
 
 fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
     let cluster = &plan.cluster;
-    let cluster_api = cluster.management.cluster_api;
-    let kubernetes = plan.release.kubernetes.minor();
-    let (first, last) = supported(cluster_api);
-    if kubernetes.major != 1 || !(first..=last).contains(&kubernetes.minor) {
-        let place = finder.input.sources.place(cluster.release_origin);
-        finder
-            .notes
-            .error("cluster-api", place, format!("Cluster API {cluster_api} does not support Kubernetes {kubernetes}"))
-            .hint(format!("it supports 1.{first} to 1.{last}; `clusterApi` of the management cluster says which one runs there"));
-    }
+    check_kubernetes(plan, finder);
     let topology = |path: &[&str]| drawn.at(&[&["spec", "topology"], path].concat());
     let pools = |kind| topology(&["workers", kind]).and_then(Node::as_sequence).unwrap_or_default();
     let owners = pools("machineDeployments").iter().chain(pools("machinePools"));
     for owner in topology(&["controlPlane"]).into_iter().chain(owners) {
-        check_fields(owner, cluster_api, finder);
+        check_fields(owner, &cluster.management, finder);
     }
 }
 
-fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
+/// Whether Cluster API can build clusters of the Kubernetes version.
+fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
+    let (management, kubernetes) = (&plan.cluster.management, &plan.release.kubernetes);
+    let cluster_api = management.cluster_api;
+    let (version, is_exact) = management.cluster_api_version();
+    let place = finder.input.sources.place(plan.cluster.release_origin);
+    let fit = knowledge::cluster_api().fit(&version, is_exact, kubernetes, &management.assumptions);
+    let message = format!("Cluster API {cluster_api} does not support Kubernetes {}", kubernetes.minor());
+    let mut refuse = |why: String, message| {
+        finder
+            .notes
+            .error("cluster-api", place.clone(), message)
+            .hint(why)
+            .hint("`clusterApi` of the management cluster says which one runs there: upgrade it first, or choose a release with a Kubernetes version that it supports");
+    };
+    match fit {
+        Fit::Fits => {}
+        Fit::Assumed(one) => refuse(
+            format!("it supports {}, says `compatibility` in stackloom.yaml: {}", one.kubernetes, one.reason),
+            message,
+        ),
+        Fit::Unlisted(row) => refuse(format!("it supports {} ({})", row.kubernetes, row.found), message),
+        Fit::Since(row, since) => refuse(
+            format!("version {since} of it does ({})", row.found),
+            format!("Cluster API {version} does not support Kubernetes {}", kubernetes.minor()),
+        ),
+    }
+}
+
+fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Finder<'_>) {
+    let cluster_api = management.cluster_api;
     for (path, since) in FIELDS {
         let Some(found) = settings.at(path) else { continue };
         let place = finder.input.sources.place(found.origin);
@@ -63,7 +79,7 @@ fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
                     ),
                 )
                 .hint("upgrade Cluster API and say so in `clusterApi`, or remove the field");
-        } else if path == ["taints"] {
+        } else if path == ["taints"] && management.gate("MachineTaintPropagation").is_none() {
             finder
                 .notes
                 .warning(
@@ -71,7 +87,7 @@ fn check_fields(settings: &Node, cluster_api: Minor, finder: &mut Finder<'_>) {
                     place,
                     "Cluster API refuses `taints` unless its feature gate `MachineTaintPropagation` is on",
                 )
-                .hint("it is alpha and off by default: see that the management cluster has it on");
+                .hint("it is alpha and off by default: turn it on in the management cluster, and write `featureGates: { MachineTaintPropagation: true }` there in stackloom.yaml");
         }
     }
 }

@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(release: &Release, finder: &mut Finder<'_>) {
     let objects: Vec<_> = release.objects.iter().map(to_json).collect();
-    let refused = create::apply_classes(&objects, &Catalog::default(), &[]);
+    let catalog = Catalog::default().with_gates(finder.classes.gates);
+    let refused = create::apply_classes(&objects, &catalog, &[]);
     for fault in refused.into_iter().chain(adoption::refused(&objects, &[])) {
         let named = |object: &&Node| {
             let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or_default();

@@ -11,6 +11,7 @@ mod class_lint;
 mod cluster;
 mod cluster_api;
 mod cluster_class;
+mod compatibility;
 mod control_plane;
 mod delivery;
 pub mod lints;
@@ -21,6 +22,7 @@ mod plaintext_secret;
 mod secrets;
 mod pod_network;
 mod registered_name;
+mod requirements;
 mod undecrypted_secret;
 mod unencrypted_secret;
 mod unlisted;
@@ -68,7 +70,7 @@ pub enum Check {
 }
 
 /// All rules, by name.
-pub static RULES: [&Rule; 23] = [
+pub static RULES: [&Rule; 25] = [
     &allowed_kind::RULE,
     &allowed_kind::OF_CLUSTER,
     &allowed_kind::OF_STACK,
@@ -78,6 +80,7 @@ pub static RULES: [&Rule; 23] = [
     &cluster::RULE,
     &cluster_api::RULE,
     &cluster_class::RULE,
+    &compatibility::RULE,
     &control_plane::RULE,
     &delivery::RULE,
     &object::RULE,
@@ -88,6 +91,7 @@ pub static RULES: [&Rule; 23] = [
     &plaintext_secret::OF_STACK,
     &pod_network::RULE,
     &registered_name::RULE,
+    &requirements::RULE,
     &undecrypted_secret::RULE,
     &unencrypted_secret::RULE,
     &unlisted::RULE,

@@ -7,13 +7,14 @@ use serde_json::{Value as Json, json};
 
 use super::{Check, Finder, Rule, chart_values::Charts, lints::Findings};
 use crate::{
+    compare::gates_of_any,
     definition::closest,
-    model::{Allowance, Cluster, StackId},
+    model::{Allowance, Cluster, Fleet, StackId},
     note::{MOST_ALIKE, Notes},
     plan::{self, ClusterPlan, Plan},
     release::Release,
     topology::{
-        FieldError,
+        FieldError, Gates,
         variables::{Definition, Scope, default_variables, definitions, validate_variables},
     },
     world::Input,
@@ -35,6 +36,8 @@ pub struct Classes {
     pub(super) lints: Findings,
     /// Charts whose values were judged.
     pub(super) charts: Charts,
+    /// The feature gates with which classes are taken in some management cluster.
+    pub(super) gates: Gates,
 }
 
 #[derive(Debug)]
@@ -50,7 +53,9 @@ impl Classes {
         let others = plan.spare.iter().filter(|head| used.contains(&head.stack));
         let lints =
             Findings::of(plan.heads.iter().map(AsRef::as_ref), others.map(AsRef::as_ref), &plan.allowed);
-        let mut classes = Self { lints, ..Self::default() };
+        let managements: Vec<_> = plan.management.iter().map(|one| &*one.management).collect();
+        let gates = gates_of_any(&managements);
+        let mut classes = Self { lints, gates, ..Self::default() };
         for cluster in &plan.clusters {
             classes.add(&cluster.release);
         }
@@ -71,8 +76,11 @@ impl Classes {
         releases: impl Iterator<Item = &'a Release>,
         others: impl Iterator<Item = &'a Release>,
         allowed: &BTreeMap<StackId, Vec<Allowance>>,
+        fleet: &Fleet,
     ) -> Self {
-        Self { lints: Findings::of(releases, others, allowed), ..Self::default() }
+        let managements: Vec<_> = fleet.management_clusters.iter().map(AsRef::as_ref).collect();
+        let gates = gates_of_any(&managements);
+        Self { lints: Findings::of(releases, others, allowed), gates, ..Self::default() }
     }
 
     /// The `ClusterClass` of a release.

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     Done, Exit, Global, Printer, cluster::ClusterName, input_or_world, printer::counted, progress::Progress,
-    revision,
+    revision, today::Today,
 };
 use crate::{
     generate,
@@ -14,8 +14,9 @@ use crate::{
         disk::{CheckSink, Given, Workspace},
         git::Repository,
     },
+    model::Date,
     note::{Diagnostic, Fault, Notes, Severity},
-    plan::Plan,
+    plan::{ClusterPlan, Plan},
     report,
     world::{Held, companion_folder, is_input},
 };
@@ -35,6 +36,9 @@ use crate::{
 /// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
 /// is judged, too: a removal with all its steps in one change passes with a warning. Risks that a definition accepts
 /// (`accept`) are warnings, and so are acceptances that nothing needs.
+///
+/// Kubernetes versions that the stack calls deprecated or expired, and those that reach their end of life within 90 days, are
+/// warnings. They alone depend on the day.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   stackloom check
@@ -50,9 +54,12 @@ pub(super) struct Args {
     /// Refuse what `generate` would refuse to do to `generated/` of this commit, rather than to the tree on disk
     #[arg(long, value_name = "BASE")]
     against: Option<String>,
+    #[command(flatten)]
+    today: Today,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let today = args.today.day()?;
     let world = super::fleet(global, printer)?;
     let asked = Asked::new(&args.files, &world);
     if let Some(missing) = asked.missing() {
@@ -82,6 +89,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     progress.end();
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);
+        warn_of_ends(plan, today, &mut notes);
     }
     let plan = match done {
         Ok(plan) => Some(plan),
@@ -94,6 +102,23 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return Ok(tell_all(plan, &notes, printer));
     }
     Ok(report_some(&asked, &notes, printer))
+}
+
+/// Warns about Kubernetes versions that should no longer be used, or not for long, once for all clusters that have one.
+fn warn_of_ends(plan: &Plan, today: Date, notes: &mut Notes) {
+    for (key, lifecycle) in &plan.lifecycles {
+        let mut own = Notes::new();
+        let Some(note) = lifecycle.warn(today, &mut own) else { continue };
+        note.hint("move the clusters to a release with a later Kubernetes minor: docs/upgrades.md");
+        note.hint(format!(
+            "`stackloom clusters --stack {} -o name,release,kubernetes,newer-minors` shows what they can move to",
+            lifecycle.stack
+        ));
+        let has =
+            |one: &&ClusterPlan| (&one.release.stack, one.release.kubernetes.minor()) == (&key.0, key.1);
+        plan.clusters.iter().filter(has).for_each(|one| own.concern(&one.cluster.full_name()));
+        notes.append(own);
+    }
 }
 
 fn tell_all(plan: Option<Plan>, notes: &Notes, printer: &Printer) -> Exit {

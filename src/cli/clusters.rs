@@ -5,13 +5,14 @@ use std::{collections::BTreeMap, sync::Arc};
 use clap::builder::PossibleValuesParser;
 use serde_json::{Value as Json, json};
 
-use super::{Done, Exit, Global, Printer, cluster::ClusterName, or_exit, table};
+use super::{
+    Done, Exit, Global, Printer, cluster::ClusterName, or_exit, printer::counted, table, today::Today,
+};
 use crate::{
     generate::{self, Understood},
-    io::clock,
     model::{AddonVersion, Cluster, Date, ReleaseRef, RemovalStep, Selector},
     note::{Fault, Notes},
-    release::{AddonDifference, Release, Standing, addon_differences, standing},
+    release::{AHEAD, AddonDifference, Release, Standing, addon_differences, lifecycles, standing},
 };
 
 /// List the clusters of the fleet
@@ -45,9 +46,8 @@ pub(super) struct Args {
     /// Only clusters whose Kubernetes version reaches its end of life within so many days, or has reached it: `90d`
     #[arg(long, value_name = "DAYS", value_parser = days)]
     eol_within: Option<u32>,
-    /// The day to count from, as YYYY-MM-DD [default: today, in UTC]
-    #[arg(long, value_name = "DATE", value_parser = date, requires = "eol_within")]
-    today: Option<Date>,
+    #[command(flatten)]
+    today: Today,
     /// The columns of the table, in this order; JSON and YAML always have all of them
     #[arg(short = 'o', long, value_name = "COLUMN,…", value_delimiter = ',', value_parser = PossibleValuesParser::new(COLUMNS.map(|column| column.word)))]
     columns: Vec<String>,
@@ -97,7 +97,7 @@ const fn column(
 }
 
 /// Shown where there is nothing to show.
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
 /// Shown for what is not known, because the release has errors.
 fn unknown() -> String {
@@ -112,10 +112,6 @@ fn joined(words: impl Iterator<Item = impl ToString>) -> Option<String> {
 fn days(text: &str) -> Result<u32, String> {
     let number = text.strip_suffix('d').and_then(|number| number.parse().ok());
     number.ok_or_else(|| "write a number of days and `d`, as in `90d`".to_owned())
-}
-
-fn date(text: &str) -> Result<Date, String> {
-    Date::parse(text).ok_or_else(|| "write it as YYYY-MM-DD".to_owned())
 }
 
 impl Row<'_> {
@@ -207,7 +203,8 @@ fn difference(one: &AddonDifference) -> String {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    let end = last_day(args)?;
+    let today = args.today.day()?;
+    let end = last_day(args, today)?;
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
     let read = generate::understand_sound(&world, &mut notes);
@@ -218,6 +215,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     left.warn(&mut notes);
     let mut rows = rows(&understood);
     rows.retain(|row| row.fits(args, end));
+    if end.is_none() {
+        warn_of_ends(&rows, &understood, today, &mut notes);
+    }
     printer.notes(&notes);
     for line in &table::lines(&text(&rows, &args.columns)) {
         printer.result(line);
@@ -237,13 +237,35 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 /// The last day of `--eol-within`.
-fn last_day(args: &Args) -> Result<Option<Date>, Fault> {
+fn last_day(args: &Args, today: Date) -> Result<Option<Date>, Fault> {
     let Some(days) = args.eol_within else { return Ok(None) };
-    let today = args.today.map_or_else(clock::today, Ok)?;
     match today.after_days(days) {
         Some(end) => Ok(Some(end)),
         None => Err(Fault::new(format!("the calendar ends within {days} days of {today}"))
             .hint("give `--eol-within` a smaller number")),
+    }
+}
+
+/// Says how many of the clusters need another Kubernetes version soon.
+fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &mut Notes) {
+    let releases = || rows.iter().filter_map(|row| Some(&row.release.as_ref()?.0));
+    let known = lifecycles(&understood.definitions, releases());
+    let ends = |release: &&Arc<Release>| {
+        let key = (release.stack.clone(), release.kubernetes.minor());
+        known
+            .get(&key)
+            .is_some_and(|one| one.end_of_life.is_some_and(|date| today.days_until(date) <= i64::from(AHEAD)))
+    };
+    let count = releases().filter(ends).count();
+    if count > 0 {
+        let verb = if count == 1 { "has" } else { "have" };
+        let message = format!(
+            "{} {verb} a Kubernetes version that gets no patches after the next {AHEAD} days",
+            counted(count, "cluster")
+        );
+        notes
+            .warning("end-of-life", None, message)
+            .hint(format!("`stackloom clusters --eol-within {AHEAD}d` lists them"));
     }
 }
 

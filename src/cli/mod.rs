@@ -18,6 +18,7 @@ mod diff;
 mod generate;
 mod init;
 mod man;
+mod matrix;
 mod meant;
 mod migrate;
 mod new;
@@ -38,6 +39,7 @@ mod sarif;
 mod schema;
 mod secrets;
 mod table;
+mod today;
 mod topology;
 mod update;
 mod variables;
@@ -79,6 +81,7 @@ Examples:
   stackloom init demo                     begin a fleet in the folder demo
   stackloom new cluster dev-2             add a cluster to it
   stackloom clusters                      list the clusters, and what each is made from
+  stackloom matrix docker/scs             which addon versions fit which Kubernetes versions
   stackloom variables dev-1               the variables of a cluster or stack, and their values
   stackloom secrets                       the Secrets that clusters need, and which files provide them
   stackloom check                         look for faults, write nothing
@@ -161,6 +164,7 @@ enum Command {
     Release(release::Args),
     Releases(releases::Args),
     Clusters(clusters::Args),
+    Matrix(matrix::Args),
     Variables(variables::Args),
     Secrets(secrets::Args),
     Pull(pull::Args),
@@ -281,6 +285,7 @@ fn run(args: &Args) -> Exit {
         Command::Diff(command) => diff::run(command, &args.global, &printer),
         Command::Release(command) => release::run(command, &args.global, &printer),
         Command::Clusters(command) => clusters::run(command, &args.global, &printer),
+        Command::Matrix(command) => matrix::run(command, &args.global, &printer),
         Command::Variables(command) => variables::run(command, &args.global, &printer),
         Command::Secrets(command) => secrets::run(command, &args.global, &printer),
         Command::Releases(command) => releases::run(command, &args.global, &printer),

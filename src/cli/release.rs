@@ -12,15 +12,16 @@ use super::{
     input_or_world,
     printer::{counted, short_id},
     prune, push,
+    today::Today,
 };
 use crate::{
-    definition::Channel,
+    definition::{Channel, Maturity},
     generate,
     io::{
         disk::Workspace,
         git::{NewRelease, Repository, Tagging},
     },
-    model::{Minor, StackId},
+    model::{Date, Minor, StackId},
     note::{Fault, Notes, Place},
     publish,
     release::{self, Considered, Cut, Impact, Request},
@@ -89,6 +90,8 @@ struct CutArgs {
     /// charts are downloaded for it. What did not change gets those of its last release
     #[arg(long, value_name = "DIR")]
     assets: Option<PathBuf>,
+    #[command(flatten)]
+    today: Today,
 }
 
 /// Channels as the command line names them.
@@ -135,6 +138,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 }
 
 fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
+    let today = args.today.day()?;
     let world = match super::fleet_here(global, printer)? {
         Ok(world) => world,
         Err(exit) => return Ok(exit),
@@ -151,6 +155,7 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
         Ok(considered) => considered,
         Err(failure) => return refused(failure, &notes, printer),
     };
+    warn_of_lifecycles(&considered, args, today, &mut notes);
     let cuts: Vec<&Cut> = considered.iter().filter_map(|one| one.cut.as_ref()).collect();
     if !cuts.is_empty() {
         warn_shallow(repository, &mut notes);
@@ -191,6 +196,24 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
     document["assets"] = assets.iter().map(|(folder, _)| folder.as_str()).collect();
     printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
+}
+
+/// Warns about Kubernetes minors of which there should be no release, or not for long.
+fn warn_of_lifecycles(considered: &[Considered], args: &CutArgs, today: Date, notes: &mut Notes) {
+    for Considered { lifecycle, cut, .. } in considered {
+        if cut.is_none() {
+            continue;
+        }
+        if let Some(note) = lifecycle.warn(today, notes) {
+            note.hint("`--kubernetes MINOR` releases one minor only");
+        }
+        if lifecycle.maturity == Some(Maturity::Preview) && args.channel == ChannelName::Stable {
+            let (minor, stack) = (lifecycle.minor, &lifecycle.stack);
+            let message =
+                format!("Kubernetes {minor} of `{stack}` is a preview, and this is a stable release of it");
+            notes.warning("preview", None, message).hint("`--channel beta` makes one to try out; for production, give the minor the maturity `supported`");
+        }
+    }
 }
 
 fn warn_shallow(repository: &Repository, notes: &mut Notes) {

@@ -96,7 +96,8 @@ pub(super) fn channel(channel: Channel) -> &'static str {
     }
 }
 
-fn maturity(maturity: Maturity) -> &'static str {
+/// The word of a maturity.
+pub(super) fn maturity(maturity: Maturity) -> &'static str {
     match maturity {
         Maturity::Preview => "preview",
         Maturity::Supported => "supported",

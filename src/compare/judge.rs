@@ -18,8 +18,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Fault, Forecast, Meaning, Observed, Opaque, Settings, SharedClass, Side, Step, Verdict,
-        import::Applied, predict::forecast,
+        Desired, Fault, Forecast, Gates, Meaning, Observed, Opaque, Settings, SharedClass, Side, Step,
+        Verdict, import::Applied, predict::forecast,
     },
     yaml::{Node, to_json},
 };
@@ -102,7 +102,31 @@ impl Written {
 
 /// What the topology library needs to know of a management cluster.
 pub fn settings(management: &ManagementCluster) -> Settings {
-    Settings::new(&management.cluster_api.to_string()).expect("a minor is a version")
+    let settings = Settings::new(&management.cluster_api.to_string()).expect("a minor is a version");
+    settings.with_gates(gates(management))
+}
+
+/// The feature gates of a management cluster; where nothing is said, those that are on by themselves.
+pub fn gates(management: &ManagementCluster) -> Gates {
+    let set = management.provided.feature_gates.iter().flatten();
+    let set: Vec<_> = set.map(|(name, on)| format!("{name}={on}")).collect();
+    Gates::parse(&set.join(",")).expect("a test holds that all gates are known")
+}
+
+/// The feature gates with which something is taken in at least one of some management clusters.
+pub fn gates_of_any(managements: &[&ManagementCluster]) -> Gates {
+    let set = |name: &str| {
+        let said = managements.iter().map(|one| one.provided.feature_gates.as_ref()?.get(name).copied());
+        let said: Vec<Option<bool>> = said.collect();
+        if said.contains(&Some(true)) {
+            return Some(format!("{name}=true"));
+        }
+        let is_off = !said.is_empty() && said.iter().all(|on| *on == Some(false));
+        is_off.then(|| format!("{name}=false"))
+    };
+    let names = Gates::names().filter(|name| !name.starts_with("All"));
+    let set: Vec<_> = names.filter_map(set).collect();
+    Gates::parse(&set.join(",")).expect("they are the names of gates")
 }
 
 /// What becomes of a Cluster that runs. If the state before is at fault, nothing runs that could be compared with.
@@ -190,6 +214,7 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
 fn key(before: &Written, after: &Written) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
+    hash.update(format!("{:?}", after.management.provided.feature_gates));
     let is_named = [before, after]
         .iter()
         .any(|written| written.class.objects.iter().any(|object| reads_names(&object["spec"]["patches"])));
@@ -239,5 +264,21 @@ fn reads_names(patches: &Json) -> bool {
         Json::Array(items) => items.iter().any(reads_names),
         Json::Object(entries) => entries.values().any(reads_names),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::definition::FeatureGates;
+
+    /// A fleet can name every gate that the library knows by its own name, and no other.
+    #[test]
+    fn all_feature_gates_can_be_named() {
+        let names: Vec<_> = Gates::names().filter(|name| !name.starts_with("All")).collect();
+        let all: Map<_, _> = names.iter().map(|name| ((*name).to_owned(), Json::Bool(true))).collect();
+        let gates: FeatureGates = serde_json::from_value(Json::Object(all)).unwrap();
+        assert_eq!(gates.set().into_keys().collect::<Vec<_>>(), names);
+        assert!(gates.set().into_values().all(|on| on));
     }
 }

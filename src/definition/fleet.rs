@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{ApiVersion, Named};
+use super::{
+    kinds::{ApiVersion, Named},
+    requirements::FeatureGates,
+};
 
 /// What holds for a whole repository: which engine reads it, from where, and for which management clusters.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -59,9 +62,26 @@ pub struct FleetSpec {
     pub cluster_api: Option<String>,
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
+    /// Which versions work together, where the fleet knows better than the data that is built in.
+    #[schemars(length(max = 200))]
+    pub compatibility: Option<Vec<Assumption>>,
     /// The management clusters; at least one.
     #[schemars(length(min = 1, max = 500))]
     pub management_clusters: Vec<ManagementCluster>,
+}
+
+/// Which Kubernetes versions some versions of a component work with. It takes the place of what is built in for them.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Assumption {
+    /// The component, such as `cilium` or `cluster-api`.
+    pub component: String,
+    /// Its versions, as a range: `1.18.x`. For an addon, those of its chart.
+    pub versions: String,
+    /// The Kubernetes versions, as a range: `>=1.30 <1.36`.
+    pub kubernetes: String,
+    /// Why this is known.
+    pub reason: String,
 }
 
 /// Releases that other repositories publish.
@@ -186,6 +206,16 @@ pub struct ManagementCluster {
     pub cluster_api: Option<String>,
     /// How Argo CD applies the tree of this management cluster, if it is the engine.
     pub argocd: Option<ArgoCd>,
+    /// The exact versions of the providers that run there, by names of your own, and of Cluster API itself as `cluster-api`:
+    /// `{ cluster-api: '1.14.2', openstack: '0.14.7' }`. Releases say which they need.
+    #[schemars(extend("maxProperties" = 50))]
+    pub providers: Option<BTreeMap<String, String>>,
+    /// The feature gates with which Cluster API was started. Without this, it is not known which are on.
+    pub feature_gates: Option<FeatureGates>,
+    /// The versions of APIs that it serves, by group: `{ infrastructure.cluster.x-k8s.io: [v1beta1] }`. Groups that are not
+    /// named are not looked at.
+    #[schemars(extend("maxProperties" = 50))]
+    pub api_versions: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// How an Argo CD applies the tree of a management cluster. Without it, it runs in the management cluster, in the namespace `argocd`.

@@ -15,6 +15,7 @@ mod lower;
 mod parse;
 mod release;
 mod removal;
+mod requirements;
 mod schema;
 mod stack;
 mod topology;
@@ -27,8 +28,8 @@ pub use cluster::{
     AcceptedRisk, AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network,
 };
 pub use fleet::{
-    AddonDelivery, ArgoCd, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster,
-    ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
+    AddonDelivery, ArgoCd, Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec,
+    ManagementCluster, ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};
@@ -45,6 +46,7 @@ pub use release::{
     Requires, Reserved,
 };
 pub use removal::{Removal, RemovalStep};
+pub use requirements::{FeatureGate, FeatureGates, Requirements};
 pub use schema::Kind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,

@@ -184,10 +184,10 @@ pub struct LockedVersion {
 pub struct Requires {
     /// Kinds of the release's class objects, as `<apiVersion>/<kind>`.
     pub kinds: Vec<String>,
-    /// Reserved: the versions of Cluster API and of its providers that the release works with.
-    pub providers: Option<Reserved>,
-    /// Reserved: the feature gates that the release needs.
-    pub feature_gates: Option<Reserved>,
+    /// The versions of Cluster API (`cluster-api`) and of its providers that the release works with, as ranges.
+    pub providers: Option<BTreeMap<String, String>>,
+    /// The feature gates of Cluster API that the release needs.
+    pub feature_gates: Option<Vec<String>>,
 }
 
 /// A field that a later version of stackloom will support. This version refuses a release that has it, because a

@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::kinds::{ApiVersion, Named};
+use super::{
+    kinds::{ApiVersion, Named},
+    requirements::Requirements,
+};
 
 /// A tested template of clusters for one provider; one source serves several Kubernetes minors.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -57,6 +60,8 @@ pub struct StackSpec {
     /// Variables that have another name or type than in earlier releases, the oldest change first.
     #[schemars(length(max = 500))]
     pub migrations: Option<Vec<Migration>>,
+    /// What its releases need of a management cluster.
+    pub requires: Option<Requirements>,
     /// Lints that the class may trip, values that only look like secrets, and kinds of objects to allow, each with a reason.
     #[schemars(length(max = 200))]
     pub allow: Option<Vec<Allowance>>,

@@ -33,6 +33,9 @@ impl Field<'_, '_> {
             ["spec", "migrations", "", rest @ ..] => self.migration(rest),
             ["spec", "migrations"] => Some(scope.stack_value(&["spec", "migrations"], &[])),
             ["spec", "requires", "kinds", ""] => Some(self.kinds()),
+            ["spec", "requires", "providers" | "featureGates", ..] => {
+                Some(scope.stack_value(&["spec", "requires"], &[]))
+            }
             ["spec", "channel"] => {
                 Some(scope.program("made anew by every run: clusters ask for `release: head`"))
             }

@@ -128,7 +128,7 @@ fn place(notes: &mut Notes, input: &Input) {
 fn check_spare(planned: &Planned, notes: &mut Notes) {
     let plan = &planned.plan;
     let (spare, used) = (plan.spare.iter().map(AsRef::as_ref), plan.heads.iter().map(AsRef::as_ref));
-    let classes = check::Classes::unused(spare, used, &plan.allowed);
+    let classes = check::Classes::unused(spare, used, &plan.allowed, &planned.fleet.model.fleet);
     let input = &planned.fleet.input;
     let one = |head: &std::sync::Arc<_>| draw(Subject::Release(head), &classes, input).1;
     let found: Vec<Notes> = plan.spare.par_iter().map(one).collect();

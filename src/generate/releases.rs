@@ -34,20 +34,20 @@ pub fn cut(
     let (understood, left) = understand_sound(world, notes)?;
     left.only_other_stacks(request.stack.as_ref(), notes)?;
     let resolution = understood.resolution(notes)?;
-    let Understood { input, model, releases, .. } = &understood;
+    let Understood { input, definitions, model, releases } = &understood;
     let foretell = |from: &Release, to: &Release| rebase::rebases(model, releases, input, from, to);
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
     // release did would go on into the next one.
     let mut planned = Notes::new();
     plan::plan(model, releases, input, &mut planned).ok();
     planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
-    let considered = release::cut(&resolution, releases, request, input, &foretell, notes);
+    let considered = release::cut(&resolution, releases, request, (definitions, input), &foretell, notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
     let is_cut = |head: &Release| {
         cuts.iter().any(|cut| (&cut.stack, &cut.kubernetes) == (&head.stack, &head.kubernetes))
     };
     let others = releases.shared_heads().map(AsRef::as_ref).filter(|head| !is_cut(head));
-    let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed());
+    let classes = check::Classes::unused(cuts.iter().copied(), others, &model.allowed(), &model.fleet);
     for release in cuts {
         notes.append(draw(render::Subject::Release(release), &classes, input).1);
     }

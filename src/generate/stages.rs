@@ -95,7 +95,10 @@ impl Understood {
 
     /// The plan of everything.
     pub(super) fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
-        plan::plan(&self.model, &self.releases, &self.input, notes)
+        let mut plan = plan::plan(&self.model, &self.releases, &self.input, notes)?;
+        let used = plan.clusters.iter().map(|one| &one.release);
+        plan.lifecycles = release::lifecycles(&self.definitions, used);
+        Ok(plan)
     }
 
     /// The next stage.

@@ -25,6 +25,11 @@ impl Date {
     pub fn after_days(self, days: u32) -> Option<Self> {
         self.0.checked_add_days(Days::new(u64::from(days))).map(Self)
     }
+
+    /// How many days there are until a later day; fewer than none until an earlier one.
+    pub fn days_until(self, other: Self) -> i64 {
+        other.0.signed_duration_since(self.0).num_days()
+    }
 }
 
 impl fmt::Display for Date {
@@ -56,6 +61,8 @@ mod tests {
         }
         let date = Date::parse("2026-11-23").unwrap();
         assert_eq!(date.after_days(97).unwrap().to_string(), "2027-02-28");
+        let later = Date::parse("2027-02-28").unwrap();
+        assert_eq!((date.days_until(later), later.days_until(date)), (97, -97));
         assert_eq!(Date::of_unix_time(1_795_478_399).unwrap(), date);
     }
 }

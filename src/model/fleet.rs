@@ -1,9 +1,25 @@
 //! A fleet and its management clusters.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use super::{Label, Minor, ReleaseRepository, StackId, Subdomain};
+use semver::Version;
+
+use super::{Label, Minor, ReleaseRepository, StackId, Subdomain, VersionRange};
 use crate::yaml::Origin;
+
+/// Feature gates that Cluster API turns on by itself, and the one without which there are no classes.
+const ON_BY_DEFAULT: [&str; 4] = [
+    "ClusterTopology",
+    "MachinePool",
+    "MachineSetPreflightChecks",
+    "MachineWaitForVolumeDetachConsiderVolumeAttachments",
+];
+
+/// Feature gates that some minors of Cluster API turn on by themselves, and others do not.
+const DEPENDS_ON_VERSION: [&str; 2] = ["PriorityQueue", "ReconcilerRateLimiting"];
 
 /// What holds for a whole repository.
 #[derive(Clone, Debug)]
@@ -55,9 +71,59 @@ pub struct ManagementCluster {
     pub standby: bool,
     /// How Argo CD applies the tree, where it is the engine.
     pub argocd: ArgoCd,
+    /// What the fleet knows better than the data that is built in.
+    pub assumptions: Arc<[Assumption]>,
+    /// What runs there, as far as it is said.
+    pub provided: Provided,
+}
+
+/// What a management cluster has, as far as it is said.
+#[derive(Clone, Debug)]
+pub struct Provided {
+    /// The versions of Cluster API and of its providers, by name, and where each stands.
+    pub providers: BTreeMap<String, (Version, Origin)>,
+    /// The feature gates that are on or off on purpose; none where nothing is said.
+    pub feature_gates: Option<BTreeMap<&'static str, bool>>,
+    /// The versions of APIs that it serves, by group; groups that are not named are not known.
+    pub api_versions: BTreeMap<String, BTreeSet<String>>,
+    /// Where the management cluster is defined.
+    pub origin: Origin,
+}
+
+/// What a fleet says of versions of a component, in place of what is built in.
+#[derive(Clone, Debug)]
+pub struct Assumption {
+    /// The component.
+    pub component: Arc<str>,
+    /// Its versions.
+    pub versions: VersionRange,
+    /// The Kubernetes versions that they work with.
+    pub kubernetes: VersionRange,
+    /// Why.
+    pub reason: Arc<str>,
+    /// Where it stands.
+    pub origin: Origin,
 }
 
 impl ManagementCluster {
+    /// Whether a feature gate is on; none where nobody says which are.
+    pub fn gate(&self, name: &str) -> Option<bool> {
+        let set = self.provided.feature_gates.as_ref()?;
+        match set.get(name) {
+            Some(on) => Some(*on),
+            None if DEPENDS_ON_VERSION.contains(&name) => None,
+            None => Some(ON_BY_DEFAULT.contains(&name)),
+        }
+    }
+
+    /// The version of Cluster API, and whether it is exact.
+    pub fn cluster_api_version(&self) -> (Version, bool) {
+        match self.provided.providers.get("cluster-api") {
+            Some((version, _)) => (version.clone(), true),
+            None => (Version::new(self.cluster_api.major, self.cluster_api.minor, 0), false),
+        }
+    }
+
     /// Where a chart repository is to be had in this management cluster.
     pub fn mirrored(&self, repository: &str) -> String {
         let matching = self.mirrors.iter().filter_map(|mirror| Some((mirror, mirror.rest(repository)?)));

@@ -23,8 +23,8 @@ pub use cluster::{
 };
 pub use date::Date;
 pub use fleet::{
-    AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, GitReference,
-    ManagementCluster, Mirror, ReleaseSource,
+    AddonDelivery, ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet,
+    GitReference, ManagementCluster, Mirror, Provided, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
@@ -33,6 +33,7 @@ pub use removal::{Removal, RemovalStep};
 pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{
-    Allowance, CompatibilityRule, ImageSource, Maturity, Migration, NodeImage, Stack, ValueType, Versioning,
+    Allowance, CompatibilityRule, ImageSource, Maturity, Migration, NodeImage, Requirements, Stack,
+    ValueType, Versioning,
 };
 pub use version::{AddonVersion, KubernetesVersion, Minor, VersionFault};

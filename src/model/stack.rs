@@ -1,6 +1,9 @@
 //! Stacks, as one Kubernetes minor sees them.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Addon, KubernetesVersion, Label, StackId, VersionRange};
 use crate::yaml::Origin;
@@ -32,6 +35,8 @@ pub struct Stack<T> {
     pub compatibility: Vec<CompatibilityRule>,
     /// Variables that have another name or type than before.
     pub migrations: Vec<Migration>,
+    /// What its releases need of a management cluster.
+    pub requires: Requirements,
     /// Lints that its class may trip.
     pub allow: Vec<Allowance>,
 }
@@ -133,6 +138,15 @@ impl PartialEq for Migration {
         let Self { variable, rename_to, value_type, origin: _ } = other;
         (&self.variable, &self.rename_to, &self.value_type) == (variable, rename_to, value_type)
     }
+}
+
+/// What a release needs of a management cluster.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Requirements {
+    /// The versions of Cluster API and of its providers, by name.
+    pub providers: BTreeMap<String, VersionRange>,
+    /// The feature gates of Cluster API.
+    pub feature_gates: BTreeSet<String>,
 }
 
 /// The type of a variable's values.

@@ -89,6 +89,14 @@ impl AddonVersion {
         self.version == other.version
     }
 
+    /// How many minors lie between two versions, in either direction. The first minor of the next major version follows the
+    /// last one of a major version, whichever that is: from 1.20 it is one minor to 2.0, and two to 2.1.
+    pub fn minors_apart(&self, other: &Self) -> u64 {
+        let place = |one: &Self| (one.version.major, one.version.minor);
+        let (low, high) = (place(self).min(place(other)), place(self).max(place(other)));
+        if low.0 == high.0 { high.1 - low.1 } else { high.0 - low.0 + high.1 }
+    }
+
     /// The tag of a chart of this version in a registry.
     pub fn tag(&self) -> String {
         self.text.replace('+', "_")
@@ -155,6 +163,20 @@ mod tests {
         assert_eq!(KubernetesVersion::parse("1.35.010"), Err(VersionFault::Malformed));
         assert_eq!(Minor::parse("1.35"), Minor::parse_dashed("1-35"));
         assert_eq!(Minor::parse("1.035"), None);
+    }
+
+    #[test]
+    fn minors_are_counted_in_both_directions() {
+        let apart = |one, other| {
+            let read = |text| AddonVersion::parse(text).unwrap();
+            assert_eq!(read(one).minors_apart(&read(other)), read(other).minors_apart(&read(one)));
+            read(one).minors_apart(&read(other))
+        };
+        assert_eq!((apart("1.18.9", "v1.18.2"), apart("1.18.9", "1.19.0")), (0, 1));
+        assert_eq!(
+            (apart("1.17.4", "1.20.2"), apart("1.20.2", "2.0.1"), apart("1.20.2", "3.1.0")),
+            (3, 1, 3)
+        );
     }
 
     #[test]

@@ -105,6 +105,8 @@ pub enum About {
     Pool(String),
     /// One of its addons.
     Addon(String),
+    /// The version of one of its addons.
+    AddonVersion(String),
     /// Its release or Kubernetes version.
     Release,
     /// Its network of `pods` or `services`.

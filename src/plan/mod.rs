@@ -25,10 +25,11 @@ pub use variables::known_values;
 use crate::{
     definition::Model,
     model::{
-        Allowance, Cluster, Fleet, Label, ManagementCluster, PoolKind, ReleaseRef, RemovalStep, StackId,
+        Allowance, Cluster, Fleet, Label, ManagementCluster, Minor, PoolKind, ReleaseRef, RemovalStep,
+        StackId,
     },
     note::{Halted, Notes},
-    release::{Release, Releases},
+    release::{Lifecycle, Release, Releases},
     world::{Doubt, Input, Record, Recorded},
     yaml::Node,
 };
@@ -54,6 +55,8 @@ pub struct Plan {
     pub refused: Notes,
     /// Lints that classes of stacks may trip.
     pub allowed: BTreeMap<StackId, Vec<Allowance>>,
+    /// What is known of the Kubernetes minors that clusters use. Nothing is made from it.
+    pub lifecycles: BTreeMap<(StackId, Minor), Lifecycle>,
 }
 
 /// What a management cluster has of its own.
@@ -174,6 +177,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         clusters,
         refused,
         allowed: model.allowed(),
+        lifecycles: BTreeMap::new(),
     })
 }
 

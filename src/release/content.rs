@@ -12,7 +12,7 @@ use crate::{
 /// `sha256:` digests of the content of a release.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations.
+    /// Class, namespace and cluster templates, Kubernetes version, compatibility rules, migrations, requirements.
     pub cluster_class: String,
     /// Addons.
     pub cluster_addon: String,
@@ -82,6 +82,7 @@ fn class(release: &Release) -> Vec<String> {
     parts.extend(canonical("cluster", &release.cluster));
     parts.extend(release.compatibility.iter().map(rule));
     parts.extend(release.migrations.iter().map(migration));
+    parts.extend(release.declared_requirements());
     parts
 }
 

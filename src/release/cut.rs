@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    Component, Components, Difference, History, Impact, Rebases, Release, Releases,
+    Component, Components, Difference, History, Impact, Lifecycle, Rebases, Release, Releases,
     difference::locked_differences,
     differences, freeze, impact, notes_text,
     number::{self, Bump},
@@ -15,8 +15,8 @@ use super::{
     write::{write, write_numbered},
 };
 use crate::{
-    definition::{Channel, closest},
-    model::{KubernetesVersion, Minor, StackId, Versioning},
+    definition::{Channel, Definitions, closest},
+    model::{KubernetesVersion, Maturity, Minor, StackId, Versioning},
     note::{Notes, Place},
     resolve::{Resolution, ResolvedStack},
     world::Input,
@@ -55,6 +55,8 @@ pub struct Considered {
     pub standing: Option<Arc<Release>>,
     /// The next one; none if nothing changed.
     pub cut: Option<Cut>,
+    /// How long its Kubernetes minor can still be used.
+    pub lifecycle: Lifecycle,
 }
 
 /// A release to be added to the tree.
@@ -80,6 +82,7 @@ pub type Foretell<'a> = &'a dyn Fn(&Release, &Release) -> Rebases;
 struct Sources<'a> {
     releases: &'a Releases,
     request: &'a Request,
+    definitions: &'a Definitions,
     input: &'a Input,
     foretell: Foretell<'a>,
 }
@@ -89,11 +92,11 @@ pub fn cut(
     resolution: &Resolution<'_>,
     releases: &Releases,
     request: &Request,
-    input: &Input,
+    (definitions, input): (&Definitions, &Input),
     foretell: Foretell<'_>,
     notes: &mut Notes,
 ) -> Vec<Considered> {
-    let sources = Sources { releases, request, input, foretell };
+    let sources = Sources { releases, request, definitions, input, foretell };
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
     };
@@ -104,6 +107,10 @@ pub fn cut(
     let mut all = Vec::new();
     for (key, resolved) in found {
         let Some(head) = releases.heads.get(key) else { continue };
+        if resolved.stack.maturity == Maturity::Expired {
+            note_expired(resolved, request, input, notes);
+            continue;
+        }
         let last = releases.last(&key.0, key.1, request.channel, request.version.as_deref());
         if let Some((name, why)) = last.as_ref().and_then(|name| releases.refused.get_key_value(name)) {
             notes.append(why.clone());
@@ -121,9 +128,24 @@ pub fn cut(
         let (stack, kubernetes) = (head.stack.clone(), head.kubernetes.clone());
         let last = last.map(|last| last.name.clone());
         let standing = last.as_ref().and_then(|name| releases.named.get(name)).cloned();
-        all.push(Considered { stack, kubernetes, last, standing, cut });
+        let lifecycle = Lifecycle::of(sources.definitions, &stack, kubernetes.minor());
+        all.push(Considered { stack, kubernetes, last, standing, cut, lifecycle });
     }
     all
+}
+
+/// Nothing is released for a minor that its stack has given up.
+fn note_expired(resolved: &ResolvedStack<'_>, request: &Request, input: &Input, notes: &mut Notes) {
+    let stack = resolved.stack;
+    let (place, minor) = (input.sources.place(stack.kubernetes_origin), stack.kubernetes.minor());
+    let message =
+        format!("nothing is released for Kubernetes {minor} of `{}`: its maturity is `expired`", stack.id);
+    let note = match request.minor {
+        Some(_) => notes.error("expired", place, message),
+        None => notes.warning("expired", place, message),
+    };
+    note.hint("take the minor out of stack.yaml once no cluster follows it; its releases stay")
+        .hint("to release it all the same, give it the maturity `deprecated`");
 }
 
 /// The next release of a stack and minor.
@@ -134,7 +156,7 @@ fn next(
     sources: Sources<'_>,
     notes: &mut Notes,
 ) -> Option<Cut> {
-    let Sources { releases, request, input, foretell } = sources;
+    let Sources { releases, request, input, foretell, .. } = sources;
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
     // The head is the next release by another name, and that is not known before the step is.

@@ -213,6 +213,9 @@ fn things(release: &Release) -> Things {
     for one in &release.migrations {
         add(Component::ClusterClass, format!("migration of {}", one.variable), write::migration(one));
     }
+    for one in release.declared_requirements() {
+        add(Component::ClusterClass, one.clone(), Node::from(one));
+    }
     for one in &release.addons {
         let name = &one.addon.name;
         add(

@@ -58,6 +58,7 @@ pub(super) fn freeze(
         images: stack.images.clone(),
         compatibility: stack.compatibility.iter().map(canonical_rule).collect(),
         migrations: stack.migrations.clone(),
+        requires: stack.requires.clone(),
         content: content::Content::default(),
         language: LANGUAGE,
         image_digests: BTreeMap::new(),
@@ -77,6 +78,7 @@ pub(super) fn freeze(
     release.objects = render_class(resolved, &release, recorder, notes)?;
     check_name(&release, &stand_in, input, notes);
     release.class = class::read(&release, &input.sources, notes)?;
+    release.requires.feature_gates = release.needed_gates();
     check_migrations(&release, input, notes);
     let named = images_of(&release).known;
     let locked = lock.images.iter().filter(|(name, _)| named.contains(*name));

@@ -8,9 +8,10 @@ use std::{
 use super::{Release, Releases, number};
 use crate::{
     definition::{Channel, Definitions, Maturity, Model},
+    knowledge,
     model::{
-        Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster,
-        ReleaseRef, ReleaseSource,
+        Cluster, ClusterId, Engine, EngineSource, GitReference, KubernetesVersion, ManagementCluster, Minor,
+        ReleaseRef, ReleaseSource, StackId,
     },
     world::stands_in,
     yaml::Sources,
@@ -118,7 +119,7 @@ fn used(cluster: &Cluster, releases: &Releases) -> Vec<String> {
     own.into_iter().chain(borrowed.map(|(name, _)| name.clone())).collect()
 }
 
-fn channel_order(channel: Channel) -> u8 {
+pub(super) fn channel_order(channel: Channel) -> u8 {
     match channel {
         Channel::Stable => 0,
         Channel::Beta => 1,
@@ -127,12 +128,22 @@ fn channel_order(channel: Channel) -> u8 {
     }
 }
 
-/// What the stack says of a release's minor.
+/// What the stack says of a release's minor; if it says nothing of the end of life, what is built in.
 pub(super) fn served(definitions: &Definitions, release: &Release) -> (Option<Maturity>, Option<String>) {
-    let stack = definitions.stacks.get(&release.stack.to_string());
+    served_minor(definitions, &release.stack, release.kubernetes.minor())
+}
+
+/// The same of a minor of a stack.
+pub(super) fn served_minor(
+    definitions: &Definitions,
+    stack: &StackId,
+    minor: Minor,
+) -> (Option<Maturity>, Option<String>) {
+    let stack = definitions.stacks.get(&stack.to_string());
     let minors = stack.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
-    let minor = release.kubernetes.minor();
     let of = |version: &str| KubernetesVersion::parse(version).is_ok_and(|version| version.minor() == minor);
     let found = minors.iter().find(|one| of(&one.version));
-    (found.map(|one| one.maturity), found.and_then(|one| one.end_of_life.clone()))
+    let end_of_life = found.and_then(|one| one.end_of_life.clone());
+    let known = || knowledge::end_of_life(minor).map(|date| date.to_string());
+    (found.map(|one| one.maturity), end_of_life.or_else(known))
 }

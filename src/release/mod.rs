@@ -7,6 +7,7 @@
 mod artifact;
 mod assets;
 mod brought;
+mod lifecycle;
 mod list;
 mod class;
 mod content;
@@ -16,12 +17,14 @@ mod freeze;
 mod images;
 mod impact;
 mod manifest;
+mod matrix;
 mod nameless;
 mod newer;
 mod notes_text;
 mod number;
 mod read;
 mod readers;
+mod requires;
 mod rebases;
 mod schema;
 mod record;
@@ -44,8 +47,10 @@ pub use cut::{Considered, Cut, Foretell, Request, cut};
 pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
+pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
 pub use list::{Listed, ReleaseList, catalogue};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
+pub use matrix::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix};
 pub use newer::{Newer, newer, newest, stack_and_minor};
 pub use notes_text::tag_message;
 pub use number::check as check_version;
@@ -60,7 +65,7 @@ use crate::{
     definition::{Channel, StackTemplate, closest, read_lock},
     model::{
         Addon, AddonVersion, ChartVersion, Cluster, CompatibilityRule, Digest, KubernetesVersion, Lock,
-        LockedChart, Migration, Minor, NodeImage, ReleaseRef, StackId, Subdomain,
+        LockedChart, Migration, Minor, NodeImage, ReleaseRef, Requirements, StackId, Subdomain,
     },
     note::{Halted, Notes},
     resolve::Resolution,
@@ -101,6 +106,8 @@ pub struct Release {
     pub compatibility: Vec<CompatibilityRule>,
     /// Variables that have another name or type than before.
     pub migrations: Vec<Migration>,
+    /// What it needs of a management cluster.
+    pub requires: Requirements,
     /// Content hashes.
     pub content: Content,
     /// The level of the template language.

@@ -19,8 +19,7 @@ use crate::{
 };
 
 /// Fields whose meaning a later version of the program defines.
-const RESERVED: [&[&str]; 3] =
-    [&["spec", "upgrades"], &["spec", "requires", "providers"], &["spec", "requires", "featureGates"]];
+const RESERVED: [&[&str]; 1] = [&["spec", "upgrades"]];
 
 /// Reads a release from its files, by their paths inside its folder.
 pub fn read(name: &str, files: &BTreeMap<String, Source>, notes: &mut Notes) -> Option<Release> {
@@ -106,6 +105,7 @@ fn read_content(
         images: parts.images,
         compatibility: parts.compatibility,
         migrations: parts.migrations,
+        requires: parts.requires,
         content: recorded(&spec.content),
         language: level,
         image_digests: digests(spec.image_digests.as_deref()),

@@ -149,6 +149,13 @@ fn description(release: &Release, digests: Option<&BTreeMap<String, String>>) ->
     spec.set_filled("imageDigests", digests_of(&release.image_digests));
     let mut requires = Mapping::new();
     requires.set("kinds", kinds(release));
+    let mut providers = Mapping::new();
+    for (name, range) in &release.requires.providers {
+        providers.set(name, range.to_string());
+    }
+    requires.set_filled("providers", providers);
+    let gates = release.requires.feature_gates.iter();
+    requires.set_filled("featureGates", gates.map(|gate| Node::from(gate.as_str())).collect::<Vec<_>>());
     spec.set("requires", requires);
     spec.set_some("history", release.history.as_ref().map(history));
     if let Some(digests) = digests {

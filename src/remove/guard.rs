@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::{drawn::facts, network, replaced};
+use super::{addon_step, drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
     note::{About, Notes, Place},
@@ -38,18 +38,22 @@ pub struct Before<'a> {
 pub struct Guard {
     /// The files with a Cluster that are not as they were, and their texts.
     made: BTreeMap<TreePath, (PartId, String)>,
+    /// Which addons clusters have at which versions, where that differs.
+    addons: addon_step::Seen,
 }
 
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
-        path.as_str().ends_with(CLUSTER)
+        path.as_str().ends_with(CLUSTER) || addon_step::reads(path)
     }
 
     /// Remembers a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
+        self.addons.see(part, changes);
         let PartId::Cluster { .. } = &part.id else { return };
-        let Some(file) = part.files.iter().find(|file| Self::reads(&file.path)) else { return };
+        let is_cluster = |path: &TreePath| path.as_str().ends_with(CLUSTER);
+        let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
             let text = String::from_utf8_lossy(&file.bytes).into_owned();
             self.made.insert(file.path.clone(), (part.id.clone(), text));
@@ -68,6 +72,8 @@ impl Guard {
         for found in found {
             notes.append(found);
         }
+        let made = |path: &TreePath| self.made.get(path).map(|(_, text)| text.as_str());
+        notes.append(self.addons.judge(&before, &made));
         let arrivals = self.arrivals(changes);
         let removed = changes.files.iter().filter(|(_, change)| **change == FileChange::Removed);
         for (path, _) in removed {

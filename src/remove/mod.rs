@@ -3,6 +3,7 @@
 //! A cluster, a node pool or an addon that nodes need leaves in steps, each a commit of its own; each edits the
 //! definition, and the tree follows. Whether the step before has been committed is not known here: see [`step_in`].
 
+mod addon_step;
 mod advice;
 mod drawn;
 mod guard;

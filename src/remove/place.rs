@@ -83,6 +83,11 @@ impl<'a> Defined<'a> {
             About::Addon(addon) => {
                 self.place(cluster, &[&["spec", "addons", addon], &["spec", "release"], name])
             }
+            About::AddonVersion(addon) => {
+                let version: &[&str] = &["spec", "addons", addon, "version"];
+                let release: &[&str] = &["spec", "addons", addon, "release"];
+                self.place(cluster, &[version, release, &["spec", "kubernetes"], &["spec", "release"], name])
+            }
             About::Release => self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name]),
             About::Network(kind) => {
                 self.place(cluster, &[&["spec", "network", kind], &["spec", "network"], name])

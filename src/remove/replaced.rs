@@ -3,6 +3,7 @@
 
 use crate::{
     compare::Facts,
+    knowledge,
     note::{About, Notes, Place},
     tree::{PartId, TreePath},
 };
@@ -31,6 +32,7 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
         return;
     }
     let (Some(before), Some(after)) = (old.version(), new.version()) else { return };
+    let step = knowledge::control_plane_step();
     if after < before {
         notes
             .error(
@@ -41,8 +43,9 @@ pub(super) fn judge(path: &TreePath, part: &PartId, old: &Facts, new: &Facts, no
             .about(About::Release)
             .hint(format!("choose a release with Kubernetes {before} or later: a control plane cannot be downgraded"))
             .hint(undone());
-    } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + 1) {
-        let between = format!("{}.{}", before.minor().major, before.minor().minor + 1);
+    } else if (after.minor().major, after.minor().minor) > (before.minor().major, before.minor().minor + step)
+    {
+        let between = format!("{}.{}", before.minor().major, before.minor().minor + step);
         notes
             .error(
                 "replaced",

@@ -81,7 +81,7 @@ pub(super) fn judge(
     for (at, step) in past.steps().iter().enumerate() {
         let listings = past.listings(at)?;
         let touched = touched(&listings);
-        steps.push(Judged { found: guards(&listings, archive)?, step: Some(step), touched });
+        steps.push(Judged { found: guards(&listings, after, archive)?, step: Some(step), touched });
     }
     if steps.is_empty() {
         let mut whole = whole;
@@ -90,7 +90,7 @@ pub(super) fn judge(
     }
     let last = [past.tip()?, after.clone()];
     let touched = touched(&last);
-    steps.push(Judged { found: guards(&last, archive)?, step: None, touched });
+    steps.push(Judged { found: guards(&last, after, archive)?, step: None, touched });
     let is_whole_told: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
@@ -141,7 +141,7 @@ fn settled(
     if is_in_steps || !is_leaving || past.missing().is_some() {
         if is_leaving {
             note_missing(&mut note, past);
-        } else if !is_in_steps && about == About::Release {
+        } else if !is_in_steps && matches!(about, About::Release | About::AddonVersion(_)) {
             note.hint("each commit of this change alone is sound: make a pull request of each, and let the engine apply one before the next");
         }
         return note;
@@ -219,8 +219,12 @@ fn touched([old, new]: &[BTreeMap<String, BlobId>; 2]) -> BTreeSet<PartId> {
     parts.filter(|part| matches!(part, PartId::Cluster { .. })).collect()
 }
 
-/// What the guards say of two trees.
-fn guards([old, new]: &[BTreeMap<String, BlobId>; 2], archive: &dyn Archive) -> Result<Notes, Fault> {
+/// What the guards say of two trees. `last` is the tree in the end: it has the folders that the listings leave out.
+fn guards(
+    [old, new]: &[BTreeMap<String, BlobId>; 2],
+    last: &BTreeMap<String, BlobId>,
+    archive: &dyn Archive,
+) -> Result<Notes, Fault> {
     let mut changes = Changes::default();
     let mut guard = Guard::default();
     for (path, id) in new {
@@ -240,7 +244,10 @@ fn guards([old, new]: &[BTreeMap<String, BlobId>; 2], archive: &dyn Archive) -> 
     for path in old.keys().filter(|path| !new.contains_key(*path)) {
         changes.files.extend(TreePath::parse(path).map(|path| (path, FileChange::Removed)));
     }
-    let text = |path: &TreePath| Some(archive.read(old.get(path.as_str())?).ok()?.into_bytes());
+    let text = |path: &TreePath| {
+        let id = old.get(path.as_str()).or_else(|| last.get(path.as_str()))?;
+        Some(archive.read(id).ok()?.into_bytes())
+    };
     let mut notes = Notes::new();
     guard.judge(&changes, Before { text: &text, published: &|_| true }, &mut notes);
     edited_releases(&changes, old, &mut notes);

@@ -272,7 +272,12 @@ fn the_login_is_the_one_that_docker_has() {
     fs::create_dir(&folder).unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
-        command.current_dir(&from.root).args(arguments).env("DOCKER_CONFIG", &folder).env("NO_COLOR", "1");
+        command
+            .current_dir(&from.root)
+            .args(arguments)
+            .env("DOCKER_CONFIG", &folder)
+            .env("NO_COLOR", "1")
+            .env("STACKLOOM_TODAY", "2026-11-23");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap()
     };
     let push = ["release", "push", &repository(&server)];
@@ -331,7 +336,13 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     let pull = |arguments: &[&str]| {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", programs.display());
         let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
-        command.current_dir(&to.root).arg("pull").args(arguments).env("PATH", path).env("NO_COLOR", "1");
+        command
+            .current_dir(&to.root)
+            .arg("pull")
+            .args(arguments)
+            .env("PATH", path)
+            .env("NO_COLOR", "1")
+            .env("STACKLOOM_TODAY", "2026-11-23");
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         let output = command.output().unwrap();
         (output.status.code(), said(&output))

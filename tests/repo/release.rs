@@ -44,7 +44,11 @@ pub(crate) fn commit(sandbox: &Sandbox, message: &str) {
 pub(crate) fn stackloom(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
     command.current_dir(&sandbox.root).args(arguments);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env("NO_COLOR", "1");
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("NO_COLOR", "1")
+        .env("STACKLOOM_TODAY", "2026-11-23");
     command.output().unwrap()
 }
 

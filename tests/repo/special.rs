@@ -82,7 +82,12 @@ fn as_nobody(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
         command = Command::new(&program);
         command.uid(65534).gid(65534);
     }
-    command.current_dir(&sandbox.root).args(arguments).env("NO_COLOR", "1").env("HOME", "/nowhere");
+    command
+        .current_dir(&sandbox.root)
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .env("STACKLOOM_TODAY", "2026-11-23")
+        .env("HOME", "/nowhere");
     let output = command.output().unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }

@@ -76,7 +76,7 @@ fn archive_of(files: &[(&str, &str)]) -> Vec<u8> {
 /// A chart with a schema, a template, and a subchart that has a schema of its own.
 fn chart_with_values(version: &str, schema: &str) -> Vec<u8> {
     let description = format!(
-        "apiVersion: v2\nname: net\nversion: {version}\ndependencies:\n- {{ name: sub, alias: db, version: 1.0.0, condition: db.enabled }}\n"
+        "apiVersion: v2\nname: net\nversion: {version}\nkubeVersion: \">=1.30.0-0\"\ndependencies:\n- {{ name: sub, alias: db, version: 1.0.0, condition: db.enabled }}\n"
     );
     archive_of(&[
         ("net/Chart.yaml", &description),
@@ -126,6 +126,7 @@ fn values_are_checked_against_what_update_has_found() {
         (kept().len(), sandbox.read("stackloom.lock").unwrap().matches("values: sha256:").count()),
         (1, 2)
     );
+    assert!(fs::read_to_string(&kept()[0]).unwrap().contains(r#""kubeVersion": ">=1.30.0-0""#));
     let told = check(1);
     assert!(
         told.contains(r#"Helm refuses the values of `net` for the chart `net` 1.1.0: "token" is a required"#),
@@ -212,7 +213,11 @@ fn update(sandbox: &Sandbox, arguments: &[&str]) -> Output {
     fs::create_dir_all(&home).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_stackloom"));
     command.current_dir(&sandbox.root).arg("update").args(arguments);
-    command.env("HOME", &home).env("DOCKER_CONFIG", home.join("docker")).env("NO_COLOR", "1");
+    command
+        .env("HOME", &home)
+        .env("DOCKER_CONFIG", home.join("docker"))
+        .env("NO_COLOR", "1")
+        .env("STACKLOOM_TODAY", "2026-11-23");
     for name in ["HELM_CONFIG_HOME", "HELM_REPOSITORY_CONFIG", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] {
         command.env_remove(name);
     }

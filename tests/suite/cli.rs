@@ -20,6 +20,7 @@ const COMMANDS: &[&[&str]] = &[
     &["new", "cluster"],
     &["new", "pool"],
     &["clusters"],
+    &["matrix"],
     &["variables"],
     &["secrets"],
     &["check"],
@@ -63,6 +64,7 @@ pub(super) fn environment(command: &mut Command) {
         ("GIT_COMMITTER_EMAIL", "test@example.org"),
         ("COLUMNS", "110"),
         ("LC_ALL", "C"),
+        ("STACKLOOM_TODAY", "2026-11-23"),
     ];
     command.envs(known);
 }

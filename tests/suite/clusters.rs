@@ -1,4 +1,4 @@
-//! `stackloom clusters`: where each cluster stands, and which of them a question selects.
+//! `stackloom clusters`: where each cluster stands, and which of them a question selects. `stackloom matrix`: what fits.
 
 use std::{fs, path::Path, process::Command};
 
@@ -110,11 +110,87 @@ fn clusters_say_where_they_stand() {
     for (wrong, says) in [
         (&["--eol-within", "90"][..], "as in `90d`"),
         (&["--eol-within", "90d", "--today", "2026-2-3"], "write it as YYYY-MM-DD"),
-        (&["--today", "2026-11-23"], "--eol-within"),
         (&["--selector", "env>3"], "no label contains `>`"),
         (&["-o", "age"], "possible values: name, namespace"),
     ] {
         let refused = ends(root, &[&["clusters"], wrong].concat(), 2);
         assert!(refused.err.contains(says), "{wrong:?}: {}", refused.err);
     }
+    matrix_of_fleet(root);
+    matrix_of_stack(root);
+}
+
+const FLEET: &str = "\
+kubernetes  stack       maturity    end of life               clusters
+1.34.11     docker/scs  deprecated  2026-10-27   27 days ago  1
+1.35.8      docker/scs  supported   2027-02-28   in 97 days   3
+1.36.4      docker/scs  supported   2027-06-28   in 217 days  1
+";
+
+fn matrix_of_fleet(root: &Path) {
+    let of_day = ["matrix", "--today", "2026-11-23"];
+    assert_eq!(ends(root, &of_day, 0).out, FLEET);
+    let told = json(root, &of_day, 0);
+    let first = serde_json::json!({
+        "kubernetes": "1.34.11",
+        "stack": "docker/scs",
+        "maturity": "deprecated",
+        "endOfLife": "2026-10-27",
+        "daysLeft": -27,
+        "clusters": [{ "managementCluster": "mgmt", "namespace": "team-p", "name": "p-3" }],
+    });
+    assert_eq!((&told["versions"][0], &told["today"]), (&first, &"2026-11-23".into()));
+    let turn = json(root, &["matrix", "--today", "2027-02-27"], 0);
+    assert_eq!(turn["versions"][1]["daysLeft"], 1);
+}
+
+const STACK: &str = "\
+addon               version  1.34.11           1.35.8            1.36.4
+                             deprecated        supported         supported
+                             until 2026-10-27  until 2027-02-28  until 2027-06-28
+cilium              1.20.2   –                 – (v2)            – (v1)
+cilium              1.19.8   fits (head)       fits (head)       untested (head)
+metrics-server      3.13.1   fits (head)       fits (v2, head)   fits (v1, head)
+metrics-server      3.12.2   fits              fits              fits
+namespace-defaults  1.0.0    fits (head)       fits (v2, head)   fits (v1, head)
+
+rules:
+  no-1-19: cilium <1.20.0 with Kubernetes 1.33.x: it leaks
+";
+
+/// The matrix lost a version that releases pin, and gained a rule.
+fn matrix_of_stack(root: &Path) {
+    let stack = root.join("stacks/docker/scs");
+    let edit = |path: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(stack.join(path)).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(stack.join(path), text.replace(from, to)).unwrap();
+    };
+    let rule = "compatibility:\n    - name: no-1-19\n      when: { addon: cilium, version: \"<1.20.0\", kubernetes: 1.34.x }\n      \
+                deny: it leaks\n      upgradeTo: 1.20.2\n";
+    edit("stack.yaml", "  versioning:", &format!("  {rule}  versioning:"));
+    let told = json(root, &["matrix", "docker/scs"], 0);
+    let fits = |row: usize| {
+        let cells = told["addons"][row]["kubernetes"].as_array().unwrap().iter();
+        cells.map(|cell| cell["fit"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!((fits(0), fits(1)), ("fits fits fits".to_owned(), "denied fits outOfRange".to_owned()));
+    let denied = &told["addons"][1]["kubernetes"];
+    assert_eq!((&denied[0]["rule"], &denied[2]["range"]), (&"no-1-19".into(), &">=1.32 <1.36".into()));
+    assert_eq!(told["addons"][0]["kubernetes"][2]["pinnedBy"][0], "docker-scs-1-36-v1");
+    assert_eq!(told["rules"][0]["upgradeTo"], "1.20.2");
+    // Releases keep what they pinned when the stack drops it.
+    edit("addons/cilium/addon.yaml", "    - version: 1.20.2\n      kubernetes: \">=1.33 <1.37\"\n", "");
+    edit("addons/cilium/addon.yaml", "<1.36", "<1.37");
+    edit("stack.yaml", "      upgradeTo: 1.20.2\n", "");
+    edit("stack.yaml", "1.34.x", "1.33.x");
+    assert_eq!(ends(root, &["matrix", "docker/scs"], 0).out, STACK);
+    let untested = &json(root, &["matrix", "docker/scs"], 0)["addons"][1]["kubernetes"][2];
+    assert_eq!((&untested["fit"], &untested["range"]), (&"untested".into(), &">=1.32 <1.36".into()));
+    assert!(untested["source"].as_str().unwrap().starts_with("https://github.com/cilium/"), "{untested}");
+    let unknown = ends(root, &["matrix", "docker/scss"], 1);
+    assert!(unknown.err.contains("did you mean `docker/scs`?"), "{}", unknown.err);
+    edit("stack.yaml", "1.35.8", "1.35");
+    let broken = ends(root, &["matrix", "docker/scs"], 1);
+    assert!(broken.err.contains("stacks/docker/scs/stack.yaml"), "{}", broken.err);
 }

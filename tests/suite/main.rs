@@ -22,6 +22,7 @@ mod first_contact;
 mod hazards;
 mod house;
 mod large;
+mod lifecycle;
 mod laws;
 mod messages;
 mod migrate;

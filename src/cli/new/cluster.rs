@@ -11,7 +11,7 @@ use super::{
     shell_word,
 };
 use crate::{
-    cli::{cluster::note_unknown, scaffold},
+    cli::{cluster::note_unknown, scaffold, today::Today},
     definition::{self as definitions, Definitions, Kind},
     generate::Failure,
     io::disk::{self, Workspace},
@@ -44,6 +44,8 @@ pub(super) struct ClusterArgs {
     /// The management cluster; by default the first one in stackloom.yaml
     #[arg(long, value_name = "MANAGEMENT_CLUSTER")]
     management_cluster: Option<String>,
+    #[command(flatten)]
+    today: Today,
 }
 
 pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> Result<Made, Failure> {
@@ -65,6 +67,8 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     let inherited = Inherited::of(definitions, &folder);
     let origins = Origins { args: &args.origin, definitions, input };
     let origin = origins.choose(&inherited, notes).ok_or(Failure::Input)?;
+    let warnings = origins.lifecycle(&origin, args.today.day()?, notes);
+    notes.halt(())?;
     let (metadata, spec) =
         write(args, &inherited, definitions, origin.spec(&inherited), || origin.usual_class(input));
     let own = Node::from(mapping([("metadata", metadata.clone().into()), ("spec", spec.clone().into())]));
@@ -79,7 +83,7 @@ pub(super) fn make(args: &ClusterArgs, world: &Workspace, notes: &mut Notes) -> 
     talk.extend(inherited.lines(input, &own));
     talk.push("next: stackloom generate --commit --all".to_owned());
     let more = serde_json::Map::from_iter([("inherited".to_owned(), inherited.document(input, &own))]);
-    Ok(Made { files, talk, more, edited: None, options: args.options() })
+    Ok(Made { files, talk, more, edited: None, options: args.options(), warnings })
 }
 
 impl ClusterArgs {

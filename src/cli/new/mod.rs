@@ -66,6 +66,8 @@ struct Made {
     more: Map<String, Json>,
     /// The options that were given, with their values: messages name them, rather than a file that was not written.
     options: Vec<(&'static str, String)>,
+    /// What is right, and should be looked at.
+    warnings: Notes,
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
@@ -91,7 +93,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(failed(&notes, printer));
     }
-    let found = match soundness(&world, &made)? {
+    let mut found = match soundness(&world, &made)? {
         Ok(found) => found,
         Err(found) => return Ok(failed(&by_option(&found, &made, &world), printer)),
     };
@@ -99,6 +101,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Some((path, text)) = &made.edited {
         disk::replace(&world.root().join(path), text)?;
     }
+    found.append(made.warnings.clone());
     printer.notes(&found);
     report(made, &found, printer);
     Ok(Exit::Done)

@@ -1,13 +1,13 @@
 //! What a new cluster is made from: a numbered release, or the head of a stack.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use super::{inherit::Inherited, stack::stack_id};
 use crate::{
     definition::{self, Definitions, Maturity, closest},
-    model::{KubernetesVersion, Minor, StackId},
+    model::{Date, KubernetesVersion, Minor, StackId},
     note::Notes,
-    release,
+    release::{self, Lifecycle},
     world::{Input, numbered_releases},
     yaml::{self, Mapping, Node},
 };
@@ -308,22 +308,63 @@ impl Origins<'_> {
         None
     }
 
-    /// The minors of a stack: those for production first, the newest first.
+    /// The minors of a stack: those for production first, those that it has given up last; the newest first.
     fn served(&self, stack: &StackId) -> Vec<Minor> {
         let folder = self.definitions.stacks.get(&stack.to_string());
         let releases = folder.map(|folder| folder.stack.value.spec.kubernetes.as_slice()).unwrap_or_default();
-        let of = |supported: bool| {
-            let fit = releases.iter().filter(move |one: &&definition::KubernetesRelease| {
-                (one.maturity == Maturity::Supported) == supported
-            });
-            let mut minors: Vec<_> = fit
-                .filter_map(|one| KubernetesVersion::parse(&one.version).ok())
-                .map(|one| one.minor())
-                .collect();
-            minors.sort();
-            minors.reverse();
-            minors
+        let rank = |maturity| match maturity {
+            Maturity::Supported => 0,
+            Maturity::Preview | Maturity::Deprecated => 1,
+            Maturity::Expired => 2,
         };
-        [of(true), of(false)].concat()
+        let place = |one: &definition::KubernetesRelease| {
+            let version = KubernetesVersion::parse(&one.version).ok()?;
+            Some((rank(one.maturity), Reverse(version.minor())))
+        };
+        let mut minors: Vec<_> = releases.iter().filter_map(place).collect();
+        minors.sort();
+        minors.into_iter().map(|(_, Reverse(minor))| minor).collect()
+    }
+
+    /// Refuses a Kubernetes minor that the stack has given up; what should not be used for long is a warning.
+    pub(super) fn lifecycle(&self, origin: &Origin, today: Date, notes: &mut Notes) -> Notes {
+        let mut warnings = Notes::new();
+        let of = match origin {
+            Origin::Numbered(name) => release::stack_and_minor(name),
+            Origin::Head(stack, minor) => Some((stack.clone(), *minor)),
+        };
+        let Some((stack, minor)) = of else { return warnings };
+        let lifecycle = Lifecycle::of(self.definitions, &stack, minor);
+        let is_better = |one: &Minor| {
+            let other = Lifecycle::of(self.definitions, &stack, *one);
+            other.maturity == Some(Maturity::Supported) && *one > minor && !other.needs_attention(today)
+        };
+        let better = self.served(&stack).into_iter().find(is_better);
+        match lifecycle.maturity {
+            Some(Maturity::Expired) => {
+                let message =
+                    format!("no new cluster gets Kubernetes {minor}: its maturity in `{stack}` is `expired`");
+                let note = notes.error("expired", None, message);
+                note.hint(way_of(better));
+            }
+            Some(Maturity::Preview) => {
+                let message = format!(
+                    "Kubernetes {minor} of `{stack}` is a preview: to be tried out, not for production"
+                );
+                warnings.warning("preview", None, message);
+            }
+            _ => {}
+        }
+        if let (0, Some(note)) = (notes.errors(), lifecycle.warn(today, &mut warnings)) {
+            note.hint(way_of(better));
+        }
+        warnings
+    }
+}
+
+fn way_of(better: Option<Minor>) -> String {
+    match better {
+        Some(better) => format!("the stack serves Kubernetes {better}, too: `--kubernetes {better}`"),
+        None => "add a later minor to stack.yaml".to_owned(),
     }
 }

@@ -19,7 +19,6 @@ use crate::{
     note::{Notes, Place},
     topology::{
         Catalog, Fault, Gates, Observed, Settings, Side, Stage,
-        admission::gates,
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
@@ -147,7 +146,7 @@ fn settings(args: &Args, notes: &mut Notes) -> Result<Settings, Failure> {
             let name = part.split('=').next().unwrap_or_default();
             let note =
                 notes.error("feature-gates", None, format!("`{part}` is not a feature gate of Cluster API"));
-            match closest(name, gates::NAMES.into_iter()).filter(|one| *one != name) {
+            match closest(name, Gates::names()).filter(|one| *one != name) {
                 Some(similar) => note.hint(format!("did you mean `{similar}=true`?")),
                 None => note.hint(
                     "write gates as Cluster API's managers take them: `RuntimeSDK=true,MachineTaintPropagation=true`",

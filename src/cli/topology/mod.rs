@@ -26,8 +26,7 @@ use crate::{
     plan::ClusterPlan,
     render,
     topology::{
-        By, ErrorType, Fault, Forecast, Meaning, Opaque,
-        admission::gates,
+        By, ErrorType, Fault, Forecast, Gates, Meaning, Opaque,
         import::Unread,
         predict::{forecast, report},
     },
@@ -273,7 +272,7 @@ fn tell(fault: &Fault, option: &str, place: Option<Place>, notes: &mut Notes) {
         let named = [format!("{gate} feature "), format!("feature gate {gate} ")];
         named.iter().any(|words| fault.error.detail.contains(words))
     };
-    let gate = gates::NAMES.into_iter().filter(|_| fault.error.kind == ErrorType::Forbidden).find(needs);
+    let gate = Gates::names().filter(|_| fault.error.kind == ErrorType::Forbidden).find(needs);
     let hint = match gate {
         Some(gate) => format!("{who}; where the gate is on, give `--from … --feature-gates {gate}=true`"),
         None => who.to_owned(),

@@ -8,8 +8,8 @@ use super::{Lowering, addon::origin_at, check_address, holds_credential, label, 
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
-        Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster, Minor, Mirror, ReleaseSource,
-        Subdomain, address,
+        Assumption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster, Minor, Mirror,
+        ReleaseSource, Subdomain, address,
     },
     note::{Notes, Place},
     world::Input,
@@ -48,9 +48,13 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
     let name_place = place_at(written, &["metadata", "name"]);
     let name = label(&written.value.metadata.name, "the fleet's name", Some(name_place), notes);
     let mut clusters: Vec<Arc<ManagementCluster>> = Vec::new();
-    let mut broken = false;
+    let (assumptions, mut broken) = match super::assumptions::lower(written, notes) {
+        Some(assumptions) => (assumptions, false),
+        None => (Arc::from([]), true),
+    };
     for (at, management) in written.value.spec.management_clusters.iter().enumerate() {
-        let one = One { written, management, input, at: at.to_string() };
+        let assumptions = Arc::clone(&assumptions);
+        let one = One { written, management, input, at: at.to_string(), assumptions };
         match one.lower(notes) {
             Some(lowered) if clusters.iter().any(|other| other.name == lowered.name) => {
                 notes
@@ -86,6 +90,7 @@ pub(super) struct One<'a> {
     pub(super) management: &'a written::ManagementCluster,
     input: &'a Input,
     at: String,
+    assumptions: Arc<[Assumption]>,
 }
 
 impl One<'_> {
@@ -120,6 +125,7 @@ impl One<'_> {
         let addon_delivery = self.addon_delivery(engine, notes);
         let cluster_api =
             self.cluster_api(management.cluster_api.as_deref().or(spec.cluster_api.as_deref()), notes);
+        let provided = super::requirements::provided(management, self.written, &self.at, cluster_api, notes);
         let source = self.source(management.source.as_ref().or(spec.source.as_ref()), notes);
         let source = source
             .filter(|(source, _)| self.check_engine_reads(source, engine, addon_delivery, notes).is_some());
@@ -139,6 +145,8 @@ impl One<'_> {
             mirrors: mirrors?,
             standby: management.standby.unwrap_or(false),
             argocd: argocd?,
+            assumptions: Arc::clone(&self.assumptions),
+            provided: provided?,
         })
     }
 

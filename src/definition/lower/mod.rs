@@ -4,6 +4,7 @@
 mod addon;
 mod accept;
 mod allowance;
+mod assumptions;
 mod cluster;
 mod dependencies;
 mod engine;
@@ -14,6 +15,7 @@ mod pools;
 mod raw;
 mod settings;
 mod removal;
+mod requirements;
 mod migrations;
 mod rules;
 mod sources;

@@ -9,7 +9,7 @@ use super::{
     allowance::allowances,
     check_named, dependencies,
     images::{check as check_images, images},
-    migrations, place_at, rules,
+    migrations, place_at, requirements, rules,
 };
 use crate::{
     definition::{
@@ -18,7 +18,7 @@ use crate::{
     },
     model::{
         Addon, AddonVersion, CompatibilityRule, Date, KubernetesVersion, Maturity, Migration, Minor,
-        NodeImage, Stack, StackId, Versioning,
+        NodeImage, Requirements, Stack, StackId, Versioning,
     },
     note::{Notes, Place},
     template::{LANGUAGE, Template, Visible},
@@ -97,6 +97,7 @@ impl OneStack<'_> {
         let of_stack = spec.migrations.as_deref().unwrap_or_default();
         migrations::check(of_stack, written, notes);
         let migrations = migrations::lower(of_stack, written);
+        let requires = requires(spec.requires.as_ref(), written, notes);
         let versions = self.versions(notes);
         for minor in self.folder.overrides.keys() {
             if !versions.iter().any(|served| served.version.minor() == *minor) {
@@ -118,7 +119,8 @@ impl OneStack<'_> {
         let mut stacks = Vec::new();
         for served in versions {
             let files = self.files(served.version.minor());
-            stacks.push(self.one_minor(&id, served, versioning, (&rules, &migrations), &files, notes));
+            let shared = (&rules[..], &migrations[..], &requires);
+            stacks.push(self.one_minor(&id, served, versioning, shared, &files, notes));
         }
         stacks
     }
@@ -170,7 +172,7 @@ impl OneStack<'_> {
         id: &StackId,
         served: Served,
         versioning: Versioning,
-        (rules, migrations): (&[CompatibilityRule], &[Migration]),
+        (rules, migrations, requires): (&[CompatibilityRule], &[Migration], &Requirements),
         files: &StackFiles,
         notes: &mut Notes,
     ) -> Stack<StackTemplate> {
@@ -223,6 +225,7 @@ impl OneStack<'_> {
             images: images.unwrap_or_default(),
             compatibility: rules.to_vec(),
             migrations: migrations.to_vec(),
+            requires: requires.clone(),
             allow: allowances(&self.folder.stack, notes),
         }
     }
@@ -394,6 +397,18 @@ pub struct FrozenParts {
     pub compatibility: Vec<CompatibilityRule>,
     /// Variables that have another name or type than before.
     pub migrations: Vec<Migration>,
+    /// What it needs of a management cluster.
+    pub requires: Requirements,
+}
+
+fn requires(
+    spec: Option<&written::Requirements>,
+    written: &Written<written::Stack>,
+    notes: &mut Notes,
+) -> Requirements {
+    let gates = spec.and_then(|spec| spec.feature_gates.as_deref()).unwrap_or_default();
+    let gates = gates.iter().map(|gate| gate.as_str().to_owned());
+    requirements::lower(spec.and_then(|spec| spec.providers.as_ref()), gates, written, notes)
 }
 
 /// Lowers a `release.yaml`, with the same checks as a stack.
@@ -427,5 +442,7 @@ pub fn lower_frozen(written: &Written<written::Release>, notes: &mut Notes) -> O
     let images = images(spec.images.as_deref().unwrap_or_default(), written, &kubernetes, notes);
     let compatibility = rules::lower(spec.compatibility.as_deref().unwrap_or_default(), written, notes);
     let migrations = migrations::lower(spec.migrations.as_deref().unwrap_or_default(), written);
-    Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility, migrations })
+    let gates = spec.requires.feature_gates.iter().flatten().cloned();
+    let requires = requirements::lower(spec.requires.providers.as_ref(), gates, written, notes);
+    Some(FrozenParts { stack: stack?, kubernetes, addons, images, compatibility, migrations, requires })
 }

@@ -109,7 +109,14 @@ fn chart(files: &Files, depth: usize) -> Result<Described, String> {
         }
     }
     subcharts.sort_by(|one, other| one.key.cmp(&other.key));
-    Ok(Described { keys: keys(files), values, schema, subcharts })
+    let kube_version = meta["kubeVersion"].as_str().filter(|text| !text.trim().is_empty());
+    Ok(Described {
+        kube_version: kube_version.map(str::to_owned),
+        keys: keys(files),
+        values,
+        schema,
+        subcharts,
+    })
 }
 
 fn items(list: &Json) -> Vec<Json> {

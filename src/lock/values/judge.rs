@@ -10,7 +10,7 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind};
 use serde_json::{Map, Value as Json};
 
 use super::{Described, Subchart};
-use crate::definition::closest;
+use crate::{definition::closest, model::VersionRange};
 
 /// Something wrong with a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,7 @@ pub struct Finding {
 /// A chart, ready to judge values.
 #[derive(Debug)]
 pub struct Judge {
+    kube_version: Option<VersionRange>,
     values: Map<String, Json>,
     keys: BTreeSet<String>,
     schema: Option<Validator>,
@@ -48,11 +49,18 @@ impl Judge {
             Ok::<_, String>((one.clone(), judge))
         };
         Ok(Self {
+            // What cannot be read as a range says nothing.
+            kube_version: chart.kube_version.as_deref().and_then(|text| VersionRange::parse(text).ok()),
             values: chart.values.clone(),
             keys: chart.keys.clone(),
             schema: chart.schema.as_ref().map(compile).transpose()?,
             subcharts: chart.subcharts.iter().map(subchart).collect::<Result<_, _>>()?,
         })
+    }
+
+    /// The Kubernetes versions that the chart takes; none if it takes any. Helm refuses to install it with others.
+    pub fn kube_version(&self) -> Option<&VersionRange> {
+        self.kube_version.as_ref()
     }
 
     /// What is wrong with values. Where a Secret or a ConfigMap adds others, what is missing may be in there.
@@ -215,7 +223,8 @@ mod tests {
 
     fn described(values: &Json, schema: Option<Json>, subcharts: Vec<Subchart>) -> Described {
         let values = values.as_object().cloned().unwrap_or_default();
-        Described { values, keys: BTreeSet::from(["nameOverride".to_owned()]), schema, subcharts }
+        let keys = BTreeSet::from(["nameOverride".to_owned()]);
+        Described { kube_version: None, values, keys, schema, subcharts }
     }
 
     fn told(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {

@@ -18,6 +18,8 @@ const LIMIT: usize = 2 * 1024 * 1024;
 /// What a chart says of its values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
+    /// The Kubernetes versions that it takes, as its `Chart.yaml` has them.
+    kube_version: Option<String>,
     /// Its defaults.
     values: Map<String, Json>,
     /// Top-level keys that its defaults do not name, and that its templates read.
@@ -68,6 +70,9 @@ pub fn read(text: &str) -> Option<Described> {
 
 fn written(chart: &Described) -> Json {
     let mut json = json!({ "keys": chart.keys });
+    if let Some(range) = &chart.kube_version {
+        json["kubeVersion"] = json!(range);
+    }
     if let Some(schema) = &chart.schema {
         json["schema"] = schema.clone();
     }
@@ -100,6 +105,7 @@ fn read_json(json: &Json) -> Option<Described> {
         })
     };
     Some(Described {
+        kube_version: json["kubeVersion"].as_str().map(str::to_owned),
         values: json["values"].as_object()?.clone(),
         keys: texts(&json["keys"])?.into_iter().collect(),
         schema: json.get("schema").cloned(),

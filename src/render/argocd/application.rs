@@ -179,7 +179,6 @@ impl<'a> Application<'a> {
             (self.creates_namespace, "CreateNamespace=true"),
             (self.keeps_all && !self.cascade, "Delete=false"),
             (self.keeps_all, "Prune=false"),
-            (true, "PruneLast=true"),
             (true, "RespectIgnoreDifferences=true"),
             (true, "ServerSideApply=true"),
             (true, "SkipDryRunOnMissingResource=true"),

@@ -30,7 +30,7 @@ const ALPHA: &str = "AllAlpha";
 const BETA: &str = "AllBeta";
 
 /// Gates that Cluster API's managers know, in 1.11 and later.
-pub const NAMES: [&str; 12] = [
+const NAMES: [&str; 12] = [
     ALPHA,
     BETA,
     "ClusterTopology",
@@ -46,6 +46,11 @@ pub const NAMES: [&str; 12] = [
 ];
 
 impl Gates {
+    /// The names of all feature gates that Cluster API knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.into_iter()
+    }
+
     /// Reads gates as Cluster API's managers take them: `RuntimeSDK=true,ClusterTopology=true`. Those that decide nothing
     /// here are taken, too; an error is the part that a manager would refuse to start with.
     ///

@@ -27,7 +27,7 @@ pub(crate) mod class_variables;
 pub mod cluster;
 pub(crate) mod cluster_update;
 pub(crate) mod compatibility;
-pub mod gates;
+pub(crate) mod gates;
 pub(crate) mod kubeadm_cluster_configuration;
 pub(crate) mod kubeadm_config;
 pub(crate) mod kubeadm_control_plane;

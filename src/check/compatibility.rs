@@ -1,0 +1,120 @@
+//! Addons with a Kubernetes version that their documentation does not name, or that their chart does not take.
+
+use super::{Check, Finder, Rule};
+use crate::{
+    knowledge::{self, Component, Fit},
+    model::{AddonVersion, Requirement},
+    note::Place,
+    plan::{AddonPlan, ClusterPlan},
+    yaml::Node,
+};
+
+pub(super) static RULE: Rule = Rule {
+    name: "compatibility",
+    docs: "An addon runs with a Kubernetes version that its own documentation does not name for this version of it. It may \
+           work, but nobody tests it, so it is a warning. If the chart's own `kubeVersion` rules it out, Helm refuses to install \
+           it, so it is an error. What is built in has a public source for each row; a fleet that \
+           knows better says so in stackloom.yaml.",
+    check: Check::Cluster(check),
+};
+
+fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
+    for addon in &plan.addons {
+        check_chart(plan, addon, finder);
+        let chart = addon.frozen.addon.chart.as_ref().filter(|_| addon.helm.is_some());
+        let component = chart.and_then(knowledge::installed_by);
+        if let (Some(component), Some(version)) = (component, &addon.version) {
+            judge(plan, addon, component, version, finder);
+        }
+    }
+}
+
+/// What the chart itself says of Kubernetes versions, if the lock knows the chart.
+fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
+    let (Some(helm), Some(version)) = (&addon.helm, &addon.version) else { return };
+    let Some((digest, _)) = &helm.described else { return };
+    let Some(chart) = finder.classes.charts.known(digest, finder.input) else { return };
+    let kubernetes = &plan.release.kubernetes;
+    let Some(range) = chart.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
+        return;
+    };
+    let name = &addon.frozen.addon.name;
+    let message = format!(
+        "Helm refuses the chart `{}` {version} with Kubernetes {kubernetes}: its `kubeVersion` is {range}",
+        helm.chart.chart
+    );
+    let place = place(plan, addon, version, finder);
+    finder.notes.error("compatibility", place, message).hint(format!(
+        "choose another version of {name}, and correct the `kubernetes` range of this one in `addon.yaml`"
+    ));
+}
+
+fn judge(
+    plan: &ClusterPlan,
+    addon: &AddonPlan,
+    component: &'static Component,
+    version: &AddonVersion,
+    finder: &mut Finder<'_>,
+) {
+    let kubernetes = &plan.release.kubernetes;
+    let assumptions = &plan.cluster.management.assumptions;
+    let fit = |version: &AddonVersion| component.fit(version.as_semver(), true, kubernetes, assumptions);
+    let (name, title, minor) = (&addon.frozen.addon.name, &component.title, kubernetes.minor());
+    let place = place(plan, addon, version, finder);
+    let warn = |finder: &mut Finder<'_>, message: String| {
+        let note = finder.notes.warning("compatibility", place, message);
+        let matrix = &addon.frozen.addon.matrix;
+        let fits = |row: &&Requirement| {
+            row.kubernetes.contains(kubernetes.as_semver()) && matches!(fit(&row.version), Fit::Fits)
+        };
+        match matrix.iter().find(fits) {
+            Some(row) => note.hint(format!("move {name} to {}, which the release lists", row.version)),
+            None => note
+                .hint(format!("add a version of {name} to the matrix that is made for Kubernetes {minor}")),
+        };
+        note.hint(format!(
+            "if you know that it works, say so in stackloom.yaml: `compatibility: [{{ component: {}, versions: \"{version}\", kubernetes: \"{minor}\", reason: … }}]`",
+            component.name
+        ));
+    };
+    match fit(version) {
+        Fit::Fits => {}
+        Fit::Assumed(assumption) => {
+            let place = finder.input.sources.place(assumption.origin);
+            let message = format!(
+                "{title} {version} is not for Kubernetes {minor}, but for {}: {}",
+                assumption.kubernetes, assumption.reason
+            );
+            let note = finder.notes.warning("compatibility", place, message);
+            note.hint(format!("move {name} to a version that is, or change the entry"));
+        }
+        Fit::Unlisted(row) => warn(
+            finder,
+            format!(
+                "{title} {version} {} Kubernetes {}, not with {minor} ({})",
+                component.claim, row.kubernetes, row.found
+            ),
+        ),
+        Fit::Since(row, since) => warn(
+            finder,
+            format!("{title} {} Kubernetes {minor} from version {since} on ({})", component.claim, row.found),
+        ),
+    }
+}
+
+/// Where the version is chosen: by the cluster, else by the stack, else by the release.
+fn place(
+    plan: &ClusterPlan,
+    addon: &AddonPlan,
+    version: &AddonVersion,
+    finder: &Finder<'_>,
+) -> Option<Place> {
+    let sources = &finder.input.sources;
+    let choice = plan.cluster.addons.get(addon.frozen.addon.name.as_str());
+    if let Some((_, origin)) = choice.and_then(|choice| choice.version.as_ref()) {
+        return sources.place(*origin);
+    }
+    let listed = addon.frozen.addon.matrix.iter().find(|row| row.version.is_same(version));
+    let listed = listed.and_then(|row| sources.place(row.version_origin));
+    listed.or_else(|| sources.place(plan.cluster.release_origin))
+}

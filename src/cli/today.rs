@@ -1,0 +1,23 @@
+//! Which day warnings count from: an argument, else that of the clock. Nothing else depends on it.
+
+use crate::{io::clock, model::Date, note::Fault};
+
+/// The day that warnings count from.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Today {
+    /// The day that warnings about the end of life count from, as YYYY-MM-DD [default: today, in UTC, or `STACKLOOM_TODAY`]
+    #[arg(long = "today", value_name = "DATE", value_parser = date)]
+    given: Option<Date>,
+}
+
+impl Today {
+    /// The day.
+    pub(super) fn day(self) -> Result<Date, Fault> {
+        self.given.map_or_else(clock::today, Ok)
+    }
+}
+
+/// Reads a day.
+pub(super) fn date(text: &str) -> Result<Date, String> {
+    Date::parse(text).ok_or_else(|| "write it as YYYY-MM-DD".to_owned())
+}

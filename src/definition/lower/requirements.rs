@@ -1,0 +1,90 @@
+//! What a stack needs of a management cluster, and what a management cluster has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{addon::origin_at, place_at, range};
+use crate::{
+    definition::{self as written, parse::Written},
+    model::{Minor, Provided, Requirements},
+    note::{Notes, Place},
+};
+
+/// The name of Cluster API itself among its providers.
+const CORE: &str = "cluster-api";
+
+/// What a stack says, or what its release froze.
+pub(super) fn lower<T>(
+    providers: Option<&BTreeMap<String, String>>,
+    gates: impl Iterator<Item = String>,
+    written: &Written<T>,
+    notes: &mut Notes,
+) -> Requirements {
+    let of = |(name, text): (&String, &String)| {
+        let place = place_at(written, &["spec", "requires", "providers", name]);
+        Some((name.clone(), range(text, place, notes)?.canonical()))
+    };
+    let providers = providers.into_iter().flatten().filter_map(of).collect();
+    Requirements { providers, feature_gates: gates.collect() }
+}
+
+/// What a management cluster has; `place` gives the place of a key of it.
+pub(super) fn provided(
+    management: &written::ManagementCluster,
+    written: &Written<written::Fleet>,
+    at: &str,
+    cluster_api: Option<Minor>,
+    notes: &mut Notes,
+) -> Option<Provided> {
+    let base = ["spec", "managementClusters", at];
+    let place = |path: &[&str]| place_at(written, &[&base[..], path].concat());
+    let before = notes.errors();
+    let mut providers = BTreeMap::new();
+    for (name, text) in management.providers.iter().flatten() {
+        let path = ["providers", name.as_str()];
+        match semver::Version::parse(text.strip_prefix('v').unwrap_or(text)) {
+            Ok(version) => {
+                let origin = origin_at(written, &[&base[..], &path].concat());
+                providers.insert(name.clone(), (version, origin));
+            }
+            Err(_) => {
+                notes
+                    .error(
+                        "wrong-version",
+                        place(&path),
+                        format!("`{text}` is not the exact version of a provider"),
+                    )
+                    .hint("write it as <major>.<minor>.<patch>, in quotes, such as '0.14.7'");
+            }
+        }
+    }
+    check_core(&providers, cluster_api, &place, notes);
+    let apis = management.api_versions.iter().flatten();
+    let apis =
+        apis.map(|(group, versions)| (group.clone(), versions.iter().cloned().collect::<BTreeSet<_>>()));
+    let provided = Provided {
+        providers,
+        feature_gates: management.feature_gates.as_ref().map(written::FeatureGates::set),
+        api_versions: apis.collect(),
+        origin: origin_at(written, &[&base[..], &["name"]].concat()),
+    };
+    (notes.errors() == before).then_some(provided)
+}
+
+/// The exact version of Cluster API must be one of `clusterApi`.
+fn check_core(
+    providers: &BTreeMap<String, (semver::Version, crate::yaml::Origin)>,
+    cluster_api: Option<Minor>,
+    place: &dyn Fn(&[&str]) -> Place,
+    notes: &mut Notes,
+) {
+    let (Some((version, _)), Some(minor)) = (providers.get(CORE), cluster_api) else { return };
+    if (version.major, version.minor) != (minor.major, minor.minor) {
+        notes
+            .error(
+                "cluster-api",
+                place(&["providers", CORE]),
+                format!("Cluster API {version} is not of the minor {minor} that `clusterApi` names"),
+            )
+            .hint("write the same in both");
+    }
+}

@@ -1,0 +1,119 @@
+//! How long a Kubernetes minor of a stack can still be used: what the stack says of it, and when its patches end.
+//!
+//! Which day is today is an argument, and decides nothing but warnings.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{Release, list};
+use crate::{
+    definition::{Definitions, KubernetesRelease, Maturity},
+    model::{Date, KubernetesVersion, Minor, StackId},
+    note::{Diagnostic, Notes, Place},
+};
+
+/// So many days before the end of life, warnings begin.
+pub const AHEAD: u32 = 90;
+
+/// What is known of a Kubernetes minor of a stack.
+#[derive(Clone, Debug)]
+pub struct Lifecycle {
+    /// The stack.
+    pub stack: StackId,
+    /// The minor.
+    pub minor: Minor,
+    /// What the stack says of it; none where the stack does not serve it.
+    pub maturity: Option<Maturity>,
+    /// When its patches end.
+    pub end_of_life: Option<Date>,
+    /// Where the stack serves it.
+    place: Option<Place>,
+}
+
+/// What a minor is near to, or past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Expired,
+    Ended(Date),
+    Ends(Date, i64),
+    Deprecated,
+}
+
+impl Lifecycle {
+    /// What is known of a minor.
+    pub fn of(definitions: &Definitions, stack: &StackId, minor: Minor) -> Self {
+        let (maturity, end_of_life) = list::served_minor(definitions, stack, minor);
+        let end_of_life = end_of_life.as_deref().and_then(Date::parse);
+        let place = place(definitions, stack, minor);
+        Self { stack: stack.clone(), minor, maturity, end_of_life, place }
+    }
+
+    fn ending(&self, today: Date) -> Option<Ending> {
+        let left = self.end_of_life.map(|date| (date, today.days_until(date)));
+        match (self.maturity, left) {
+            (Some(Maturity::Expired), _) => Some(Ending::Expired),
+            (_, Some((date, ..0))) => Some(Ending::Ended(date)),
+            (_, Some((date, days))) if days <= i64::from(AHEAD) => Some(Ending::Ends(date, days)),
+            (Some(Maturity::Deprecated), _) => Some(Ending::Deprecated),
+            _ => None,
+        }
+    }
+
+    /// Whether its patches end soon, have ended, or the stack has given it up.
+    pub fn needs_attention(&self, today: Date) -> bool {
+        self.ending(today).is_some()
+    }
+
+    /// Warns if it should no longer be used, or not for long.
+    pub fn warn<'n>(&self, today: Date, notes: &'n mut Notes) -> Option<&'n mut Diagnostic> {
+        let Self { stack, minor, .. } = self;
+        let (code, message) = match self.ending(today)? {
+            Ending::Expired => (
+                "expired",
+                format!("the stack `{stack}` no longer maintains Kubernetes {minor}: `maturity: expired`"),
+            ),
+            Ending::Ended(date) => {
+                ("end-of-life", format!("Kubernetes {minor} of `{stack}` has had no patches since {date}"))
+            }
+            Ending::Ends(date, 0) => (
+                "end-of-life",
+                format!("Kubernetes {minor} of `{stack}` gets no patches after today, {date}"),
+            ),
+            Ending::Ends(date, 1) => (
+                "end-of-life",
+                format!("Kubernetes {minor} of `{stack}` gets patches for 1 more day, until {date}"),
+            ),
+            Ending::Ends(date, days) => (
+                "end-of-life",
+                format!("Kubernetes {minor} of `{stack}` gets patches for {days} more days, until {date}"),
+            ),
+            Ending::Deprecated => ("deprecated", format!("Kubernetes {minor} of `{stack}` is deprecated")),
+        };
+        Some(notes.warning(code, self.place.clone(), message))
+    }
+}
+
+/// What is known of the minors of releases.
+pub fn lifecycles<'a>(
+    definitions: &Definitions,
+    releases: impl IntoIterator<Item = &'a Arc<Release>>,
+) -> BTreeMap<(StackId, Minor), Lifecycle> {
+    let mut known = BTreeMap::new();
+    for release in releases {
+        let (stack, minor) = (&release.stack, release.kubernetes.minor());
+        let key = (stack.clone(), minor);
+        known.entry(key).or_insert_with(|| Lifecycle::of(definitions, stack, minor));
+    }
+    known
+}
+
+/// The line of the stack that serves a minor.
+fn place(definitions: &Definitions, stack: &StackId, minor: Minor) -> Option<Place> {
+    let written = &definitions.stacks.get(&stack.to_string())?.stack;
+    let of = |one: &KubernetesRelease| {
+        KubernetesVersion::parse(&one.version).is_ok_and(|version| version.minor() == minor)
+    };
+    let at = written.value.spec.kubernetes.iter().position(of)?;
+    let entry = written.node.at(&["spec", "kubernetes"])?.as_sequence()?.get(at)?;
+    let node = entry.get("version").unwrap_or(entry);
+    Some(written.source.word(node.origin.offset as usize))
+}

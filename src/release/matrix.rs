@@ -1,0 +1,272 @@
+//! What fits together: the addons of a stack against its Kubernetes minors, and the fleet against Kubernetes versions.
+//!
+//! A minor is judged by the head of the stack, which says what the next release would hold; of a stack that is elsewhere,
+//! by its newest release. Numbered releases add the versions that they pin: a matrix that was edited since may have
+//! dropped them.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use super::{Release, Releases, list, number};
+use crate::{
+    definition::{Channel, Definitions, Maturity, Model},
+    knowledge,
+    model::{
+        AddonVersion, Assumption, ClusterId, CompatibilityRule, Date, KubernetesVersion, Minor, StackId,
+        VersionRange,
+    },
+    note::Notes,
+    resolve::{Refused, Versions},
+    world::Input,
+};
+
+/// The addons of a stack against its Kubernetes minors.
+#[derive(Clone, Debug)]
+pub struct StackMatrix {
+    /// The Kubernetes versions, oldest first.
+    pub columns: Vec<Column>,
+    /// Every addon by name, and its versions, newest first; one row without a version for manifests that have none.
+    pub rows: Vec<AddonRow>,
+    /// The rules that deny a combination, by name.
+    pub rules: Vec<CompatibilityRule>,
+}
+
+/// A Kubernetes minor of a stack.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// The release that says what fits: the head of the stack, else its newest release.
+    pub release: Arc<Release>,
+    /// How far one may rely on the minor; none where the stack no longer serves it.
+    pub maturity: Option<Maturity>,
+    /// When it is no longer patched.
+    pub end_of_life: Option<Date>,
+}
+
+/// A version of an addon.
+#[derive(Clone, Debug)]
+pub struct AddonRow {
+    /// The addon.
+    pub addon: String,
+    /// Its version; none for manifests without versions.
+    pub version: Option<AddonVersion>,
+    /// What holds for each Kubernetes version, in the order of the columns.
+    pub cells: Vec<Cell>,
+}
+
+/// A version of an addon with a version of Kubernetes.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Whether they fit.
+    pub fit: Fit,
+    /// The releases of that minor that pin the version: by channel and version, the head last.
+    pub pinned_by: Vec<Pin>,
+}
+
+/// A release that pins a version.
+#[derive(Clone, Debug)]
+pub struct Pin {
+    /// The release.
+    pub release: Arc<Release>,
+    /// Whether it is the newest of its minor and channel.
+    pub is_newest: bool,
+}
+
+/// Whether a version of an addon fits a version of Kubernetes.
+#[derive(Clone, Debug)]
+pub enum Fit {
+    /// The matrix lists it, and no rule denies it.
+    Fits,
+    /// The same, but the addon's own documentation names other versions of Kubernetes.
+    Untested(&'static knowledge::Row),
+    /// The matrix lists it for other versions of Kubernetes.
+    OutOfRange(VersionRange),
+    /// The matrix of this minor does not list it.
+    Unlisted,
+    /// The rule of this name denies it.
+    Denied(Arc<str>),
+    /// The stack has no such addon for this minor.
+    Absent,
+}
+
+/// A Kubernetes version of the fleet.
+#[derive(Clone, Debug)]
+pub struct VersionRow {
+    /// The exact version.
+    pub kubernetes: KubernetesVersion,
+    /// The stack.
+    pub stack: StackId,
+    /// How far one may rely on the minor; none where the stack no longer serves it.
+    pub maturity: Option<Maturity>,
+    /// When it is no longer patched.
+    pub end_of_life: Option<Date>,
+    /// The clusters that have it.
+    pub clusters: Vec<ClusterId>,
+}
+
+/// The matrix of a stack; none if neither a stack nor a release of that name is here.
+pub fn stack_matrix(
+    definitions: &Definitions,
+    model: &Model,
+    releases: &Releases,
+    stack: &StackId,
+) -> Option<StackMatrix> {
+    let of_stack = |release: &&Arc<Release>| release.stack == *stack;
+    let numbered: Vec<_> = releases.named.values().filter(of_stack).collect();
+    let mut minors: BTreeMap<Minor, &Arc<Release>> = BTreeMap::new();
+    let place = |one: &Release| (one.channel == Channel::Stable, number::order(one.channel, &one.version));
+    for release in &numbered {
+        let newest = minors.entry(release.kubernetes.minor()).or_insert(release);
+        if place(release) > place(newest) {
+            *newest = release;
+        }
+    }
+    for head in releases.heads.values().filter(of_stack) {
+        minors.insert(head.kubernetes.minor(), head);
+    }
+    if minors.is_empty() {
+        return None;
+    }
+    let columns: Vec<_> = minors.values().map(|release| column(definitions, release)).collect();
+    let pins = pins(releases, stack);
+    // They are the same for all management clusters of a fleet.
+    let assumptions =
+        model.fleet.management_clusters.first().map(|one| &*one.assumptions).unwrap_or_default();
+    let row = |(addon, version): (String, Option<AddonVersion>)| {
+        let cell = |column| cell(&addon, version.as_ref(), column, &pins, assumptions);
+        let cells = columns.iter().map(cell).collect();
+        AddonRow { addon, version, cells }
+    };
+    let rows = versions(&columns, &numbered).into_iter().map(row).collect();
+    Some(StackMatrix { rows, rules: rules(&columns), columns })
+}
+
+fn column(definitions: &Definitions, release: &Arc<Release>) -> Column {
+    let (maturity, end_of_life) = list::served(definitions, release);
+    let end_of_life = end_of_life.as_deref().and_then(Date::parse);
+    Column { release: Arc::clone(release), maturity, end_of_life }
+}
+
+/// The releases of a stack, those of one minor by channel and version.
+fn pins(releases: &Releases, stack: &StackId) -> BTreeMap<Minor, Vec<Pin>> {
+    let mut pins: BTreeMap<Minor, Vec<Pin>> = BTreeMap::new();
+    let all = releases.named.values().chain(releases.heads.values());
+    for release in all.filter(|release| release.stack == *stack) {
+        let is_newest = release.is_head() || releases.is_newest(release);
+        let pin = Pin { release: Arc::clone(release), is_newest };
+        pins.entry(release.kubernetes.minor()).or_default().push(pin);
+    }
+    for of_minor in pins.values_mut() {
+        of_minor.sort_by_cached_key(|pin| {
+            let release = &pin.release;
+            (list::channel_order(release.channel), number::order(release.channel, &release.version))
+        });
+    }
+    pins
+}
+
+/// The versions of all addons: those that a matrix lists, and those that a release pins.
+fn versions(columns: &[Column], numbered: &[&Arc<Release>]) -> Vec<(String, Option<AddonVersion>)> {
+    let mut found: BTreeMap<(String, Reverse<Option<semver::Version>>), Option<AddonVersion>> =
+        BTreeMap::new();
+    let mut add = |addon: &str, version: Option<&AddonVersion>| {
+        let key = Reverse(version.map(|version| version.as_semver().clone()));
+        found.entry((addon.to_owned(), key)).or_insert_with(|| version.cloned());
+    };
+    for frozen in columns.iter().flat_map(|column| &column.release.addons) {
+        let name = frozen.addon.name.as_str();
+        if frozen.addon.matrix.is_empty() {
+            add(name, None);
+        }
+        frozen.addon.matrix.iter().for_each(|row| add(name, Some(&row.version)));
+    }
+    for frozen in numbered.iter().flat_map(|release| &release.addons) {
+        add(frozen.addon.name.as_str(), frozen.version.as_ref());
+    }
+    found.into_iter().map(|((addon, _), version)| (addon, version)).collect()
+}
+
+fn cell(
+    addon: &str,
+    version: Option<&AddonVersion>,
+    column: &Column,
+    pins: &BTreeMap<Minor, Vec<Pin>>,
+    assumptions: &[Assumption],
+) -> Cell {
+    let of_minor = pins.get(&column.release.kubernetes.minor()).map_or(&[][..], Vec::as_slice);
+    let is_pinned = |pin: &&Pin| {
+        pin.release.addon(addon).is_some_and(|frozen| match (&frozen.version, version) {
+            (Some(pinned), Some(version)) => pinned.is_same(version),
+            (pinned, version) => pinned.is_none() && version.is_none(),
+        })
+    };
+    let pinned_by = of_minor.iter().filter(is_pinned).cloned().collect();
+    Cell { fit: fit(addon, version, &column.release, assumptions), pinned_by }
+}
+
+fn fit(addon: &str, version: Option<&AddonVersion>, release: &Release, assumptions: &[Assumption]) -> Fit {
+    let Some(frozen) = release.addon(addon) else { return Fit::Absent };
+    let Some(version) = version else {
+        let denies = |rule: &&CompatibilityRule| {
+            rule.addon == frozen.addon.name && rule.forbids(None, &release.kubernetes)
+        };
+        return match release.compatibility.iter().find(denies) {
+            Some(rule) => Fit::Denied(Arc::clone(&rule.name)),
+            None if frozen.addon.matrix.is_empty() => Fit::Fits,
+            None => Fit::Unlisted,
+        };
+    };
+    let versions = Versions::new(&frozen.addon, &release.kubernetes, &release.compatibility);
+    match versions.asked(version, false) {
+        Ok(version) => {
+            let component = frozen.addon.chart.as_ref().and_then(knowledge::installed_by);
+            let known =
+                component.map(|one| one.fit(version.as_semver(), true, &release.kubernetes, assumptions));
+            match known {
+                Some(knowledge::Fit::Unlisted(row) | knowledge::Fit::Since(row, _)) => Fit::Untested(row),
+                _ => Fit::Fits,
+            }
+        }
+        Err(Refused::Unlisted) => Fit::Unlisted,
+        Err(Refused::OutOfRange(row)) => Fit::OutOfRange(row.kubernetes.clone()),
+        Err(Refused::Forbidden(rule)) => Fit::Denied(Arc::clone(&rule.name)),
+    }
+}
+
+fn rules(columns: &[Column]) -> Vec<CompatibilityRule> {
+    let all = columns.iter().flat_map(|column| &column.release.compatibility);
+    let by_name: BTreeMap<_, _> = all.map(|rule| (Arc::clone(&rule.name), rule.clone())).collect();
+    by_name.into_values().collect()
+}
+
+/// Every Kubernetes version that a stack serves or a cluster has, oldest first; and the clusters whose release has errors.
+pub fn fleet_matrix(
+    definitions: &Definitions,
+    model: &Model,
+    releases: &Releases,
+    input: &Input,
+) -> (Vec<VersionRow>, Vec<ClusterId>) {
+    let mut rows: BTreeMap<(KubernetesVersion, StackId), (Arc<Release>, BTreeSet<ClusterId>)> =
+        BTreeMap::new();
+    let mut row = |release: &Arc<Release>, cluster: Option<ClusterId>| {
+        let key = (release.kubernetes.clone(), release.stack.clone());
+        rows.entry(key).or_insert_with(|| (Arc::clone(release), BTreeSet::new())).1.extend(cluster);
+    };
+    releases.heads.values().for_each(|head| row(head, None));
+    let mut unknown = Vec::new();
+    for cluster in &model.clusters {
+        // What is wrong with a release is reported by `check`.
+        match releases.of(cluster, input, &mut Notes::new()) {
+            Some(release) => row(&release, Some(cluster.id())),
+            None => unknown.push(cluster.id()),
+        }
+    }
+    let version = |((kubernetes, stack), (release, clusters))| {
+        let Column { maturity, end_of_life, .. } = column(definitions, &release);
+        let clusters = BTreeSet::into_iter(clusters).collect();
+        VersionRow { kubernetes, stack, maturity, end_of_life, clusters }
+    };
+    (rows.into_iter().map(version).collect(), unknown)
+}

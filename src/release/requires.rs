@@ -1,0 +1,59 @@
+//! What a release needs of a management cluster: what its stack says, and what its class shows.
+
+use std::collections::BTreeSet;
+
+use super::Release;
+use crate::yaml::Node;
+
+impl Release {
+    /// The feature gates that it needs: those that it names, and those without which its class is refused.
+    pub fn needed_gates(&self) -> BTreeSet<String> {
+        let mut gates = self.requires.feature_gates.clone();
+        gates.extend(self.shown_gates().into_iter().map(str::to_owned));
+        gates
+    }
+
+    /// What its stack says of it beyond what the class shows, as texts that are content. A release of which nothing is said
+    /// has the digest that it had before requirements could be said.
+    pub(super) fn declared_requirements(&self) -> Vec<String> {
+        let shown = self.shown_gates();
+        let providers =
+            self.requires.providers.iter().map(|(name, range)| format!("requires {name} {range}"));
+        let gates = self.requires.feature_gates.iter().filter(|gate| !shown.contains(gate.as_str()));
+        providers.chain(gates.map(|gate| format!("requires feature gate {gate}"))).collect()
+    }
+
+    /// The feature gates without which the webhooks refuse its class or templates.
+    fn shown_gates(&self) -> BTreeSet<&'static str> {
+        let mut gates = BTreeSet::new();
+        for object in &self.objects {
+            if object.get("kind").and_then(Node::as_str) == Some("ClusterClass") {
+                of_class(object, &mut gates);
+            }
+            let formats: [&[&str]; 2] = [
+                &["spec", "template", "spec", "format"],
+                &["spec", "template", "spec", "kubeadmConfigSpec", "format"],
+            ];
+            let is_ignition = |path: &&[&str]| object.at(path).and_then(Node::as_str) == Some("ignition");
+            if formats.iter().any(is_ignition) {
+                gates.insert("KubeadmBootstrapFormatIgnition");
+            }
+        }
+        gates
+    }
+}
+
+fn of_class(class: &Node, gates: &mut BTreeSet<&'static str>) {
+    let list = |path: &[&str]| class.at(path).and_then(Node::as_sequence).unwrap_or_default();
+    let is_external = |patch: &Node| patch.get("external").is_some();
+    let asks_for_plans = class.at(&["spec", "upgrade", "external"]).is_some();
+    if list(&["spec", "patches"]).iter().any(is_external) || asks_for_plans {
+        gates.insert("RuntimeSDK");
+    }
+    let workers = ["machineDeployments", "machinePools"].map(|kind| list(&["spec", "workers", kind]));
+    let owners = class.at(&["spec", "controlPlane"]).into_iter().chain(workers.into_iter().flatten());
+    let has_taints = |owner: &Node| owner.get("taints").is_some_and(|taints| !taints.is_empty_collection());
+    if owners.into_iter().any(has_taints) {
+        gates.insert("MachineTaintPropagation");
+    }
+}

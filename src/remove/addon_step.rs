@@ -1,0 +1,271 @@
+//! Addons that a run would move by more minors than their release allows at a time (`upgrade.maxMinorStep`).
+//!
+//! The tree lists which addons a cluster has at which versions, and a release says how far they may move. Both are read
+//! before and after the run. A release that is not at hand afterwards (one that is not committed yet) is judged by the
+//! one before it.
+
+use std::{cmp::Ordering, collections::BTreeMap};
+
+use rayon::prelude::*;
+
+use super::{drawn::facts, guard::Before};
+use crate::{
+    compare::Facts,
+    model::{AddonVersion, KubernetesVersion, VersionRange},
+    note::{About, Notes, Place},
+    tree::{Changes, FileChange, Part, PartId, TreePath},
+    yaml::{self, Mapping, Node},
+};
+
+/// What a run makes of addons and releases, where it differs from what was there.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// The lists of addons, by their paths.
+    lists: BTreeMap<TreePath, (PartId, String)>,
+    /// What `release.yaml` says, by the name of the release.
+    releases: BTreeMap<String, String>,
+}
+
+/// What a release says of its addons.
+type Policies = BTreeMap<String, Policy>;
+
+/// What a release says of an addon.
+#[derive(Debug, Default)]
+struct Policy {
+    /// How many minors it may move at a time.
+    step: Option<u64>,
+    /// Its matrix.
+    versions: Vec<(AddonVersion, VersionRange)>,
+}
+
+/// An addon that moves, and what decides whether it may.
+struct Move<'a> {
+    name: &'a str,
+    from: AddonVersion,
+    to: AddonVersion,
+    step: u64,
+    /// The releases before and after, each with what it says of the addon and the Kubernetes version of the cluster.
+    before: Side<'a>,
+    after: Side<'a>,
+}
+
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    release: &'a str,
+    /// Whether the release is at hand.
+    is_known: bool,
+    policy: Option<&'a Policy>,
+    kubernetes: Option<&'a KubernetesVersion>,
+}
+
+impl<'a> Side<'a> {
+    fn new(
+        cluster: &'a Facts,
+        addon: &str,
+        kubernetes: Option<&'a KubernetesVersion>,
+        policies: &'a BTreeMap<String, Option<Policies>>,
+    ) -> Self {
+        let release = cluster.release.as_deref().unwrap_or_default();
+        let known = policies.get(release).and_then(Option::as_ref);
+        let policy = known.and_then(|all| all.get(addon));
+        Self { release, is_known: known.is_some(), policy, kubernetes }
+    }
+}
+
+/// Whether the text of a file is needed.
+pub(super) fn reads(path: &TreePath) -> bool {
+    is_list(path) || release_of(path).is_some()
+}
+
+fn is_list(path: &TreePath) -> bool {
+    let path = path.as_str();
+    path.ends_with(".addons.yaml") && path.contains("/addons/configmap-")
+}
+
+/// The release whose description a file is.
+fn release_of(path: &TreePath) -> Option<&str> {
+    let inside = path.as_str().strip_prefix("generated/releases/")?;
+    inside.strip_suffix("/release.yaml").filter(|name| !name.contains('/'))
+}
+
+impl Seen {
+    /// Remembers a part of the run, once its files are among the changes.
+    pub(super) fn see(&mut self, part: &Part, changes: &Changes) {
+        for file in part.files.iter().filter(|file| reads(&file.path)) {
+            let text = || String::from_utf8_lossy(&file.bytes).into_owned();
+            match (changes.files.get(&file.path), release_of(&file.path)) {
+                (Some(FileChange::Added | FileChange::Changed), Some(release)) => {
+                    self.releases.insert(release.to_owned(), text());
+                }
+                (Some(FileChange::Changed), None) => {
+                    self.lists.insert(file.path.clone(), (part.id.clone(), text()));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Looks at the addons that move; `made` are the Clusters of the run that differ.
+    pub(super) fn judge<'a>(
+        &'a self,
+        before: &Before<'_>,
+        made: &dyn Fn(&TreePath) -> Option<&'a str>,
+    ) -> Notes {
+        let text =
+            |path: &TreePath| (before.text)(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let lists = self.lists.iter().filter_map(|(path, (part, new))| {
+            let cluster = TreePath::parse(&format!("{}/cluster/cluster.yaml", folder(path)?))?;
+            let old = text(&cluster);
+            let new_cluster = made(&cluster).map(str::to_owned).or_else(|| old.clone());
+            Some((path, part, (text(path)?, old?), (new.as_str(), new_cluster?)))
+        });
+        let lists: Vec<_> = lists.collect();
+        let read: Vec<_> = lists
+            .into_par_iter()
+            .filter_map(|(path, part, (old, old_cluster), (new, new_cluster))| {
+                let moved = moved(&old, new);
+                if moved.is_empty() {
+                    return None;
+                }
+                Some((path, part, moved, facts(&old_cluster)?, facts(&new_cluster)?))
+            })
+            .collect();
+        let mut policies: BTreeMap<String, Option<Policies>> = BTreeMap::new();
+        for (_, _, _, old, new) in &read {
+            for release in [&old.release, &new.release].into_iter().flatten() {
+                policies.entry(release.clone()).or_insert_with(|| {
+                    let path = TreePath::parse(&format!("generated/releases/{release}/release.yaml"))?;
+                    policies_of(&self.releases.get(release).cloned().or_else(|| text(&path))?)
+                });
+            }
+        }
+        let mut notes = Notes::new();
+        for (path, part, moved, old, new) in read {
+            for (name, from, to) in moved {
+                judge_one((path, part), (&name, from, to), (&old, &new), &policies, &mut notes);
+            }
+        }
+        notes
+    }
+}
+
+/// The folder of a cluster that a file of it is in.
+fn folder(path: &TreePath) -> Option<&str> {
+    path.as_str().split_once("/addons/").map(|(folder, _)| folder)
+}
+
+/// The addons with another version than before.
+fn moved(old: &str, new: &str) -> Vec<(String, AddonVersion, AddonVersion)> {
+    let versions = |text: &str| -> BTreeMap<String, AddonVersion> {
+        let list = read(text);
+        let data = list.as_ref().and_then(|list| list.get("data")).and_then(Node::as_mapping);
+        let entry = |one: &yaml::Entry| {
+            Some((one.key.name.to_string(), AddonVersion::parse(one.value.as_str()?).ok()?))
+        };
+        data.into_iter().flat_map(Mapping::iter).filter_map(entry).collect()
+    };
+    let (old, mut new) = (versions(old), versions(new));
+    let other = |(name, from): (String, AddonVersion)| {
+        let to = new.remove(&name).filter(|to| !to.is_same(&from))?;
+        Some((name, from, to))
+    };
+    old.into_iter().filter_map(other).collect()
+}
+
+fn read(text: &str) -> Option<Node> {
+    let mut sources = yaml::Sources::default();
+    let id = sources.add("tree", text);
+    sources.get(id).and_then(|source| yaml::read(source, &mut Notes::new()))
+}
+
+/// What a `release.yaml` says of its addons; what cannot be read says nothing.
+fn policies_of(text: &str) -> Option<Policies> {
+    let release = read(text)?;
+    let addons = release.at(&["spec", "addons"]).and_then(Node::as_mapping);
+    let row = |row: &Node| {
+        let version = AddonVersion::parse(row.get("version")?.as_str()?).ok()?;
+        Some((version, VersionRange::parse(row.get("kubernetes")?.as_str()?).ok()?))
+    };
+    let policy = |addon: &Node| Policy {
+        step: addon
+            .at(&["upgrade", "maxMinorStep"])
+            .and_then(Node::as_int)
+            .and_then(|n| u64::try_from(n).ok()),
+        versions: {
+            let versions = addon.get("versions").and_then(Node::as_sequence).unwrap_or_default();
+            versions.iter().filter_map(row).collect()
+        },
+    };
+    let addons = addons.into_iter().flat_map(Mapping::iter);
+    Some(addons.map(|one| (one.key.name.to_string(), policy(&one.value))).collect())
+}
+
+fn judge_one(
+    (path, part): (&TreePath, &PartId),
+    (name, from, to): (&str, AddonVersion, AddonVersion),
+    (old, new): (&Facts, &Facts),
+    policies: &BTreeMap<String, Option<Policies>>,
+    notes: &mut Notes,
+) {
+    let PartId::Cluster { namespace, cluster, .. } = part else { return };
+    let (old_version, new_version) = (old.version(), new.version());
+    let before = Side::new(old, name, old_version.as_ref(), policies);
+    let after = Side::new(new, name, new_version.as_ref(), policies);
+    let deciding = if after.is_known { after.policy } else { before.policy };
+    let Some(step) = deciding.and_then(|policy| policy.step) else { return };
+    let apart = from.minors_apart(&to);
+    if apart <= step {
+        return;
+    }
+    let message = format!(
+        "the addon `{name}` of `{namespace}/{cluster}` would move from {from} to {to}, by {apart} minor versions; its release allows {step} at a time (`maxMinorStep`)"
+    );
+    let moves = Move { name, from, to, step, before, after };
+    notes
+        .error("addon-step", Place::file(path.as_str()), message)
+        .about(About::AddonVersion(name.to_owned()))
+        .hint(moves.way_out());
+}
+
+impl Move<'_> {
+    /// Which version comes between: one that the cluster can have now, else one that it can have with its new release.
+    fn way_out(&self) -> String {
+        let name = self.name;
+        let set = |version: &AddonVersion| format!("`addons: {{ {name}: {{ version: {version} }} }}`");
+        if let Some(version) = self.between(&self.before) {
+            return format!(
+                "move {name} to {version} first: write {} and let the engine apply it before the next step",
+                set(version)
+            );
+        }
+        if let Some(version) = self.between(&self.after) {
+            return format!(
+                "move {name} to {version} first: write {} together with the release `{}`, and take the next step once the engine has applied it",
+                set(version),
+                self.after.release
+            );
+        }
+        let way = if self.to > self.from { "up" } else { "down" };
+        let minors = if self.step == 1 { "one minor".to_owned() } else { format!("{} minors", self.step) };
+        format!(
+            "go {way} by at most {minors} first: neither release lists such a version, so take {name} from another release with `addons: {{ {name}: {{ release: … }} }}`, or give `version` and `unlisted: <reason>`"
+        )
+    }
+
+    /// The version nearest to the goal that is within the step, and that a release lists for the Kubernetes version.
+    fn between<'a>(&self, side: &Side<'a>) -> Option<&'a AddonVersion> {
+        let kubernetes = side.kubernetes?;
+        let forth = self.to.cmp(&self.from);
+        let fits = |(version, range): &&(AddonVersion, VersionRange)| {
+            let is_between = version.cmp(&self.from) == forth && self.to.cmp(version) == forth;
+            let is_other_minor = version.minors_apart(&self.from) > 0;
+            let is_near = version.minors_apart(&self.from) <= self.step;
+            is_between && is_other_minor && is_near && range.contains(kubernetes.as_semver())
+        };
+        let listed = side.policy?.versions.iter().filter(fits).map(|(version, _)| version);
+        match forth {
+            Ordering::Greater => listed.max(),
+            _ => listed.min(),
+        }
+    }
+}
