@@ -33,7 +33,7 @@ use crate::{
 ///
 /// With --against, changes that `generate` would refuse are errors, judged against `generated/` of BASE instead of the
 /// tree on disk: a cluster or pool that is removed without its steps, another provider or network, a downgrade or a skipped minor
-/// of Kubernetes, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
+/// of Kubernetes, an addon that moves too many minors at once, an edited release. In CI the tree on disk is often generated already, and hides them. Each commit since BASE
 /// is judged, too: a removal with all its steps in one change passes with a warning. Risks that a definition accepts
 /// (`accept`) are warnings, and so are acceptances that nothing needs.
 ///

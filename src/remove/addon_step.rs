@@ -14,6 +14,7 @@ use crate::{
     model::{AddonVersion, KubernetesVersion, VersionRange},
     note::{About, Notes, Place},
     tree::{Changes, FileChange, Part, PartId, TreePath},
+    world::is_head_release,
     yaml::{self, Mapping, Node},
 };
 
@@ -239,10 +240,15 @@ impl Move<'_> {
             );
         }
         if let Some(version) = self.between(&self.after) {
+            let release = self.after.release;
+            let beside = if is_head_release(release) {
+                String::new()
+            } else {
+                format!(" together with the release `{release}`")
+            };
             return format!(
-                "move {name} to {version} first: write {} together with the release `{}`, and take the next step once the engine has applied it",
-                set(version),
-                self.after.release
+                "move {name} to {version} first: write {}{beside}, and take the next step once the engine has applied it",
+                set(version)
             );
         }
         let way = if self.to > self.from { "up" } else { "down" };

@@ -56,6 +56,42 @@ fn a_cluster_goes_neither_back_nor_over_a_minor_nor_to_another_provider() {
 }
 
 #[test]
+fn an_addon_moves_no_further_than_its_release_allows() {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    let addon = root.path().join("stacks/test/tiny/addons/net/addon.yaml");
+    let text = fs::read_to_string(&addon).unwrap() + "  upgrade: { maxMinorStep: 1 }\n";
+    fs::write(&addon, text).unwrap();
+    sandbox::to_disk(root.path());
+    let list =
+        root.path().join("generated/management/mgmt/clusters/blue/one/addons/configmap-one.addons.yaml");
+    let there = fs::read_to_string(&list).unwrap();
+    assert!(there.contains("net: '1.1.0'"), "{there}");
+    let run = |version: &str| {
+        fs::write(&list, there.replace("1.1.0", version)).unwrap();
+        let world = Workspace::open(root.path()).unwrap();
+        let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        assert_eq!(done.is_err(), notes.errors() > 0);
+        notes.iter().map(|note| format!("{}: {}", note.message, note.hints[0])).collect::<Vec<_>>()
+    };
+    for near in ["1.0.3", "1.1.7", "1.2.9"] {
+        assert_eq!(run(near), Vec::<String>::new(), "{near}");
+    }
+    for (far, apart, first) in [("0.7.2", 2, "1.0.0"), ("1.3.0", 2, "")] {
+        let told = run(far);
+        let says = format!("would move from {far} to 1.1.0, by {apart} minor versions");
+        assert!(told.len() == 1 && told[0].contains(&says), "{told:?}");
+        let way = if first.is_empty() {
+            "go down by at most one minor first".to_owned()
+        } else {
+            format!("move net to {first} first")
+        };
+        assert!(told[0].contains(&way), "{told:?}");
+        assert!(fs::read_to_string(&list).unwrap().contains(far), "something was written");
+    }
+}
+
+#[test]
 fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
     let addon = |name: &str, before: Option<&str>| {
         format!(
