@@ -26,11 +26,11 @@ enum Command {
 /// health check for cluster classes, control planes, Applications or images of OpenStack, and its own checks of Clusters and of Flux'
 /// objects miss changes that are still under way.
 ///
-/// The command reads no fleet. Install the scripts once for each Argo CD, and again after an upgrade of stackloom. Server-side apply leaves
-/// all other keys of the ConfigMap alone, and removes scripts that a later version no longer has.
+/// The command reads no fleet. Install the scripts once for each Argo CD, and again after an upgrade of stackloom. A patch leaves all
+/// other keys of the ConfigMap alone. `kubectl apply` may not: it can remove what an earlier apply put there.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom argocd health | kubectl apply --server-side --field-manager stackloom -f -\n  stackloom argocd health > health.yaml && kubectl patch configmap argocd-cm -n argocd --patch-file health.yaml\n  stackloom argocd health --as helm-values > health.yaml && helm upgrade argocd argo/argo-cd -n argocd --reuse-values -f health.yaml"
+    after_help = "Examples:\n  stackloom argocd health | kubectl patch configmap argocd-cm --namespace argocd --type merge --patch-file /dev/stdin\n  stackloom argocd health --as helm-values > health.yaml && helm upgrade argocd argo/argo-cd -n argocd --reuse-values -f health.yaml"
 )]
 struct HealthArgs {
     /// The form
@@ -43,7 +43,7 @@ struct HealthArgs {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Form {
-    /// The ConfigMap `argocd-cm` with the scripts alone, for `kubectl apply --server-side` or `kubectl patch`
+    /// The ConfigMap `argocd-cm` with the scripts alone, for `kubectl patch`
     ConfigMap,
     /// Values of the Helm chart argo-cd
     HelmValues,
