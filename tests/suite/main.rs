@@ -29,6 +29,7 @@ mod mistakes;
 mod origins;
 mod output;
 mod page;
+mod plans;
 mod partial;
 mod removal;
 mod rename;
