@@ -54,6 +54,8 @@ struct Search<'a> {
     machines: Option<Machines<'a>>,
     /// Longer plans are not looked for.
     most: u64,
+    /// For each release, the moves that it takes at least to arrive; none if it cannot.
+    ahead: Vec<Option<u64>>,
     labels: Vec<Label>,
     by_release: BTreeMap<usize, Vec<usize>>,
     /// Least cost, whether it has arrived, and the label.
@@ -74,8 +76,8 @@ pub fn search(situation: &Situation, kept: &Kept, machines: Option<Machines<'_>>
 
 impl<'a> Search<'a> {
     fn new(situation: &'a Situation, kept: &'a Kept, machines: Option<Machines<'a>>, most: u64) -> Self {
-        let open = BinaryHeap::new();
-        Self { situation, kept, machines, most, labels: Vec::new(), by_release: BTreeMap::new(), open }
+        let (open, ahead) = (BinaryHeap::new(), ahead(situation, kept));
+        Self { situation, kept, machines, most, ahead, labels: Vec::new(), by_release: BTreeMap::new(), open }
     }
 
     fn ways(&self) -> impl Iterator<Item = Way<'a>> + use<'a> {
@@ -120,10 +122,11 @@ impl<'a> Search<'a> {
             self.close(*to, &mut addons);
             let one = Cost { steps: 1, age: situation.releases[*to].age, ..Cost::default() };
             let mut label = Label { release: *to, base: label.base.and(one), addons, before: Some(at) };
-            let Some(least) = label.least().filter(|least| least.steps <= self.most) else { continue };
+            if self.least(&label).is_none_or(|least| least.steps > self.most) {
+                continue;
+            }
             if let Some(machines) = self.machines
                 && situation.minor(from) == situation.minor(*to)
-                && least.steps + self.ahead(*to) <= self.most
             {
                 label.base.machines += machines(from, *to);
             }
@@ -131,13 +134,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Moves that are still to be made at least.
-    fn ahead(&self, release: usize) -> u64 {
-        u64::from(!self.situation.is_goal(release))
+    /// The least that any plan over a label costs; none if there is none.
+    fn least(&self, label: &Label) -> Option<Cost> {
+        let ahead = Cost { steps: self.ahead[label.release]?, ..Cost::default() };
+        let mut sum = label.base.and(ahead);
+        for reached in &label.addons {
+            sum = sum.and(*reached.iter().flatten().min()?);
+        }
+        Some(sum)
     }
 
     fn add(&mut self, label: Label) {
-        let Some(least) = label.least() else { return };
+        let Some(least) = self.least(&label) else { return };
         let known = self.by_release.entry(label.release).or_default();
         if known.iter().any(|one| self.labels[*one].is_nowhere_dearer(&label)) {
             return;
@@ -170,15 +178,6 @@ impl<'a> Search<'a> {
 }
 
 impl Label {
-    /// The least that any plan over it costs; none if an addon cannot be at any version.
-    fn least(&self) -> Option<Cost> {
-        let mut sum = self.base;
-        for reached in &self.addons {
-            sum = sum.and((*reached.iter().flatten().min()?).to_owned());
-        }
-        Some(sum)
-    }
-
     fn is_nowhere_dearer(&self, other: &Self) -> bool {
         let is_at_most = |own: &Option<Cost>, other: &Option<Cost>| match (own, other) {
             (_, None) => true,
@@ -192,4 +191,24 @@ impl Label {
                 .zip(&other.addons)
                 .all(|(own, other)| own.iter().zip(other).all(|(own, other)| is_at_most(own, other)))
     }
+}
+
+/// For each release, the moves between releases that it takes at least to arrive, whatever addons need.
+fn ahead(situation: &Situation, kept: &Kept) -> Vec<Option<u64>> {
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); situation.releases.len()];
+    for ((from, to), _) in situation.moves.iter().filter(|(_, broken)| kept.allows(broken)) {
+        before[*to].push(*from);
+    }
+    let mut ahead = vec![None; situation.releases.len()];
+    let mut next: Vec<usize> =
+        (0..situation.releases.len()).filter(|one| situation.is_goal(*one)).collect();
+    for moves in 0.. {
+        next.retain(|one| ahead[*one].is_none());
+        if next.is_empty() {
+            break;
+        }
+        next.iter().for_each(|one| ahead[*one] = Some(moves));
+        next = next.iter().flat_map(|one| before[*one].iter().copied()).collect();
+    }
+    ahead
 }

@@ -209,3 +209,10 @@ pub fn distance(from: &AddonVersion, to: &AddonVersion) -> u64 {
         majors => majors + high.minor,
     }
 }
+
+impl ConstraintKind {
+    /// Whether it is about the Kubernetes versions that an addon works with.
+    pub(super) fn is_about_range(self) -> bool {
+        matches!(self, Self::Range | Self::Unlisted)
+    }
+}

@@ -22,7 +22,7 @@ impl Cost {
     pub(super) fn and(self, other: Self) -> Self {
         Self {
             steps: self.steps + other.steps,
-            machines: self.machines + other.machines,
+            machines: self.machines.saturating_add(other.machines),
             minors: self.minors + other.minors,
             age: self.age + other.age,
         }
