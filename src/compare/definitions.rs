@@ -53,7 +53,15 @@ impl<'a> Definitions<'a> {
     {
         let &Self { model, releases, input, ref moved, alone, ref classes, clusters: _ } = self;
         let clusters = clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
-        Definitions { model, releases, input, clusters, moved: moved.clone(), alone, classes: classes.clone() }
+        Definitions {
+            model,
+            releases,
+            input,
+            clusters,
+            moved: moved.clone(),
+            alone,
+            classes: classes.clone(),
+        }
     }
 
     /// The same clusters as another release makes them. Classes are shared with the original.

@@ -7,7 +7,7 @@ use super::{
     situation::{Constraint, ConstraintKind, Listing, Track, Version},
 };
 use crate::{
-    model::{AddonChoice, AddonVersion, Cluster, Requirement, RemovalStep},
+    model::{AddonChoice, AddonVersion, Cluster, RemovalStep, Requirement},
     note::Notes,
     release::{Release, ReleaseAddon},
 };
@@ -100,19 +100,18 @@ impl<'a> Addon<'a> {
         let at = |version: &AddonVersion| {
             versions.iter().position(|one| !one.is_special && one.version.is_same(version))
         };
-        let start = match is_special {
-            true => Some(0),
-            false => today.as_ref().and_then(at),
-        };
-        let ranges: Vec<usize> =
-            versions.iter().map(|version| self.range(version, constraints)).collect();
+        let start = if is_special { Some(0) } else { today.as_ref().and_then(at) };
+        let ranges: Vec<usize> = versions.iter().map(|version| self.range(version, constraints)).collect();
         let rules = self.rules(constraints);
         let listing = |release: &Arc<Release>| {
             let frozen = self.enabled(release)?;
             let own = at(frozen.version.as_ref()?)?;
             let broken = versions.iter().zip(&ranges).map(|(version, range)| {
-                let mut broken: Vec<usize> = (!self.fits(version, frozen, release)).then_some(*range).into_iter().collect();
-                broken.extend(rules.iter().filter(|(rule, _)| self.forbids(rule, version, release)).map(|(_, one)| one));
+                let mut broken: Vec<usize> =
+                    (!self.fits(version, frozen, release)).then_some(*range).into_iter().collect();
+                broken.extend(
+                    rules.iter().filter(|(rule, _)| self.forbids(rule, version, release)).map(|(_, one)| one),
+                );
                 broken
             });
             Some(Listing { own, limit: frozen.addon.max_minor_step, broken: broken.collect() })
@@ -191,14 +190,20 @@ impl<'a> Addon<'a> {
                     continue;
                 }
                 let way_out = rule.upgrade_to.as_ref().map(|version| {
-                    format!("the stack {}: list {} {version} for these versions of Kubernetes", release.stack, self.name)
+                    format!(
+                        "the stack {}: list {} {version} for these versions of Kubernetes",
+                        release.stack, self.name
+                    )
                 });
                 constraints.push(Constraint {
                     kind: ConstraintKind::Rule,
                     text: format!("{} (rule `{}`)", rule.deny, rule.name),
                     origin: Some(rule.origin),
                     lift: way_out.unwrap_or_else(|| {
-                        format!("the stack {}: list a version of {} that the rule allows", release.stack, self.name)
+                        format!(
+                            "the stack {}: list a version of {} that the rule allows",
+                            release.stack, self.name
+                        )
                     }),
                 });
                 found.push((rule.name.clone(), constraints.len() - 1));
@@ -209,7 +214,8 @@ impl<'a> Addon<'a> {
 
     fn forbids(&self, name: &str, version: &Version, release: &Release) -> bool {
         let of_other = self.borrowed.as_ref().filter(|_| version.is_special).map(|(other, _)| other);
-        let rules = release.compatibility.iter().chain(of_other.into_iter().flat_map(|one| &one.compatibility));
+        let rules =
+            release.compatibility.iter().chain(of_other.into_iter().flat_map(|one| &one.compatibility));
         let mut rules = rules.filter(|rule| rule.addon.as_str() == self.name && &*rule.name == name);
         rules.any(|rule| rule.forbids(Some(version.version.as_semver()), &release.kubernetes))
     }
@@ -218,7 +224,9 @@ impl<'a> Addon<'a> {
     fn range(&self, version: &Version, constraints: &mut Vec<Constraint>) -> usize {
         let (name, number) = (self.name, &version.version);
         let stack = &self.line[self.start].stack;
-        let lift = format!("the stack {stack}: list a version of {name} with the Kubernetes versions that are needed");
+        let lift = format!(
+            "the stack {stack}: list a version of {name} with the Kubernetes versions that are needed"
+        );
         let refused = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
         let mut refused = refused.filter(|(release, frozen)| !self.fits(version, frozen, release));
         let by_row = |(_, frozen): (&Arc<Release>, &Arc<ReleaseAddon>)| Self::row(frozen, number).cloned();

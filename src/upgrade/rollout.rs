@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     compare::{ClusterChange, Definitions, Outcome, Unknown, compare},
-    model::{AddonChoice, Cluster, ClusterId},
+    model::{Cluster, ClusterId},
     note::Fault,
     rebase,
     report::{self, Machines},
@@ -114,7 +114,7 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
             continue;
         }
         let origin = cluster.release_origin;
-        let choice = cluster.addons.entry(track.name.clone()).or_insert_with(AddonChoice::default);
+        let choice = cluster.addons.entry(track.name.clone()).or_default();
         let is_pinned = track.held || *version != listing.own;
         choice.version = is_pinned.then(|| (track.versions[*version].version.clone(), origin));
         (choice.release, choice.unlisted) = (None, None);

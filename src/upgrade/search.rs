@@ -200,14 +200,15 @@ fn ahead(situation: &Situation, kept: &Kept) -> Vec<Option<u64>> {
         before[*to].push(*from);
     }
     let mut ahead = vec![None; situation.releases.len()];
-    let mut next: Vec<usize> =
-        (0..situation.releases.len()).filter(|one| situation.is_goal(*one)).collect();
+    let mut next: Vec<usize> = (0..situation.releases.len()).filter(|one| situation.is_goal(*one)).collect();
     for moves in 0.. {
         next.retain(|one| ahead[*one].is_none());
         if next.is_empty() {
             break;
         }
-        next.iter().for_each(|one| ahead[*one] = Some(moves));
+        for one in &next {
+            ahead[*one] = Some(moves);
+        }
         next = next.iter().flat_map(|one| before[*one].iter().copied()).collect();
     }
     ahead

@@ -164,7 +164,7 @@ impl Fleet<'_> {
             kind: ConstraintKind::OlderRelease,
             text: "a cluster does not go back to an older release or Kubernetes version".to_owned(),
             origin: None,
-            lift: "nobody: Kubernetes cannot be downgraded".to_owned(),
+            lift: "nobody can: Kubernetes cannot be downgraded".to_owned(),
         });
         let minor = |at: usize| line[at].kubernetes.minor();
         let (first, last) = (minor(start).min(goal), minor(start).max(goal));
@@ -229,9 +229,11 @@ fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<A
             && one.channel == other.channel
             && one.compatibility == other.compatibility
             && one.addons.len() == other.addons.len()
-            && one.addons.iter().zip(&other.addons).all(|(one, other)| {
-                one.version == other.version && one.addon == other.addon
-            })
+            && one
+                .addons
+                .iter()
+                .zip(&other.addons)
+                .all(|(one, other)| one.version == other.version && one.addon == other.addon)
     };
     let mut kept: Vec<Arc<Release>> = Vec::new();
     for release in line {
@@ -267,7 +269,10 @@ fn candidates(line: &[Arc<Release>]) -> Vec<Candidate> {
 fn other_stack(own: &Release, target: &Release) -> Constraint {
     Constraint {
         kind: ConstraintKind::MissingRelease,
-        text: format!("`{}` is a release of {}, and the cluster uses {}", target.name, target.stack, own.stack),
+        text: format!(
+            "`{}` is a release of {}, and the cluster uses {}",
+            target.name, target.stack, own.stack
+        ),
         origin: None,
         lift: format!("you: name a release of {}", own.stack),
     }
@@ -302,7 +307,7 @@ fn skip(own: &Release, minor: Minor, is_there: bool) -> Constraint {
             kind: ConstraintKind::Minor,
             text: format!("Kubernetes {minor} cannot be skipped: Kubernetes is upgraded one minor at a time"),
             origin: None,
-            lift: "nobody: Cluster API refuses it".to_owned(),
+            lift: "nobody can: Cluster API refuses it".to_owned(),
         };
     }
     Constraint {

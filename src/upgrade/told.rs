@@ -71,7 +71,11 @@ fn of_step(situation: &Situation, before: &Step, step: &Step) -> Told {
         },
         Change::Addon { addon, from, to } => {
             let track = &situation.addons[addon];
-            ToldChange::Addon { addon: track.name.clone(), before: version(track, from), after: version(track, to) }
+            ToldChange::Addon {
+                addon: track.name.clone(),
+                before: version(track, from),
+                after: version(track, to),
+            }
         }
     };
     let mut told = Told {
@@ -117,7 +121,9 @@ impl Told {
             }
             (Some(_), Some(is)) => {
                 let own = track.listings[step.release].as_ref().map(|listing| listing.own);
-                if let Some(own) = own.filter(|own| *own != is && !version(track, *own).is_same(&version(track, is))) {
+                if let Some(own) =
+                    own.filter(|own| *own != is && !version(track, *own).is_same(&version(track, is)))
+                {
                     self.keeps.push((name(), version(track, is), version(track, own)));
                 }
             }

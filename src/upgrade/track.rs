@@ -91,11 +91,11 @@ impl<'a> Way<'a> {
         let mut open: Vec<usize> = (0..reached.len()).filter(|one| reached[*one].is_some()).collect();
         while let Some(from) = open.pop() {
             let Some(cost) = reached[from] else { continue };
-            for to in 0..self.none() {
+            for (to, known) in reached.iter_mut().enumerate() {
                 let Some(more) = self.step(release, from, to) else { continue };
                 let cost = cost.and(more);
-                if reached[to].is_none_or(|known| cost < known) {
-                    reached[to] = Some(cost);
+                if known.is_none_or(|known| cost < known) {
+                    *known = Some(cost);
                     open.push(to);
                 }
             }

@@ -33,13 +33,14 @@ impl Why<'_> {
         });
         let minor = self.situation.minor(to);
         if last != Some(to) {
-            return match self.situation.minor(from) == minor {
-                true => format!("a later step needs what `{}` lists", self.situation.releases[to].name),
-                false => "Kubernetes is upgraded one minor at a time".to_owned(),
+            return if self.situation.minor(from) == minor {
+                format!("a later step needs what `{}` lists", self.situation.releases[to].name)
+            } else {
+                "Kubernetes is upgraded one minor at a time".to_owned()
             };
         }
         match self.situation.goal {
-            Goal::Release(_) => "it is the release that was asked for".to_owned(),
+            Goal::Release(_) => "it is the release that the plan leads to".to_owned(),
             Goal::Minor(_) if self.situation.minor(from) == minor => {
                 format!("addons need what `{}` lists", self.situation.releases[to].name)
             }
@@ -51,10 +52,10 @@ impl Why<'_> {
         let track = &self.situation.addons[addon];
         let here = self.plan.steps[at].release;
         let stays = |version: usize| self.first_refusal(track, version, at);
-        let is_broken_today = !self.broken(track, from, here).is_empty();
-        let goes_on = self.plan.steps[at + 1..]
-            .iter()
-            .find_map(|step| matches!(step.change, Change::Addon { addon: other, .. } if other == addon).then_some(()));
+        let is_broken_today = !broken(track, from, here).is_empty();
+        let goes_on = self.plan.steps[at + 1..].iter().find_map(|step| {
+            matches!(step.change, Change::Addon { addon: other, .. } if other == addon).then_some(())
+        });
         let reason = if is_broken_today {
             let text = self.text(track, from, here);
             format!("{text}; the cluster has {}", self.situation.releases[here].kubernetes)
@@ -63,9 +64,10 @@ impl Why<'_> {
             format!("{text}; step {} brings {}", step + 1, self.situation.releases[release].kubernetes)
         } else {
             let own = track.listings[here].as_ref().map(|listing| listing.own);
-            match own == Some(to) {
-                true => format!("`{}` has {} {}", self.name(here), track.name, self.version(track, to)),
-                false => format!("a later step needs {} to be newer", track.name),
+            if own == Some(to) {
+                format!("`{}` has {} {}", self.name(here), track.name, track.versions[to].version)
+            } else {
+                format!("a later step needs {} to be newer", track.name)
             }
         };
         match goes_on.filter(|()| stays(to).is_some() || is_broken_today || own_is_further(track, here, to)) {
@@ -78,36 +80,35 @@ impl Why<'_> {
         &self.situation.releases[release].name
     }
 
-    fn version(&self, track: &Track, version: usize) -> String {
-        track.versions[version].version.to_string()
-    }
-
-    /// What a version breaks on a release.
-    fn broken(&self, track: &Track, version: usize, release: usize) -> Vec<usize> {
-        track.listings[release].as_ref().map(|listing| listing.broken[version].clone()).unwrap_or_default()
-    }
-
     /// The first later step whose release refuses a version.
     fn first_refusal(&self, track: &Track, version: usize, at: usize) -> Option<(usize, usize)> {
         let later = self.plan.steps.iter().enumerate().skip(at + 1);
         let mut releases = later.map(|(step, one)| (step, one.release));
-        releases.find(|(_, release)| !self.broken(track, version, *release).is_empty())
+        releases.find(|(_, release)| !broken(track, version, *release).is_empty())
     }
 
     /// Why a release refuses a version.
     fn text(&self, track: &Track, version: usize, release: usize) -> String {
-        let broken = self.broken(track, version, release);
+        let broken = broken(track, version, release);
         let number = &track.versions[version].version;
         let frozen = self.open.releases[release].addon(&track.name);
-        let row = frozen.and_then(|frozen| frozen.addon.matrix.iter().find(|row| row.version.is_same(number)));
+        let row =
+            frozen.and_then(|frozen| frozen.addon.matrix.iter().find(|row| row.version.is_same(number)));
         let is_range = |one: &&usize| self.situation.constraints[**one].kind.is_about_range();
         match (broken.iter().find(is_range), row, broken.first()) {
-            (Some(_), Some(row), _) => format!("{} {number} works with Kubernetes {}", track.name, row.kubernetes),
+            (Some(_), Some(row), _) => {
+                format!("{} {number} works with Kubernetes {}", track.name, row.kubernetes)
+            }
             (Some(_), None, _) => format!("`{}` does not list {} {number}", self.name(release), track.name),
             (None, _, Some(rule)) => self.situation.constraints[*rule].text.clone(),
             (None, _, None) => String::new(),
         }
     }
+}
+
+/// What a version breaks on a release.
+fn broken(track: &Track, version: usize, release: usize) -> Vec<usize> {
+    track.listings[release].as_ref().map(|listing| listing.broken[version].clone()).unwrap_or_default()
 }
 
 /// Whether the release has a newer version than this one.

@@ -35,6 +35,7 @@ const COMMANDS: &[&[&str]] = &[
     &["schema"],
     &["topology"],
     &["diff"],
+    &["upgrade", "plan"],
     &["argocd", "health"],
     &["completions"],
     &["man"],
@@ -68,12 +69,12 @@ pub(super) fn environment(command: &mut Command) {
 }
 
 pub(super) struct Ran {
-    code: i32,
+    pub(super) code: i32,
     pub(super) out: String,
     pub(super) err: String,
 }
 
-fn ran(folder: &Path, arguments: &[&str]) -> Ran {
+pub(super) fn ran(folder: &Path, arguments: &[&str]) -> Ran {
     let Output { status, stdout, stderr } = stackloom(folder).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }

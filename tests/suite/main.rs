@@ -36,4 +36,5 @@ mod rename;
 mod replaced;
 mod shells;
 mod topology;
+mod upgrades;
 mod watch;

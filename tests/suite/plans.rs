@@ -43,7 +43,7 @@ fn releases(random: &mut Random) -> Vec<Candidate> {
 fn track(name: usize, releases: &[Candidate], all: &mut Vec<Constraint>, random: &mut Random) -> Track {
     let is_special = random.below(6) == 0;
     let mut versions = Vec::new();
-    for number in 0..1 + random.below(4) {
+    for number in 0..=random.below(4) {
         let text = ["1.0.0", "1.1.0", "1.1.1", "1.2.0", "2.0.0"][(number + random.below(2)).min(4)];
         let version = AddonVersion::parse(text).unwrap();
         versions.push(Version { version, is_special: is_special && number == 0 });
@@ -90,7 +90,8 @@ fn track(name: usize, releases: &[Candidate], all: &mut Vec<Constraint>, random:
 fn situation(random: &mut Random) -> Situation {
     let releases = releases(random);
     let mut constraints = Vec::new();
-    let skip: Vec<usize> = (0..5).map(|_| constraint(&mut constraints, ConstraintKind::Minor)).collect();
+    let skip: BTreeMap<u64, usize> =
+        (30..35).map(|minor| (minor, constraint(&mut constraints, ConstraintKind::Minor))).collect();
     let old = constraint(&mut constraints, ConstraintKind::OlderRelease);
     let expired = constraint(&mut constraints, ConstraintKind::Maturity);
     let expired_minor = 31 + random.below(6) as u64;
@@ -99,8 +100,7 @@ fn situation(random: &mut Random) -> Situation {
     let mut moves = BTreeMap::new();
     for from in 0..releases.len() {
         for to in (0..releases.len()).filter(|to| *to != from) {
-            let mut broken: Vec<usize> =
-                (number(from) + 1..number(to)).map(|minor| skip[(minor - 30) as usize]).collect();
+            let mut broken: Vec<usize> = (number(from) + 1..number(to)).map(|minor| skip[&minor]).collect();
             broken.extend((to < from).then_some(old));
             let is_passed = number(to) == expired_minor && number(to) != number(goal);
             broken.extend(is_passed.then_some(expired));
@@ -330,4 +330,56 @@ fn plans_are_as_good_as_trying_everything_and_reasons_are_the_fewest() {
     // Otherwise the situations would show little.
     assert!(planned > count / 4 && refused > count / 8, "{planned} planned, {refused} refused: {sizes:?}");
     assert!(sizes.len() > 2, "{sizes:?}");
+}
+
+/// Two releases of the minor between, each of which lists the next version of another addon. Whoever moves one addon cannot
+/// move the other.
+#[test]
+fn addons_that_block_one_another_are_named_together() {
+    let kubernetes = |text| KubernetesVersion::parse(text).unwrap();
+    let releases = [("r-30", "1.30.0"), ("r-31-v1", "1.31.0"), ("r-31-v2", "1.31.0"), ("r-32", "1.32.0")]
+        .map(|(name, version)| Candidate { name: name.to_owned(), kubernetes: kubernetes(version), age: 0 });
+    let mut all = Vec::new();
+    let skip = constraint(&mut all, ConstraintKind::Minor);
+    let older = constraint(&mut all, ConstraintKind::OlderRelease);
+    let moves = [(0, 1), (0, 2), (1, 2), (2, 1), (1, 3), (2, 3), (0, 3)];
+    let broken = |(from, to)| match (from, to) {
+        (0, 3) => vec![skip],
+        (2, 1) => vec![older],
+        _ => Vec::new(),
+    };
+    let moves: BTreeMap<_, _> = moves.into_iter().map(|one| (one, broken(one))).collect();
+    let mut addon = |name: &str, newer_in: usize| {
+        let [old, new] = [0, 1].map(|_| constraint(&mut all, ConstraintKind::Range));
+        let listings = (0..4).map(|release| {
+            let fits_new = release == 3 || release == newer_in;
+            let broken = vec![
+                if release == 3 { vec![old] } else { vec![] },
+                if fits_new { vec![] } else { vec![new] },
+            ];
+            Some(Listing { own: usize::from(release == 3), limit: None, broken })
+        });
+        let version = |text| Version { version: AddonVersion::parse(text).unwrap(), is_special: false };
+        let [step, back] = [0, 1].map(|_| constraint(&mut all, ConstraintKind::MinorStep));
+        let versions = vec![version("1.0.0"), version("1.1.0")];
+        let listings = listings.collect();
+        let name = name.to_owned();
+        Track { name, held: false, start: Some(0), versions, listings, after: Vec::new(), step, back }
+    };
+    let addons = vec![addon("first", 1), addon("second", 2)];
+    let situation = Situation {
+        releases: releases.to_vec(),
+        addons,
+        constraints: all,
+        start: 0,
+        goal: Goal::Release(3),
+        moves,
+    };
+    assert_eq!(search(&situation, &situation.all(), None), Err(NotFound::Impossible));
+    let core = core(&situation).unwrap().unwrap();
+    let named: Vec<(usize, bool)> =
+        core.constraints.iter().map(|one| (one.constraint, one.is_enough)).collect();
+    // Both versions of both addons: to lift what is said of any of them is enough.
+    assert_eq!(named, [(2, true), (3, true), (6, true), (7, true)]);
+    assert!(!is_ruled_out_by_fewer(&situation, named.len()));
 }

@@ -25,9 +25,7 @@ pub(super) fn document(outcome: &Outcome, asked: &Json) -> Json {
 fn group(group: &Shown) -> Json {
     let (steps, constraints, reason) = match &group.state {
         State::Plan(steps) => (of_steps(steps), json!([]), Json::Null),
-        State::Blocked(reasons) => {
-            (json!([]), reasons.iter().map(constraint).collect(), Json::Null)
-        }
+        State::Blocked(reasons) => (json!([]), reasons.iter().map(constraint).collect(), Json::Null),
         State::Failed(why) => (json!([]), json!([]), json!(why)),
         State::Done | State::Ahead | State::Leaving => (json!([]), json!([]), Json::Null),
     };
@@ -73,12 +71,12 @@ fn step(step: &StepShown) -> Json {
         }),
     };
     let pair = |first: &'static str, second: &'static str| {
-        move |(name, one, other): &(String, AddonVersion, AddonVersion)| {
-            json!({ "addon": name, first: one.to_string(), second: other.to_string() })
-        }
+        move |(name, one, other): &(String, AddonVersion, AddonVersion)| json!({ "addon": name, first: one.to_string(), second: other.to_string() })
     };
     let arrives = arrives.iter().map(|(name, one)| json!({ "addon": name, "version": one.to_string() }));
-    let pins = pins.iter().map(|(name, pin)| json!({ "addon": name, "version": pin.as_ref().map(ToString::to_string) }));
+    let pins = pins
+        .iter()
+        .map(|(name, pin)| json!({ "addon": name, "version": pin.as_ref().map(ToString::to_string) }));
     json!({
         "change": change,
         "reason": step.reason,

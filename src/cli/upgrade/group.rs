@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::ByCluster;
 use crate::{
+    cli::printer::counted,
     model::ClusterId,
     note::{Notes, Place},
     report::Machines,
-    upgrade::{Answer, Open, Rollout, Solved, Told, told},
+    upgrade::{Answer, Blocking, Constraint, Open, Rollout, Solved, Told, told},
     world::Input,
 };
 
@@ -91,7 +91,7 @@ impl StepShown {
 /// The groups: what needs a person first, then the largest.
 pub(super) fn groups(
     solved: &[Solved<'_>],
-    rollouts: &ByCluster<Vec<Rollout>>,
+    rollouts: &BTreeMap<ClusterId, Vec<Rollout>>,
     input: &Input,
 ) -> Vec<Shown> {
     let mut found: BTreeMap<(State, Option<(String, String)>), Shown> = BTreeMap::new();
@@ -121,12 +121,14 @@ impl Shown {
         match &self.state {
             State::Blocked(_) => 0,
             State::Failed(_) => 1,
-            State::Plan(steps) => 3 - u8::from(steps.iter().any(|step| step.rollouts.iter().any(|one| one.refused.is_some()))),
+            State::Plan(steps) => {
+                3 - u8::from(steps.iter().any(|step| step.rollouts.iter().any(|one| one.refused.is_some())))
+            }
             State::Done | State::Ahead | State::Leaving => 4,
         }
     }
 
-    fn add(&mut self, rollouts: &ByCluster<Vec<Rollout>>) {
+    fn add(&mut self, rollouts: &BTreeMap<ClusterId, Vec<Rollout>>) {
         let State::Plan(steps) = &mut self.state else { return };
         for (at, step) in steps.iter_mut().enumerate() {
             let mut kinds: BTreeMap<(String, Option<String>, bool), RolloutShown> = BTreeMap::new();
@@ -152,12 +154,13 @@ impl Shown {
 }
 
 fn state(answer: &Answer, input: &Input) -> State {
-    let reason = |constraint: &crate::upgrade::Constraint, is_enough: bool| Reason {
+    let reason = |constraint: &Constraint, is_enough: bool| Reason {
         kind: constraint.kind.as_str(),
         text: constraint.text.clone(),
-        file: constraint.origin.and_then(|origin| input.sources.place(origin)).map(|place: Place| {
-            (place.file, place.line, place.column)
-        }),
+        file: constraint
+            .origin
+            .and_then(|origin| input.sources.place(origin))
+            .map(|place: Place| (place.file, place.line, place.column)),
         lift: constraint.lift.clone(),
         is_enough,
     };
@@ -174,7 +177,7 @@ fn state(answer: &Answer, input: &Input) -> State {
         }
         Answer::Blocked { open, core } => {
             let constraints = &open.situation.constraints;
-            let one = |one: &crate::upgrade::Blocking| reason(&constraints[one.constraint], one.is_enough);
+            let one = |one: &Blocking| reason(&constraints[one.constraint], one.is_enough);
             State::Blocked(core.constraints.iter().map(one).collect())
         }
         Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, true)]),
@@ -201,15 +204,16 @@ fn from(answer: &Answer) -> Option<(String, String)> {
 pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) -> bool {
     let before = notes.errors();
     for group in groups {
-        let clusters = crate::cli::printer::counted(group.clusters.len(), "cluster");
+        let clusters = counted(group.clusters.len(), "cluster");
         match &group.state {
-            State::Blocked(reasons) => {
-                let from = group.from.as_ref().map(|(name, _)| format!(" of `{name}`")).unwrap_or_default();
-                let first = group.clusters.first().map(ToString::to_string).unwrap_or_default();
-                let count = crate::cli::printer::counted(reasons.len(), "constraint");
+            State::Blocked(_) => {
+                let who = match group.clusters.as_slice() {
+                    [one] => one.to_string(),
+                    several => format!("{clusters}, such as {}", several[0]),
+                };
                 notes
-                    .error("no-plan", None, format!("there is no plan for {clusters}{from}, such as {first}"))
-                    .hint(format!("{count} of the output: lift one"));
+                    .error("no-plan", None, format!("there is no plan for {who}"))
+                    .hint("the output says which constraints rule it out, and who can lift them");
             }
             State::Failed(why) => {
                 notes.error("no-plan", None, format!("{clusters} could not be planned: {why}"));
@@ -217,7 +221,7 @@ pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) -> bool {
             State::Plan(steps) => {
                 for (at, step) in steps.iter().enumerate() {
                     for one in step.rollouts.iter().filter(|one| one.refused.is_some()) {
-                        let clusters = crate::cli::printer::counted(one.clusters.len(), "cluster");
+                        let clusters = counted(one.clusters.len(), "cluster");
                         let why = one.refused.as_deref().unwrap_or_default();
                         notes
                             .error("step-refused", None, format!("step {} is refused for {clusters}: {why}", at + 1))

@@ -1,7 +1,5 @@
 //! `stackloom upgrade plan`.
 
-use std::collections::BTreeMap;
-
 use super::{document, group, group::Shown, text};
 use crate::{
     cli::{Done, Exit, Global, Printer, cluster as names, input_or_world},
@@ -162,6 +160,3 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     let exit = if group::note_faults(&groups, notes) { Exit::Input } else { Exit::Done };
     Ok(Outcome { groups, left, exit })
 }
-
-/// Something by cluster.
-pub(super) type ByCluster<T> = BTreeMap<crate::model::ClusterId, T>;

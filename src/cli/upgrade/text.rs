@@ -62,7 +62,8 @@ fn of_group(group: &Shown, all: bool) -> Vec<String> {
     let mut lines = wrapped("", "  ", &format!("{clusters}{from}: {what}"));
     lines.extend(wrapped("  ", "  ", &named(&group.clusters, all)));
     if group.suspended > 0 {
-        let suspended = format!("{} suspended: nothing happens there before `suspend` is removed", group.suspended);
+        let suspended =
+            format!("{} suspended: nothing happens there before `suspend` is removed", group.suspended);
         lines.extend(wrapped("  ", "  ", &suspended));
     }
     lines.push(String::new());
@@ -89,13 +90,20 @@ fn named(clusters: &[ClusterId], all: bool) -> String {
     names.join(", ")
 }
 
-fn of_step(number: usize, step: &StepShown, before: Option<&StepShown>, count: usize, all: bool) -> Vec<String> {
+fn of_step(
+    number: usize,
+    step: &StepShown,
+    before: Option<&StepShown>,
+    count: usize,
+    all: bool,
+) -> Vec<String> {
     let Told { change, keeps, follows, arrives, leaves, pins } = &step.told;
     let title = match change {
         ToldChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
-            let versions = match kubernetes_before == kubernetes_after {
-                true => format!("Kubernetes {kubernetes_after} as before"),
-                false => format!("Kubernetes {kubernetes_before} to {kubernetes_after}"),
+            let versions = if kubernetes_before == kubernetes_after {
+                format!("Kubernetes {kubernetes_after} as before")
+            } else {
+                format!("Kubernetes {kubernetes_before} to {kubernetes_after}")
             };
             format!("release {after} ({versions})")
         }
@@ -111,7 +119,11 @@ fn of_step(number: usize, step: &StepShown, before: Option<&StepShown>, count: u
     row("why", step.reason.clone());
     let list = |words: Vec<String>| words.join(", ");
     if !keeps.is_empty() {
-        let one = |(name, version, own): &(String, _, _)| format!("{name} {version} (the release has {own})");
+        let one = |(name, version, own): &(String, _, _)| {
+            let is_new = pins.iter().any(|(pinned, _)| pinned == name);
+            let pinned = if is_new { "" } else { ", pinned as before" };
+            format!("{name} {version}{pinned} (the release has {own})")
+        };
         row("keeps", list(keeps.iter().map(one).collect()));
     }
     if !follows.is_empty() {
@@ -124,7 +136,8 @@ fn of_step(number: usize, step: &StepShown, before: Option<&StepShown>, count: u
     if !leaves.is_empty() {
         row("gone", leaves.join(", "));
     }
-    let unpinned: Vec<_> = pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.clone()).collect();
+    let unpinned: Vec<_> =
+        pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.clone()).collect();
     if !unpinned.is_empty() {
         row("unpins", format!("{}: the version of the release from here on", unpinned.join(", ")));
     }
@@ -144,7 +157,9 @@ pub(super) fn waits(number: usize, step: &StepShown) -> String {
         ToldChange::Release { .. } if step.machines() == Machines::default() => {
             format!("step {number}: the release is applied, and all addons are ready")
         }
-        ToldChange::Release { .. } => format!("step {number}: all machines are replaced, and all addons are ready"),
+        ToldChange::Release { .. } => {
+            format!("step {number}: all machines are replaced, and all addons are ready")
+        }
     }
 }
 
