@@ -421,7 +421,7 @@ fn commands_of_other_programs_lead_to_ours() {
         ("plan", "generate --check"),
         ("preview", "stackloom diff"),
         ("mv", "stackloom rename"),
-        ("upgrade", "--release"),
+        ("rebase", "upgrade plan"),
         ("list", "stackloom releases"),
         ("status", "generate --check"),
     ] {

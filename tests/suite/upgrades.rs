@@ -31,7 +31,8 @@ fn plans_are_told_as_expected() {
             let arguments: Vec<&str> = ["upgrade", "plan"].into_iter().chain(line.split(' ')).collect();
             let told = ran(root.path(), &arguments);
             let is_narrow = |line: &str| line.chars().count() <= 80 || !line.trim().contains(' ');
-            assert!(told.out.lines().all(is_narrow), "{}", told.out);
+            let is_data = arguments.contains(&"json");
+            assert!(is_data || told.out.lines().all(is_narrow), "{}", told.out);
             let line = format!(
                 "$ stackloom {}\n{}{}exit {}\n\n",
                 arguments.join(" "),

@@ -46,7 +46,7 @@ fn of_steps(steps: &[StepShown]) -> Json {
         let mut document = step(own);
         document["number"] = json!(at + 1);
         document["waitsFor"] = match at.checked_sub(1) {
-            Some(before) => json!({ "step": at, "until": waits(at, &steps[before]) }),
+            Some(before) => json!({ "step": at, "until": waits(&steps[before]) }),
             None => Json::Null,
         };
         document

@@ -145,21 +145,19 @@ fn of_step(
         row("rollout", rollout(one, count, all));
     }
     if let Some(before) = before {
-        row("after", waits(number - 1, before));
+        row("after", format!("step {}: {}", number - 1, waits(before)));
     }
     lines
 }
 
 /// What has to be so before the next step.
-pub(super) fn waits(number: usize, step: &StepShown) -> String {
+pub(super) fn waits(step: &StepShown) -> String {
     match &step.told.change {
-        ToldChange::Addon { addon, after, .. } => format!("step {number}: {addon} {after} is ready"),
+        ToldChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
         ToldChange::Release { .. } if step.machines() == Machines::default() => {
-            format!("step {number}: the release is applied, and all addons are ready")
+            "the release is applied, and all addons are ready".to_owned()
         }
-        ToldChange::Release { .. } => {
-            format!("step {number}: all machines are replaced, and all addons are ready")
-        }
+        ToldChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
     }
 }
 
@@ -213,15 +211,29 @@ fn wrapped(first: &str, later: &str, text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = first.to_owned();
     let mut is_empty = true;
-    for word in text.split_whitespace() {
+    for word in words(text) {
         if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
             lines.push(std::mem::replace(&mut line, later.to_owned()));
             is_empty = true;
         }
         line.push_str(if is_empty { "" } else { " " });
-        line.push_str(word);
+        line.push_str(&word);
         is_empty = false;
     }
     lines.push(line);
     lines
+}
+
+/// The words of a text; a command in backticks is one, so that it can be copied.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_inside = false;
+    for word in text.split_whitespace() {
+        match words.last_mut().filter(|_| is_inside) {
+            Some(last) => last.extend([" ", word]),
+            None => words.push(word.to_owned()),
+        }
+        is_inside ^= word.matches('`').count() % 2 == 1;
+    }
+    words
 }
