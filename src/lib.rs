@@ -45,6 +45,7 @@ pub mod generate;
 pub mod migrate;
 pub mod relocate;
 pub mod report;
+pub mod upgrade;
 pub mod explain;
 pub mod watch;
 pub mod argocd_health;

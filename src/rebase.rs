@@ -56,18 +56,22 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
 }
 
 /// What happens to a cluster.
-struct Judgement {
-    effects: BTreeSet<Effect>,
-    means: String,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// As releases record it.
+    pub effects: BTreeSet<Effect>,
+    /// In words.
+    pub means: String,
     /// The fields that make machines go, without the names of pools.
-    why: BTreeSet<String>,
+    pub why: BTreeSet<String>,
 }
 
 fn unknown(means: String) -> Judgement {
     Judgement { effects: BTreeSet::from([Effect::Unknown]), means, why: BTreeSet::new() }
 }
 
-fn judge(outcome: Option<&Outcome>) -> Judgement {
+/// What happens to a cluster, by what was found of it; none where nothing differs.
+pub fn judge(outcome: Option<&Outcome>) -> Judgement {
     match outcome {
         None | Some(Outcome::Untouched) => summary(&[]),
         Some(Outcome::Judged(answer)) => summary(&answer.verdicts),

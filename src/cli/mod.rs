@@ -42,6 +42,7 @@ mod table;
 mod today;
 mod topology;
 mod update;
+mod upgrade;
 mod variables;
 mod visible;
 mod watch;
@@ -97,6 +98,7 @@ Examples:
   stackloom remove dev-2 --reason WHY     take a cluster away, step by step
   stackloom migrate                       what a release asks of definitions, once variables are called otherwise
   stackloom rename dev-2 dev-9             what a new name would mean, and how to move only the file
+  stackloom upgrade plan --to-kubernetes 1.36  the steps that take clusters there
   stackloom topology dev-2 --against main what Cluster API will do with a cluster when this is merged
   stackloom diff                          what merging this does to all clusters
 
@@ -177,6 +179,7 @@ enum Command {
     Schema(schema::Args),
     Topology(topology::Args),
     Update(update::Args),
+    Upgrade(upgrade::Args),
     Argocd(argocd::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -280,6 +283,7 @@ fn run(args: &Args) -> Exit {
         Command::Argocd(command) => Ok(argocd::run(command, &printer)),
         Command::Topology(command) => topology::run(command, &args.global, &printer),
         Command::Update(command) => update::run(command, &args.global, &printer),
+        Command::Upgrade(command) => upgrade::run(command, &args.global, &printer),
         Command::Check(command) => check::run(command, &args.global, &printer),
         Command::Generate(command) => generate::run(command, &args.global, &printer),
         Command::Diff(command) => diff::run(command, &args.global, &printer),

@@ -45,6 +45,25 @@ impl<'a> Definitions<'a> {
         self
     }
 
+    /// Other clusters, or the same as they would be defined. Classes are shared with the original.
+    #[must_use]
+    pub fn with_clusters<'b>(&self, clusters: &'b [Cluster]) -> Definitions<'b>
+    where
+        'a: 'b,
+    {
+        let &Self { model, releases, input, ref moved, alone, ref classes, clusters: _ } = self;
+        let clusters = clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
+        Definitions {
+            model,
+            releases,
+            input,
+            clusters,
+            moved: moved.clone(),
+            alone,
+            classes: classes.clone(),
+        }
+    }
+
     /// The same clusters as another release makes them. Classes are shared with the original.
     #[must_use]
     pub fn moved(&self, release: ReleaseRef) -> Self {

@@ -57,7 +57,7 @@ pub use number::check as check_version;
 pub use read::read;
 pub use rebases::{Rebase, Rebases};
 pub use schema::{definition_schema, head_schema_file, schema_file};
-pub use standing::{AddonDifference, Standing, addon_differences, standing};
+pub use standing::{AddonDifference, Standing, addon_differences, line, standing};
 pub use take::{Arrival, Taken, published, take};
 pub use write::{Body, Page, digests_of, pages, write};
 

@@ -1,7 +1,7 @@
 //! Where a cluster stands: how long its Kubernetes version is patched, which releases it could move to, and what it has
 //! that its release does not. Which day is today is not known here.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Release, Releases, list::served, number};
 use crate::{
@@ -58,6 +58,18 @@ pub fn standing(definitions: &Definitions, releases: &Releases, release: &Releas
         newest: newest.map(|one| one.name.clone()),
         newer_minors,
     }
+}
+
+/// The releases that clusters of a release could use, from the oldest to the newest: the numbered ones of the same stack and
+/// channel; of a head, the heads of the stack.
+pub fn line(releases: &Releases, release: &Release) -> Vec<Arc<Release>> {
+    if release.is_head() {
+        let of_stack = releases.heads.iter().filter(|((stack, _), _)| *stack == release.stack);
+        return of_stack.map(|(_, head)| head.clone()).collect();
+    }
+    let mut line: Vec<_> = releases.line_of(release).cloned().collect();
+    line.sort_by_key(|one| (one.kubernetes.minor(), number::order(one.channel, &one.version)));
+    line
 }
 
 /// What a cluster changes about the addons of its release, by name.

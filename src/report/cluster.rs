@@ -329,6 +329,12 @@ fn revert(meaning: &Meaning) -> Revert {
     }
 }
 
+/// How many machines verdicts on the parts of a cluster replace or remove.
+pub fn replaced(verdicts: &[Verdict], before: Option<&Facts>) -> Machines {
+    let each = verdicts.iter().map(|one| machines(&one.subject, &one.meaning, before).0);
+    each.fold(Machines::default(), Machines::and)
+}
+
 /// How many machines a part loses or replaces, and how many more it has meanwhile.
 fn machines(part: &Part, meaning: &Meaning, before: Option<&Facts>) -> (Machines, Option<i64>) {
     match meaning {

@@ -49,7 +49,7 @@ use crate::{
 pub use after::After;
 pub use beside::{BesideChange, Place};
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
-pub use cluster::{ClusterReport, Sides};
+pub use cluster::{ClusterReport, Sides, replaced};
 pub use findings::{FOUND, Finding, Told};
 pub use group::{Group, GroupChange};
 pub use html::{Page, html};

@@ -36,6 +36,7 @@ const COMMANDS: &[&[&str]] = &[
     &["schema"],
     &["topology"],
     &["diff"],
+    &["upgrade", "plan"],
     &["argocd", "health"],
     &["completions"],
     &["man"],
@@ -70,12 +71,12 @@ pub(super) fn environment(command: &mut Command) {
 }
 
 pub(super) struct Ran {
-    code: i32,
+    pub(super) code: i32,
     pub(super) out: String,
     pub(super) err: String,
 }
 
-fn ran(folder: &Path, arguments: &[&str]) -> Ran {
+pub(super) fn ran(folder: &Path, arguments: &[&str]) -> Ran {
     let Output { status, stdout, stderr } = stackloom(folder).args(arguments).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) }
@@ -422,7 +423,7 @@ fn commands_of_other_programs_lead_to_ours() {
         ("plan", "generate --check"),
         ("preview", "stackloom diff"),
         ("mv", "stackloom rename"),
-        ("upgrade", "--release"),
+        ("rebase", "upgrade plan"),
         ("list", "stackloom releases"),
         ("status", "generate --check"),
     ] {

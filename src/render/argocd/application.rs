@@ -8,8 +8,9 @@ use crate::{
 /// Argo CD's name for the cluster that it runs in.
 const OWN_SERVER: &str = "https://kubernetes.default.svc";
 
-/// What deletes the objects of an Application with it.
-const CASCADE: &str = "resources-finalizer.argocd.argoproj.io";
+/// What deletes the objects of an Application with it. In the background: a Cluster that is deleted in the foreground has all that it
+/// owns deleted at once, machines before their pre-terminate hooks, and never goes.
+const CASCADE: &str = "resources-finalizer.argocd.argoproj.io/background";
 
 /// Tells the health script of Applications that the next wave may start once this one is applied, healthy or not.
 const GATE: (&str, &str) = ("stackloom.dev/gate", "synced");
@@ -179,6 +180,7 @@ impl<'a> Application<'a> {
             (self.creates_namespace, "CreateNamespace=true"),
             (self.keeps_all && !self.cascade, "Delete=false"),
             (self.keeps_all, "Prune=false"),
+            (true, "PrunePropagationPolicy=background"),
             (true, "RespectIgnoreDifferences=true"),
             (true, "ServerSideApply=true"),
             (true, "SkipDryRunOnMissingResource=true"),

@@ -107,7 +107,8 @@ fn management(plan: &ManagementPlan, drawn: &mut Drawn) {
     let management = &plan.management;
     let folder = entry_folder(management);
     let entry = Application::of_applications(management, "fleet", folder.as_str());
-    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object());
+    // It is among what it applies: deleted with all of that, it would wait for itself.
+    drawn.add_engines(folder.join("entry.yaml"), "stackloom.yaml", entry.object()).kept = true;
     for release in &plan.releases {
         let classes = release_folder(&release.name).join("cluster-class");
         let name = Unit::release(&release.name).name();

@@ -144,6 +144,7 @@ fn no_case_is_forgotten() {
         "suite",
         "support",
         "topology",
+        "upgrade",
     ];
     for folder in sandbox::folders(&tests) {
         assert!(known.contains(&sandbox::name(&folder)), "nobody runs {}", folder.display());

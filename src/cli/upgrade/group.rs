@@ -1,0 +1,236 @@
+//! Clusters that are shown together: those with the same steps.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    cli::printer::counted,
+    model::ClusterId,
+    note::{Notes, Place},
+    report::Machines,
+    upgrade::{Answer, Blocking, Constraint, Open, Rollout, Solved, Told, told},
+    world::Input,
+};
+
+/// Clusters that are shown together.
+#[derive(Debug)]
+pub(super) struct Shown {
+    pub(super) clusters: Vec<ClusterId>,
+    /// Those that Cluster API leaves alone for now.
+    pub(super) suspended: usize,
+    /// The release and the Kubernetes version that they have; none where the release has errors.
+    pub(super) from: Option<(String, String)>,
+    pub(super) state: State,
+}
+
+/// What there is to do for the clusters of a group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum State {
+    /// No plan: the constraints that rule it out.
+    Blocked(Vec<Reason>),
+    /// Why it could not be planned.
+    Failed(String),
+    /// Steps.
+    Plan(Vec<StepShown>),
+    /// Nothing to do.
+    Done,
+    /// They have a later Kubernetes minor.
+    Ahead,
+    /// They are on their way out.
+    Leaving,
+}
+
+impl State {
+    /// Its word in documents.
+    pub(super) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Blocked(_) => "blocked",
+            Self::Failed(_) => "failed",
+            Self::Plan(_) => "plan",
+            Self::Done => "done",
+            Self::Ahead => "ahead",
+            Self::Leaving => "leaving",
+        }
+    }
+}
+
+/// A constraint that rules a plan out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reason {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+    pub(super) file: Option<(String, usize, usize)>,
+    pub(super) lift: String,
+    pub(super) is_enough: bool,
+}
+
+/// A step that a group takes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StepShown {
+    pub(super) told: Told,
+    pub(super) reason: String,
+    /// What becomes of the clusters, each with those to which it happens. Empty until all clusters are in the group.
+    pub(super) rollouts: Vec<RolloutShown>,
+}
+
+/// What becomes of some clusters of a group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RolloutShown {
+    pub(super) means: String,
+    pub(super) refused: Option<String>,
+    pub(super) is_unknown: bool,
+    pub(super) clusters: Vec<ClusterId>,
+    pub(super) machines: Machines,
+}
+
+impl StepShown {
+    pub(super) fn machines(&self) -> Machines {
+        self.rollouts.iter().map(|one| one.machines).fold(Machines::default(), Machines::and)
+    }
+}
+
+/// The groups: what needs a person first, then the largest.
+pub(super) fn groups(
+    solved: &[Solved<'_>],
+    rollouts: &BTreeMap<ClusterId, Vec<Rollout>>,
+    input: &Input,
+) -> Vec<Shown> {
+    let mut found: BTreeMap<(State, Option<(String, String)>), Shown> = BTreeMap::new();
+    for one in solved {
+        let (state, from) = (state(&one.answer, input), from(&one.answer));
+        let group = found.entry((state.clone(), from.clone())).or_insert_with(|| Shown {
+            clusters: Vec::new(),
+            suspended: 0,
+            from,
+            state,
+        });
+        group.clusters.extend(one.clusters.iter().map(|cluster| cluster.id()));
+        group.suspended += one.clusters.iter().filter(|cluster| cluster.suspend.is_some()).count();
+    }
+    let mut groups: Vec<Shown> = found.into_values().collect();
+    for group in &mut groups {
+        group.clusters.sort();
+        group.add(rollouts);
+    }
+    groups.sort_by_key(|group| (group.rank(), std::cmp::Reverse(group.clusters.len())));
+    groups
+}
+
+impl Shown {
+    /// Where it stands in the output.
+    fn rank(&self) -> u8 {
+        match &self.state {
+            State::Blocked(_) => 0,
+            State::Failed(_) => 1,
+            State::Plan(steps) => {
+                3 - u8::from(steps.iter().any(|step| step.rollouts.iter().any(|one| one.refused.is_some())))
+            }
+            State::Done | State::Ahead | State::Leaving => 4,
+        }
+    }
+
+    fn add(&mut self, rollouts: &BTreeMap<ClusterId, Vec<Rollout>>) {
+        let State::Plan(steps) = &mut self.state else { return };
+        for (at, step) in steps.iter_mut().enumerate() {
+            let mut kinds: BTreeMap<(String, Option<String>, bool), RolloutShown> = BTreeMap::new();
+            for cluster in &self.clusters {
+                let Some(rollout) = rollouts.get(cluster).and_then(|all| all.get(at)) else { continue };
+                let Rollout { means, machines, refused, is_unknown } = rollout.clone();
+                let key = (means.clone(), refused.clone(), is_unknown);
+                let empty = RolloutShown {
+                    means,
+                    refused,
+                    is_unknown,
+                    clusters: Vec::new(),
+                    machines: Machines::default(),
+                };
+                let kind = kinds.entry(key).or_insert(empty);
+                kind.clusters.push(cluster.clone());
+                kind.machines = kind.machines.and(machines);
+            }
+            step.rollouts = kinds.into_values().collect();
+            step.rollouts.sort_by_key(|one| (one.refused.is_none(), std::cmp::Reverse(one.clusters.len())));
+        }
+    }
+}
+
+fn state(answer: &Answer, input: &Input) -> State {
+    let reason = |constraint: &Constraint, is_enough: bool| Reason {
+        kind: constraint.kind.as_str(),
+        text: constraint.text.clone(),
+        file: constraint
+            .origin
+            .and_then(|origin| input.sources.place(origin))
+            .map(|place: Place| (place.file, place.line, place.column)),
+        lift: constraint.lift.clone(),
+        is_enough,
+    };
+    match answer {
+        Answer::Plan { plan, .. } if plan.steps.is_empty() => State::Done,
+        Answer::Plan { open, plan, reasons } => {
+            let told = told(&open.situation, plan).into_iter();
+            let step = |(told, reason): (Told, &String)| StepShown {
+                told,
+                reason: reason.clone(),
+                rollouts: Vec::new(),
+            };
+            State::Plan(told.zip(reasons).map(step).collect())
+        }
+        Answer::Blocked { open, core } => {
+            let constraints = &open.situation.constraints;
+            let one = |one: &Blocking| reason(&constraints[one.constraint], one.is_enough);
+            State::Blocked(core.constraints.iter().map(one).collect())
+        }
+        Answer::NoTarget(constraint) => State::Blocked(vec![reason(constraint, true)]),
+        Answer::TooMany => State::Failed(
+            "there are too many releases and versions to look at: name a release with --to-release, or a nearer one"
+                .to_owned(),
+        ),
+        Answer::Unknown(notes) => {
+            State::Failed(notes.iter().next().map(|note| note.message.clone()).unwrap_or_default())
+        }
+        Answer::Ahead => State::Ahead,
+        Answer::Leaves => State::Leaving,
+    }
+}
+
+fn from(answer: &Answer) -> Option<(String, String)> {
+    let (Answer::Plan { open, .. } | Answer::Blocked { open, .. }) = answer else { return None };
+    let Open { situation, .. } = &**open;
+    let release = &situation.releases[situation.start];
+    Some((release.name.clone(), release.kubernetes.to_string()))
+}
+
+/// Reports clusters without a plan, and steps that would be refused; whether there are any.
+pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) -> bool {
+    let before = notes.errors();
+    for group in groups {
+        let clusters = counted(group.clusters.len(), "cluster");
+        match &group.state {
+            State::Blocked(_) => {
+                let who = match group.clusters.as_slice() {
+                    [one] => one.to_string(),
+                    several => format!("{clusters}, such as {}", several[0]),
+                };
+                notes
+                    .error("no-plan", None, format!("there is no plan for {who}"))
+                    .hint("the output says which constraints rule it out, and who can lift them");
+            }
+            State::Failed(why) => {
+                notes.error("no-plan", None, format!("{clusters} could not be planned: {why}"));
+            }
+            State::Plan(steps) => {
+                for (at, step) in steps.iter().enumerate() {
+                    for one in step.rollouts.iter().filter(|one| one.refused.is_some()) {
+                        let clusters = counted(one.clusters.len(), "cluster");
+                        let why = one.refused.as_deref().unwrap_or_default();
+                        notes
+                            .error("step-refused", None, format!("step {} is refused for {clusters}: {why}", at + 1))
+                            .hint("where a release gives variables another name or type, `stackloom migrate` changes definitions accordingly");
+                    }
+                }
+            }
+            State::Done | State::Ahead | State::Leaving => {}
+        }
+    }
+    notes.errors() > before
+}

@@ -1,0 +1,239 @@
+//! Plans for people, in lines of 80 columns.
+
+use super::group::{Reason, RolloutShown, Shown, State, StepShown};
+use crate::{
+    cli::printer::counted,
+    model::ClusterId,
+    report::Machines,
+    upgrade::{Told, ToldChange},
+};
+
+/// Where lines end, if words allow it.
+const WIDTH: usize = 80;
+
+/// Clusters that are named of a group unless all are asked for.
+const NAMED: usize = 6;
+
+/// The groups, and how many clusters there are of each kind.
+pub(super) fn lines(groups: &[Shown], all: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for group in groups {
+        let is_long = matches!(group.state, State::Blocked(_) | State::Failed(_) | State::Plan(_));
+        if is_long || all {
+            lines.extend(of_group(group, all));
+            lines.push(String::new());
+        }
+    }
+    lines.extend(wrapped("", "  ", &summary(groups)));
+    lines
+}
+
+fn summary(groups: &[Shown]) -> String {
+    let count = |is_meant: &dyn Fn(&State) -> bool| -> usize {
+        groups.iter().filter(|group| is_meant(&group.state)).map(|group| group.clusters.len()).sum()
+    };
+    let total = count(&|_| true);
+    if total == 0 {
+        return "no cluster matches".to_owned();
+    }
+    let kinds = [
+        (count(&|state| matches!(state, State::Plan(_))), "to upgrade"),
+        (count(&|state| matches!(state, State::Blocked(_) | State::Failed(_))), "without a plan"),
+        (count(&|state| *state == State::Done), "already there"),
+        (count(&|state| *state == State::Ahead), "at a later Kubernetes minor"),
+        (count(&|state| *state == State::Leaving), "being removed"),
+    ];
+    let told = kinds.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    format!("{}: {}", counted(total, "cluster"), told.collect::<Vec<_>>().join(", "))
+}
+
+fn of_group(group: &Shown, all: bool) -> Vec<String> {
+    let clusters = counted(group.clusters.len(), "cluster");
+    let from = group.from.as_ref().map(|(name, version)| format!(" on {name} (Kubernetes {version})"));
+    let from = from.unwrap_or_default();
+    let what = match &group.state {
+        State::Blocked(_) => "no plan".to_owned(),
+        State::Failed(_) => "not planned".to_owned(),
+        State::Plan(steps) => counted(steps.len(), "step"),
+        State::Done => "nothing to do".to_owned(),
+        State::Ahead => "a later Kubernetes minor already".to_owned(),
+        State::Leaving => "being removed".to_owned(),
+    };
+    let mut lines = wrapped("", "  ", &format!("{clusters}{from}: {what}"));
+    lines.extend(wrapped("  ", "  ", &named(&group.clusters, all)));
+    if group.suspended > 0 {
+        let suspended =
+            format!("{} suspended: nothing happens there before `suspend` is removed", group.suspended);
+        lines.extend(wrapped("  ", "  ", &suspended));
+    }
+    lines.push(String::new());
+    match &group.state {
+        State::Plan(steps) => {
+            for (at, step) in steps.iter().enumerate() {
+                let before = at.checked_sub(1).map(|before| &steps[before]);
+                lines.extend(of_step(at + 1, step, before, group.clusters.len(), all));
+            }
+        }
+        State::Blocked(reasons) => lines.extend(blocked(reasons)),
+        State::Failed(why) => lines.extend(wrapped("  ", "  ", why)),
+        State::Done | State::Ahead | State::Leaving => drop(lines.pop()),
+    }
+    lines
+}
+
+fn named(clusters: &[ClusterId], all: bool) -> String {
+    let shown = if all || clusters.len() <= NAMED + 1 { clusters.len() } else { NAMED };
+    let mut names: Vec<String> = clusters.iter().take(shown).map(ToString::to_string).collect();
+    if clusters.len() > shown {
+        names.push(format!("and {} more (--verbose lists all)", clusters.len() - shown));
+    }
+    names.join(", ")
+}
+
+fn of_step(
+    number: usize,
+    step: &StepShown,
+    before: Option<&StepShown>,
+    count: usize,
+    all: bool,
+) -> Vec<String> {
+    let Told { change, keeps, follows, arrives, leaves, pins } = &step.told;
+    let title = match change {
+        ToldChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
+            let versions = if kubernetes_before == kubernetes_after {
+                format!("Kubernetes {kubernetes_after} as before")
+            } else {
+                format!("Kubernetes {kubernetes_before} to {kubernetes_after}")
+            };
+            format!("release {after} ({versions})")
+        }
+        ToldChange::Addon { addon, before, after } if before.is_same(after) => {
+            format!("addon {addon} {after} of its own release again")
+        }
+        ToldChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
+    };
+    let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title);
+    let mut row = |word: &str, text: String| {
+        lines.extend(wrapped(&format!("     {word:<9}"), &" ".repeat(14), &text));
+    };
+    row("why", step.reason.clone());
+    let list = |words: Vec<String>| words.join(", ");
+    if !keeps.is_empty() {
+        let one = |(name, version, own): &(String, _, _)| {
+            let is_new = pins.iter().any(|(pinned, _)| pinned == name);
+            let pinned = if is_new { "" } else { ", pinned as before" };
+            format!("{name} {version}{pinned} (the release has {own})")
+        };
+        row("keeps", list(keeps.iter().map(one).collect()));
+    }
+    if !follows.is_empty() {
+        let one = |(name, old, new): &(String, _, _)| format!("{name} {old} to {new}");
+        row("with it", list(follows.iter().map(one).collect()));
+    }
+    if !arrives.is_empty() {
+        row("new", list(arrives.iter().map(|(name, version)| format!("{name} {version}")).collect()));
+    }
+    if !leaves.is_empty() {
+        row("gone", leaves.join(", "));
+    }
+    let unpinned: Vec<_> =
+        pins.iter().filter(|(_, pin)| pin.is_none()).map(|(name, _)| name.clone()).collect();
+    if !unpinned.is_empty() {
+        row("unpins", format!("{}: the version of the release from here on", unpinned.join(", ")));
+    }
+    for one in &step.rollouts {
+        row("rollout", rollout(one, count, all));
+    }
+    if let Some(before) = before {
+        row("after", format!("step {}: {}", number - 1, waits(before)));
+    }
+    lines
+}
+
+/// What has to be so before the next step.
+pub(super) fn waits(step: &StepShown) -> String {
+    match &step.told.change {
+        ToldChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
+        ToldChange::Release { .. } if step.machines() == Machines::default() => {
+            "the release is applied, and all addons are ready".to_owned()
+        }
+        ToldChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
+    }
+}
+
+fn rollout(one: &RolloutShown, count: usize, all: bool) -> String {
+    let machines = machines(one.machines);
+    let text = match (&one.refused, machines) {
+        (Some(why), _) => format!("REFUSED: {why}"),
+        (None, Some(machines)) => format!("{machines}: {}", one.means),
+        (None, None) => one.means.clone(),
+    };
+    if one.clusters.len() == count {
+        return text;
+    }
+    format!("{text}; {}: {}", counted(one.clusters.len(), "cluster"), named(&one.clusters, all))
+}
+
+/// How many machines are replaced; none if none are.
+fn machines(machines: Machines) -> Option<String> {
+    let Machines { least, most, more } = machines;
+    if most == 0 && !more {
+        return None;
+    }
+    let number = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+    let words = if most == 1 { "machine" } else { "machines" };
+    let more = if more { ", and those of pools that an autoscaler or Cluster API sizes" } else { "" };
+    Some(format!("{number} {words}{more}"))
+}
+
+fn blocked(reasons: &[Reason]) -> Vec<String> {
+    let mut lines = wrapped(
+        "  ",
+        "  ",
+        match reasons.len() {
+            1 => "What rules it out:",
+            _ => "What rules it out, together; no fewer constraints would:",
+        },
+    );
+    for reason in reasons {
+        lines.extend(wrapped("  - ", "    ", &reason.text));
+        if let Some((file, line, column)) = &reason.file {
+            lines.push(format!("      {file}:{line}:{column}"));
+        }
+        let enough = if reason.is_enough { "" } else { " (other constraints would remain)" };
+        lines.extend(wrapped("      lift: ", "            ", &format!("{}{enough}", reason.lift)));
+    }
+    lines
+}
+
+/// Words in lines; a word that is longer than a line stands alone.
+fn wrapped(first: &str, later: &str, text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = first.to_owned();
+    let mut is_empty = true;
+    for word in words(text) {
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, later.to_owned()));
+            is_empty = true;
+        }
+        line.push_str(if is_empty { "" } else { " " });
+        line.push_str(&word);
+        is_empty = false;
+    }
+    lines.push(line);
+    lines
+}
+
+/// The words of a text; a command in backticks is one, so that it can be copied.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut is_inside = false;
+    for word in text.split_whitespace() {
+        match words.last_mut().filter(|_| is_inside) {
+            Some(last) => last.extend([" ", word]),
+            None => words.push(word.to_owned()),
+        }
+        is_inside ^= word.matches('`').count() % 2 == 1;
+    }
+    words
+}

@@ -1,0 +1,292 @@
+//! What releases and the definition of a cluster say of each addon.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use super::{
+    situate::Fleet,
+    situation::{Constraint, ConstraintKind, Listing, Track, Version},
+};
+use crate::{
+    model::{AddonChoice, AddonVersion, Cluster, RemovalStep, Requirement},
+    note::Notes,
+    release::{Release, ReleaseAddon},
+};
+
+/// What a definition says of an addon, as far as it decides a plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Chosen {
+    enabled: Option<bool>,
+    is_gone: bool,
+    version: Option<AddonVersion>,
+    release: Option<String>,
+    is_unlisted: bool,
+}
+
+impl Chosen {
+    pub(super) fn of(choice: &AddonChoice) -> Self {
+        let step = choice.removal.as_ref().map(|removal| removal.step);
+        Self {
+            enabled: choice.enabled,
+            is_gone: step == Some(RemovalStep::Delete),
+            version: choice.version.as_ref().map(|(version, _)| version.clone()),
+            release: choice.release.as_ref().map(|(release, _)| release.clone()),
+            is_unlisted: choice.unlisted.is_some(),
+        }
+    }
+}
+
+/// The addons of a cluster on its way; those without versions are in nobody's way.
+pub(super) fn tracks(
+    cluster: &Cluster,
+    line: &[Arc<Release>],
+    start: usize,
+    fleet: &Fleet<'_>,
+    constraints: &mut Vec<Constraint>,
+) -> Vec<Track> {
+    let names: BTreeSet<&str> =
+        line.iter().flat_map(|release| &release.addons).map(|one| one.addon.name.as_str()).collect();
+    let mut tracks = Vec::new();
+    for name in &names {
+        let choice = cluster.addons.get(*name);
+        let addon = Addon { name, choice, line, start, borrowed: borrowed(choice, name, fleet) };
+        tracks.extend(addon.track(constraints));
+    }
+    let at = |name: &str| tracks.iter().position(|track: &Track| track.name == name);
+    let after: Vec<Vec<usize>> = tracks
+        .iter()
+        .map(|track| {
+            let frozen = line.iter().rev().find_map(|release| release.addon(&track.name));
+            let needed = frozen.into_iter().flat_map(|one| &one.addon.depends_on);
+            needed.filter_map(|one| at(one.as_str())).collect()
+        })
+        .collect();
+    for (track, after) in tracks.iter_mut().zip(after) {
+        track.after = after;
+    }
+    tracks
+}
+
+/// The release that an addon is taken from, with the addon.
+fn borrowed(
+    choice: Option<&AddonChoice>,
+    name: &str,
+    fleet: &Fleet<'_>,
+) -> Option<(Arc<Release>, Arc<ReleaseAddon>)> {
+    let (release, origin) = choice?.release.as_ref()?;
+    // One that is missing or refused is reported by `check`.
+    let release = fleet.releases.named(release, *origin, fleet.input, &mut Notes::new())?;
+    let addon = release.addon(name)?.clone();
+    Some((release, addon))
+}
+
+struct Addon<'a> {
+    name: &'a str,
+    choice: Option<&'a AddonChoice>,
+    line: &'a [Arc<Release>],
+    start: usize,
+    borrowed: Option<(Arc<Release>, Arc<ReleaseAddon>)>,
+}
+
+impl<'a> Addon<'a> {
+    fn track(&self, constraints: &mut Vec<Constraint>) -> Option<Track> {
+        let pinned = self.choice.and_then(|choice| choice.version.as_ref()).map(|(version, _)| version);
+        let is_special = self.borrowed.is_some()
+            || pinned.is_some() && self.choice.is_some_and(|choice| choice.unlisted.is_some());
+        let today = self.today(pinned);
+        let versions = self.versions(today.as_ref(), is_special);
+        if versions.is_empty() {
+            return None;
+        }
+        let at = |version: &AddonVersion| {
+            versions.iter().position(|one| !one.is_special && one.version.is_same(version))
+        };
+        let start = if is_special { Some(0) } else { today.as_ref().and_then(at) };
+        let ranges: Vec<usize> = versions.iter().map(|version| self.range(version, constraints)).collect();
+        let rules = self.rules(constraints);
+        let listing = |release: &Arc<Release>| {
+            let frozen = self.enabled(release)?;
+            let own = at(frozen.version.as_ref()?)?;
+            let broken = versions.iter().zip(&ranges).map(|(version, range)| {
+                let mut broken: Vec<usize> =
+                    (!self.fits(version, frozen, release)).then_some(*range).into_iter().collect();
+                broken.extend(
+                    rules.iter().filter(|(rule, _)| self.forbids(rule, version, release)).map(|(_, one)| one),
+                );
+                broken
+            });
+            Some(Listing { own, limit: frozen.addon.max_minor_step, broken: broken.collect() })
+        };
+        let listings: Vec<_> = self.line.iter().map(listing).collect();
+        let start = start.filter(|_| listings[self.start].is_some());
+        let held = pinned.is_some() || self.borrowed.is_some();
+        let (step, back) = (self.step(constraints), self.back(constraints));
+        let name = self.name.to_owned();
+        Some(Track { name, held, start, versions, listings, after: Vec::new(), step, back })
+    }
+
+    /// The addon in a release, unless the cluster does not have it there.
+    fn enabled(&self, release: &'a Release) -> Option<&'a Arc<ReleaseAddon>> {
+        let frozen = release.addon(self.name)?;
+        let step = self.choice.and_then(|choice| choice.removal.as_ref()).map(|removal| removal.step);
+        let is_on = self.choice.and_then(|choice| choice.enabled).unwrap_or(frozen.addon.enabled);
+        (is_on && step != Some(RemovalStep::Delete)).then_some(frozen)
+    }
+
+    /// The version that the cluster has.
+    fn today(&self, pinned: Option<&AddonVersion>) -> Option<AddonVersion> {
+        let of_other = self.borrowed.as_ref().and_then(|(_, addon)| addon.version.clone());
+        let released = || self.line[self.start].addon(self.name)?.version.clone();
+        pinned.cloned().or(of_other).or_else(released)
+    }
+
+    /// Every version that it could have; one that only the definition allows comes first.
+    fn versions(&self, today: Option<&AddonVersion>, is_special: bool) -> Vec<Version> {
+        let rows = self.line.iter().rev().filter_map(|release| release.addon(self.name));
+        let listed = rows.flat_map(|frozen| {
+            let own = frozen.version.iter();
+            own.chain(frozen.addon.matrix.iter().map(|row| &row.version)).cloned().collect::<Vec<_>>()
+        });
+        let today = today.cloned();
+        let mut plain: Vec<AddonVersion> = Vec::new();
+        for version in listed.chain(today.clone().filter(|_| !is_special)) {
+            if !plain.iter().any(|one| one.is_same(&version)) {
+                plain.push(version);
+            }
+        }
+        plain.sort();
+        let special = today.filter(|_| is_special).map(|version| Version { version, is_special: true });
+        let plain = plain.into_iter().map(|version| Version { version, is_special: false });
+        special.into_iter().chain(plain).collect()
+    }
+
+    fn row<'r>(frozen: &'r ReleaseAddon, version: &AddonVersion) -> Option<&'r Requirement> {
+        frozen.addon.matrix.iter().find(|row| row.version.is_same(version))
+    }
+
+    /// Whether the matrix has a version for the Kubernetes version of a release; or the definition vouches for it.
+    fn fits(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> bool {
+        let holds = |row: &Requirement| row.kubernetes.contains(release.kubernetes.as_semver());
+        if !version.is_special {
+            let is_manifest = frozen.addon.matrix.is_empty();
+            return is_manifest || Self::row(frozen, &version.version).is_some_and(holds);
+        }
+        let is_vouched = self.choice.is_some_and(|choice| choice.unlisted.is_some());
+        match &self.borrowed {
+            None => true,
+            Some((other, addon)) => {
+                let is_same_minor = other.kubernetes.minor() == release.kubernetes.minor();
+                is_same_minor && (is_vouched || Self::row(addon, &version.version).is_some_and(holds))
+            }
+        }
+    }
+
+    /// The rules on this addon of all releases, by name, each as a constraint.
+    fn rules(&self, constraints: &mut Vec<Constraint>) -> Vec<(Arc<str>, usize)> {
+        let mut found: Vec<(Arc<str>, usize)> = Vec::new();
+        // The newest release has the last word on what a rule says.
+        for release in self.line.iter().rev() {
+            for rule in release.compatibility.iter().filter(|rule| rule.addon.as_str() == self.name) {
+                if found.iter().any(|(name, _)| *name == rule.name) {
+                    continue;
+                }
+                let way_out = rule.upgrade_to.as_ref().map(|version| {
+                    format!(
+                        "the stack {}: list {} {version} for these versions of Kubernetes",
+                        release.stack, self.name
+                    )
+                });
+                constraints.push(Constraint {
+                    kind: ConstraintKind::Rule,
+                    text: format!("{} (rule `{}`)", rule.deny, rule.name),
+                    origin: Some(rule.origin),
+                    lift: way_out.unwrap_or_else(|| {
+                        format!(
+                            "the stack {}: list a version of {} that the rule allows",
+                            release.stack, self.name
+                        )
+                    }),
+                });
+                found.push((rule.name.clone(), constraints.len() - 1));
+            }
+        }
+        found
+    }
+
+    fn forbids(&self, name: &str, version: &Version, release: &Release) -> bool {
+        let of_other = self.borrowed.as_ref().filter(|_| version.is_special).map(|(other, _)| other);
+        let rules =
+            release.compatibility.iter().chain(of_other.into_iter().flat_map(|one| &one.compatibility));
+        let mut rules = rules.filter(|rule| rule.addon.as_str() == self.name && &*rule.name == name);
+        rules.any(|rule| rule.forbids(Some(version.version.as_semver()), &release.kubernetes))
+    }
+
+    /// That a version works with some versions of Kubernetes only, in the words of the first release that refuses it.
+    fn range(&self, version: &Version, constraints: &mut Vec<Constraint>) -> usize {
+        let (name, number) = (self.name, &version.version);
+        let stack = &self.line[self.start].stack;
+        let lift = format!(
+            "the stack {stack}: list a version of {name} with the Kubernetes versions that are needed"
+        );
+        let refused = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
+        let mut refused = refused.filter(|(release, frozen)| !self.fits(version, frozen, release));
+        let by_row = |(_, frozen): (&Arc<Release>, &Arc<ReleaseAddon>)| Self::row(frozen, number).cloned();
+        let first_row = refused.clone().find_map(by_row);
+        constraints.push(match (first_row, refused.next(), &self.borrowed) {
+            (_, _, Some((other, _))) if version.is_special => Constraint {
+                kind: ConstraintKind::Range,
+                text: format!(
+                    "{name} is taken from `{}`, which is possible with Kubernetes {} only",
+                    other.name,
+                    other.kubernetes.minor()
+                ),
+                origin: self.choice.and_then(|choice| choice.release.as_ref()).map(|(_, origin)| *origin),
+                lift: "the cluster's owners: take the addon from its own release again".to_owned(),
+            },
+            (Some(row), ..) => Constraint {
+                kind: ConstraintKind::Range,
+                text: format!("{name} {number} works with Kubernetes {}", row.kubernetes),
+                origin: Some(row.kubernetes_origin),
+                lift,
+            },
+            (None, Some((release, _)), _) => Constraint {
+                kind: ConstraintKind::Unlisted,
+                text: format!("the release `{}` does not list {name} {number}", release.name),
+                origin: None,
+                lift,
+            },
+            (None, None, _) => Constraint {
+                kind: ConstraintKind::Range,
+                text: format!("{name} {number} works with all of these versions of Kubernetes"),
+                origin: None,
+                lift,
+            },
+        });
+        constraints.len() - 1
+    }
+
+    fn step(&self, constraints: &mut Vec<Constraint>) -> usize {
+        let limit = self.line.iter().rev().find_map(|one| one.addon(self.name)?.addon.max_minor_step);
+        let minors = match limit.unwrap_or(1) {
+            1 => "one minor".to_owned(),
+            several => format!("{several} minors"),
+        };
+        let stack = &self.line[self.start].stack;
+        constraints.push(Constraint {
+            kind: ConstraintKind::MinorStep,
+            text: format!("{} is upgraded {minors} at a time (`maxMinorStep`)", self.name),
+            origin: None,
+            lift: format!("the stack {stack}: list the versions between, or allow a greater `maxMinorStep`"),
+        });
+        constraints.len() - 1
+    }
+
+    fn back(&self, constraints: &mut Vec<Constraint>) -> usize {
+        constraints.push(Constraint {
+            kind: ConstraintKind::Downgrade,
+            text: format!("plans do not downgrade {}", self.name),
+            origin: None,
+            lift: "the cluster's owners: pin an older version by hand, if the addon can go back".to_owned(),
+        });
+        constraints.len() - 1
+    }
+}

@@ -1,0 +1,118 @@
+//! Why there is no plan: the smallest set of constraints that rules it out.
+//!
+//! Fewer constraints never make a plan impossible. So a set rules every plan out if, and only if, it has a constraint of
+//! each set whose lifting makes one possible. Such sets are found one after the other; the smallest set that has one of
+//! each is the answer as soon as it rules out all plans by itself.
+
+use std::collections::BTreeSet;
+
+use super::{
+    plan::broken,
+    search::{NotFound, search},
+    situation::{Kept, Situation},
+};
+
+/// Sets whose lifting makes a plan possible that are found before the search gives up.
+const SETS: usize = 300;
+
+/// Why there is no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Core {
+    /// The constraints.
+    pub constraints: Vec<Blocking>,
+}
+
+/// A constraint that rules a plan out, together with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocking {
+    /// Which.
+    pub constraint: usize,
+    /// Whether there is a plan as soon as this one alone is lifted.
+    pub is_enough: bool,
+}
+
+/// The smallest set of constraints that rules every plan out; none if there is no plan even without any.
+pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
+    let mut ways_out: Vec<BTreeSet<usize>> = Vec::new();
+    for _ in 0..SETS {
+        let candidate = smallest_hitting(&ways_out);
+        match search(situation, &situation.only(&candidate), None) {
+            Err(NotFound::Impossible) if candidate.is_empty() => return Ok(None),
+            Err(NotFound::Impossible) => return Ok(Some(told(situation, &candidate)?)),
+            Err(NotFound::TooMany) => return Err(NotFound::TooMany),
+            Ok(found) => {
+                ways_out.push(way_out(situation, &candidate, &broken(situation, &found))?);
+            }
+        }
+    }
+    Err(NotFound::TooMany)
+}
+
+fn told(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFound> {
+    let one = |constraint: &usize| {
+        let mut kept = situation.all();
+        kept.0[*constraint] = false;
+        Ok(Blocking { constraint: *constraint, is_enough: is_possible(situation, &kept)? })
+    };
+    Ok(Core { constraints: constraints.iter().map(one).collect::<Result<_, _>>()? })
+}
+
+fn is_possible(situation: &Situation, kept: &Kept) -> Result<bool, NotFound> {
+    match search(situation, kept, None) {
+        Ok(_) => Ok(true),
+        Err(NotFound::Impossible) => Ok(false),
+        Err(NotFound::TooMany) => Err(NotFound::TooMany),
+    }
+}
+
+/// A smallest set of constraints without which there is a plan, among those that a plan breaks.
+fn way_out(
+    situation: &Situation,
+    candidate: &[usize],
+    broken: &BTreeSet<usize>,
+) -> Result<BTreeSet<usize>, NotFound> {
+    let mut kept = situation.all();
+    for one in broken {
+        kept.0[*one] = false;
+    }
+    let mut lifted = broken.clone();
+    for one in broken.iter().filter(|one| !candidate.contains(one)) {
+        kept.0[*one] = true;
+        if is_possible(situation, &kept)? {
+            lifted.remove(one);
+        } else {
+            kept.0[*one] = false;
+        }
+    }
+    Ok(lifted)
+}
+
+/// The smallest set that has a member of each set; of several, the first in order.
+fn smallest_hitting(sets: &[BTreeSet<usize>]) -> Vec<usize> {
+    let mut size = 0;
+    loop {
+        let mut chosen = Vec::new();
+        if hit(sets, size, &mut chosen) {
+            chosen.sort_unstable();
+            return chosen;
+        }
+        size += 1;
+    }
+}
+
+fn hit(sets: &[BTreeSet<usize>], room: usize, chosen: &mut Vec<usize>) -> bool {
+    let Some(missed) = sets.iter().find(|set| !chosen.iter().any(|one| set.contains(one))) else {
+        return true;
+    };
+    if room == 0 {
+        return false;
+    }
+    for one in missed {
+        chosen.push(*one);
+        if hit(sets, room - 1, chosen) {
+            return true;
+        }
+        chosen.pop();
+    }
+    false
+}

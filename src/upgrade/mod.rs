@@ -1,0 +1,36 @@
+//! Plans of upgrades: the shortest sequence of steps from where a cluster is to where it should be.
+//!
+//! ```text
+//! definitions, releases ─situation→ Situation ─search→ Found ─steps→ Plan
+//!                                             └ core → Core
+//! ```
+//!
+//! A step changes the release of a cluster, or the version of one addon. After each step, every addon works with the
+//! Kubernetes version that the cluster then has, by the matrix and the rules of its release. Another Kubernetes minor comes
+//! alone: no addon changes with it. Absent on purpose: what Cluster API makes of a step. That is predicted for the steps
+//! that are found.
+
+mod addon;
+mod core;
+mod plan;
+mod rollout;
+mod search;
+mod situate;
+mod situation;
+mod solve;
+mod told;
+mod track;
+mod why;
+
+pub use self::core::{Blocking, Core, core};
+pub use plan::{Change, Plan, Step, steps};
+pub use rollout::{Planned, Rollout, after};
+pub use search::{Found, Machines, NotFound, search};
+pub use situate::{Fleet, Key, Open, Situated, Target, leaves};
+pub use situation::{
+    Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
+};
+pub use solve::{Answer, Solved};
+pub use told::{Told, ToldChange, told};
+pub use track::Cost;
+pub use why::reasons;

@@ -1,0 +1,129 @@
+//! The steps of a plan.
+
+use std::collections::BTreeSet;
+
+use super::{
+    search::Found,
+    situation::Situation,
+    track::{Cost, Way},
+};
+
+/// A plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Its steps, in order; none if nothing is to do.
+    pub steps: Vec<Step>,
+    /// What it costs.
+    pub cost: Cost,
+}
+
+/// A step of a plan, and where the cluster is after it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it changes.
+    pub change: Change,
+    /// The release after it.
+    pub release: usize,
+    /// The version of each addon after it; none if the cluster does not have it.
+    pub versions: Vec<Option<usize>>,
+}
+
+/// What a step changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The release; from this one.
+    Release {
+        /// The release before.
+        from: usize,
+    },
+    /// The version of an addon.
+    Addon {
+        /// The addon.
+        addon: usize,
+        /// Its version before.
+        from: usize,
+        /// Its version after.
+        to: usize,
+    },
+}
+
+/// The steps that were found.
+pub fn steps(situation: &Situation, found: &Found) -> Plan {
+    let order = order(situation);
+    let mut steps = Vec::new();
+    let mut versions: Vec<Option<usize>> = situation.addons.iter().map(|track| track.start).collect();
+    for (at, release) in found.path.iter().enumerate() {
+        if at > 0 {
+            for (addon, ways) in found.ways.iter().enumerate() {
+                versions[addon] = version(situation, addon, ways[at][0]);
+            }
+            let change = Change::Release { from: found.path[at - 1] };
+            steps.push(Step { change, release: *release, versions: versions.clone() });
+        }
+        for addon in first_repairs(situation, &order, &found.ways, at) {
+            for pair in found.ways[addon][at].windows(2) {
+                versions[addon] = version(situation, addon, pair[1]);
+                let change = Change::Addon { addon, from: pair[0], to: pair[1] };
+                steps.push(Step { change, release: *release, versions: versions.clone() });
+            }
+        }
+    }
+    Plan { steps, cost: found.cost }
+}
+
+fn version(situation: &Situation, addon: usize, entry: usize) -> Option<usize> {
+    (entry < situation.addons[addon].versions.len()).then_some(entry)
+}
+
+/// The order of addons on a release: what does not fit today comes first.
+fn first_repairs(situation: &Situation, order: &[usize], ways: &[Vec<Vec<usize>>], at: usize) -> Vec<usize> {
+    let kept = situation.all();
+    let fits = |addon: &usize| {
+        let way = Way { situation, track: &situation.addons[*addon], kept: &kept };
+        at > 0 || way.fits(situation.start, ways[*addon][0][0])
+    };
+    let mut order = order.to_vec();
+    order.sort_by_key(fits);
+    order
+}
+
+/// The addons, each after those that it depends on; else by name.
+fn order(situation: &Situation) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..situation.addons.len()).collect();
+    left.sort_by(|a, b| situation.addons[*a].name.cmp(&situation.addons[*b].name));
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let is_free = |one: &usize| !situation.addons[*one].after.iter().any(|other| left.contains(other));
+        // Addons that depend on one another are refused elsewhere.
+        let next = left.iter().position(is_free).unwrap_or(0);
+        order.push(left.remove(next));
+    }
+    order
+}
+
+/// The constraints that a plan breaks.
+pub(super) fn broken(situation: &Situation, found: &Found) -> BTreeSet<usize> {
+    let mut broken = BTreeSet::new();
+    for pair in found.path.windows(2) {
+        broken.extend(&situation.moves[&(pair[0], pair[1])]);
+    }
+    for (track, ways) in situation.addons.iter().zip(&found.ways) {
+        for (at, release) in found.path.iter().enumerate() {
+            let Some(listing) = &track.listings[*release] else { continue };
+            let entries = &ways[at];
+            // The first entry at the start is what is there today: it counts only if the cluster goes on with it.
+            let is_today = |index: usize| at == 0 && index == 0 && entries.len() > 1;
+            for (index, entry) in entries.iter().enumerate().filter(|(index, _)| !is_today(*index)) {
+                broken.extend(listing.broken.get(*entry).into_iter().flatten());
+                if let Some(before) = index.checked_sub(1) {
+                    broken.extend(track.broken_by(listing, entries[before], *entry).into_iter().flatten());
+                }
+            }
+            let follows = at.checked_sub(1).and_then(|before| ways[before].last());
+            if let Some(from) = follows.filter(|from| **from < track.versions.len() && **from != entries[0]) {
+                broken.extend(track.broken_by(listing, *from, entries[0]).into_iter().flatten());
+            }
+        }
+    }
+    broken
+}

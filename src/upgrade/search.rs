@@ -1,0 +1,215 @@
+//! The cheapest path of releases.
+//!
+//! A label stands for a path that ends at a release, with what each version of each addon costs by then. Labels are taken
+//! in the order of their least possible cost, so the first that arrives is the cheapest. One that is nowhere cheaper than
+//! another of the same release is dropped.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BinaryHeap},
+};
+
+use super::{
+    situation::{Kept, Situation},
+    track::{Cost, Reached, Way},
+};
+
+/// Labels that are looked at before the search gives up.
+const LABELS: usize = 50_000;
+
+/// Why a search ended without a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotFound {
+    /// There is none.
+    Impossible,
+    /// There are too many possibilities.
+    TooMany,
+}
+
+/// A path of releases that was found, and what it costs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The releases, from the first to the last.
+    pub path: Vec<usize>,
+    /// What the plan costs.
+    pub cost: Cost,
+    /// For each addon and each release of the path, its versions there; the number of versions stands for none.
+    pub ways: Vec<Vec<Vec<usize>>>,
+}
+
+/// How many machines a move between two releases of one Kubernetes minor replaces. Another minor replaces all of them, on
+/// whatever path.
+pub type Machines<'a> = &'a dyn Fn(usize, usize) -> u64;
+
+struct Label {
+    release: usize,
+    base: Cost,
+    addons: Vec<Reached>,
+    before: Option<usize>,
+}
+
+struct Search<'a> {
+    situation: &'a Situation,
+    kept: &'a Kept,
+    machines: Option<Machines<'a>>,
+    /// Longer plans are not looked for.
+    most: u64,
+    /// For each release, the moves that it takes at least to arrive; none if it cannot.
+    ahead: Vec<Option<u64>>,
+    labels: Vec<Label>,
+    by_release: BTreeMap<usize, Vec<usize>>,
+    /// Least cost, whether it has arrived, and the label.
+    open: BinaryHeap<Reverse<(Cost, bool, usize)>>,
+}
+
+/// Finds the cheapest plan that keeps to the constraints. `machines` is asked only about moves that plans with the fewest
+/// steps could make.
+pub fn search(situation: &Situation, kept: &Kept, machines: Option<Machines<'_>>) -> Result<Found, NotFound> {
+    let found = Search::new(situation, kept, None, u64::MAX).run()?;
+    match machines {
+        Some(machines) if found.path.len() > 1 => {
+            Search::new(situation, kept, Some(machines), found.cost.steps).run()
+        }
+        _ => Ok(found),
+    }
+}
+
+impl<'a> Search<'a> {
+    fn new(situation: &'a Situation, kept: &'a Kept, machines: Option<Machines<'a>>, most: u64) -> Self {
+        let (open, ahead) = (BinaryHeap::new(), ahead(situation, kept));
+        Self { situation, kept, machines, most, ahead, labels: Vec::new(), by_release: BTreeMap::new(), open }
+    }
+
+    fn ways(&self) -> impl Iterator<Item = Way<'a>> + use<'a> {
+        let (situation, kept) = (self.situation, self.kept);
+        situation.addons.iter().map(move |track| Way { situation, track, kept })
+    }
+
+    fn run(mut self) -> Result<Found, NotFound> {
+        let start = self.situation.start;
+        let mut addons: Vec<Reached> = self.ways().map(Way::begin).collect();
+        self.close(start, &mut addons);
+        self.add(Label { release: start, base: Cost::default(), addons, before: None });
+        while let Some(Reverse((cost, has_arrived, at))) = self.open.pop() {
+            if has_arrived {
+                return self.found(cost, at).ok_or(NotFound::Impossible);
+            }
+            self.go_on(at);
+            if self.labels.len() > LABELS {
+                return Err(NotFound::TooMany);
+            }
+        }
+        Err(NotFound::Impossible)
+    }
+
+    fn close(&self, release: usize, addons: &mut [Reached]) {
+        for (way, reached) in self.ways().zip(addons) {
+            way.close(release, reached);
+        }
+    }
+
+    /// Looks at every release that can follow.
+    fn go_on(&mut self, at: usize) {
+        let from = self.labels[at].release;
+        let situation = self.situation;
+        for ((_, to), broken) in situation.moves.range((from, 0)..=(from, usize::MAX)) {
+            if !self.kept.allows(broken) {
+                continue;
+            }
+            let label = &self.labels[at];
+            let mut addons: Vec<Reached> =
+                self.ways().zip(&label.addons).map(|(way, reached)| way.moved(from, *to, reached)).collect();
+            self.close(*to, &mut addons);
+            let one = Cost { steps: 1, age: situation.releases[*to].age, ..Cost::default() };
+            let mut label = Label { release: *to, base: label.base.and(one), addons, before: Some(at) };
+            if self.least(&label).is_none_or(|least| least.steps > self.most) {
+                continue;
+            }
+            if let Some(machines) = self.machines
+                && situation.minor(from) == situation.minor(*to)
+            {
+                label.base.machines += machines(from, *to);
+            }
+            self.add(label);
+        }
+    }
+
+    /// The least that any plan over a label costs; none if there is none.
+    fn least(&self, label: &Label) -> Option<Cost> {
+        let ahead = Cost { steps: self.ahead[label.release]?, ..Cost::default() };
+        let mut sum = label.base.and(ahead);
+        for reached in &label.addons {
+            sum = sum.and(*reached.iter().flatten().min()?);
+        }
+        Some(sum)
+    }
+
+    fn add(&mut self, label: Label) {
+        let Some(least) = self.least(&label) else { return };
+        let known = self.by_release.entry(label.release).or_default();
+        if known.iter().any(|one| self.labels[*one].is_nowhere_dearer(&label)) {
+            return;
+        }
+        let at = self.labels.len();
+        known.push(at);
+        if self.situation.is_goal(label.release) {
+            let ends = self.ways().zip(&label.addons).map(|(way, reached)| way.end(label.release, reached));
+            let all: Option<Vec<Cost>> = ends.map(|end| end.map(|(_, cost)| cost)).collect();
+            if let Some(all) = all {
+                let cost = all.into_iter().fold(label.base, Cost::and);
+                self.open.push(Reverse((cost, true, at)));
+            }
+        }
+        self.open.push(Reverse((least, false, at)));
+        self.labels.push(label);
+    }
+
+    fn found(&self, cost: Cost, at: usize) -> Option<Found> {
+        let mut path = Vec::new();
+        let mut next = Some(at);
+        while let Some(one) = next {
+            path.push(self.labels[one].release);
+            next = self.labels[one].before;
+        }
+        path.reverse();
+        let ways = self.ways().map(|way| way.trace(&path)).collect::<Option<_>>()?;
+        Some(Found { path, cost, ways })
+    }
+}
+
+impl Label {
+    fn is_nowhere_dearer(&self, other: &Self) -> bool {
+        let is_at_most = |own: &Option<Cost>, other: &Option<Cost>| match (own, other) {
+            (_, None) => true,
+            (Some(own), Some(other)) => own <= other,
+            (None, Some(_)) => false,
+        };
+        self.base <= other.base
+            && self
+                .addons
+                .iter()
+                .zip(&other.addons)
+                .all(|(own, other)| own.iter().zip(other).all(|(own, other)| is_at_most(own, other)))
+    }
+}
+
+/// For each release, the moves between releases that it takes at least to arrive, whatever addons need.
+fn ahead(situation: &Situation, kept: &Kept) -> Vec<Option<u64>> {
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); situation.releases.len()];
+    for ((from, to), _) in situation.moves.iter().filter(|(_, broken)| kept.allows(broken)) {
+        before[*to].push(*from);
+    }
+    let mut ahead = vec![None; situation.releases.len()];
+    let mut next: Vec<usize> = (0..situation.releases.len()).filter(|one| situation.is_goal(*one)).collect();
+    for moves in 0.. {
+        next.retain(|one| ahead[*one].is_none());
+        if next.is_empty() {
+            break;
+        }
+        for one in &next {
+            ahead[*one] = Some(moves);
+        }
+        next = next.iter().flat_map(|one| before[*one].iter().copied()).collect();
+    }
+    ahead
+}

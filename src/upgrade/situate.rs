@@ -1,0 +1,322 @@
+//! From definitions and releases to the situation of a cluster.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    addon,
+    situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
+};
+use crate::{
+    definition::Model,
+    model::{Cluster, Maturity, Minor, ReleaseRef, RemovalStep},
+    note::Notes,
+    release::{self, Release, Releases},
+    world::Input,
+};
+
+/// Where clusters should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// On this release.
+    Release(ReleaseRef),
+    /// On a release of this Kubernetes minor.
+    Minor(Minor),
+    /// On the newest release of the newest minor that can be relied on.
+    Latest,
+}
+
+/// The fleet that plans are made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Fleet<'a> {
+    /// As meant.
+    pub model: &'a Model,
+    /// What clusters can be made from.
+    pub releases: &'a Releases,
+    /// What was read.
+    pub input: &'a Input,
+    /// Where clusters should be.
+    pub target: &'a Target,
+    /// Whether Kubernetes minors that are no longer patched may be passed.
+    pub through_expired: bool,
+}
+
+/// What clusters have in common that get the same plan.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    release: ReleaseRef,
+    addons: Vec<(String, addon::Chosen)>,
+}
+
+/// What there is to plan for a cluster.
+#[derive(Clone, Debug)]
+pub enum Situated {
+    /// A plan is to be found.
+    Open(Box<Open>),
+    /// The cluster has a later Kubernetes minor than it should.
+    Ahead,
+    /// The target is not there for it.
+    NoTarget(Constraint),
+}
+
+/// A situation, and the releases that its numbers stand for.
+#[derive(Clone, Debug)]
+pub struct Open {
+    /// The situation.
+    pub situation: Situation,
+    /// The releases.
+    pub releases: Vec<Arc<Release>>,
+}
+
+impl Fleet<'_> {
+    /// What decides the plan of a cluster.
+    pub fn key(&self, cluster: &Cluster) -> Key {
+        let addons = cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::Chosen::of(choice)));
+        Key { release: cluster.release.clone(), addons: addons.collect() }
+    }
+
+    /// The situation of a cluster; none if its release has errors, which the notes say.
+    pub fn situation(&self, cluster: &Cluster, notes: &mut Notes) -> Option<Situated> {
+        let own = self.releases.of(cluster, self.input, notes)?;
+        let mut line = release::line(self.releases, &own);
+        let goal = match self.target {
+            Target::Release(target) => {
+                let named = Cluster { release: target.clone(), ..cluster.clone() };
+                let target = self.releases.of(&named, self.input, notes)?;
+                if target.stack != own.stack {
+                    return Some(Situated::NoTarget(other_stack(&own, &target)));
+                }
+                if line.iter().all(|one| one.name != target.name) {
+                    line.extend(release::line(self.releases, &target));
+                }
+                (target.kubernetes.minor(), Some(target.name.clone()))
+            }
+            Target::Minor(minor) => (*minor, None),
+            Target::Latest => {
+                let newest = self.newest(&line, &own);
+                (newest.kubernetes.minor(), Some(newest.name.clone()))
+            }
+        };
+        Some(self.between(cluster, &own, line, &goal))
+    }
+
+    /// The newest release of the newest minor that can be relied on; at least of its own minor.
+    fn newest(&self, line: &[Arc<Release>], own: &Arc<Release>) -> Arc<Release> {
+        let minor = own.kubernetes.minor();
+        let is_meant = |one: &&Arc<Release>| {
+            let of = one.kubernetes.minor();
+            let is_relied = !matches!(self.maturity(one), Some(Maturity::Preview | Maturity::Expired));
+            of == minor || of > minor && is_relied
+        };
+        line.iter().rfind(is_meant).unwrap_or(own).clone()
+    }
+
+    fn maturity(&self, release: &Release) -> Option<Maturity> {
+        let key = (release.stack.clone(), release.kubernetes.minor());
+        self.model.stacks.get(&key).map(|stack| stack.maturity)
+    }
+
+    fn between(
+        &self,
+        cluster: &Cluster,
+        own: &Arc<Release>,
+        mut line: Vec<Arc<Release>>,
+        (minor, name): &(Minor, Option<String>),
+    ) -> Situated {
+        let first = own.kubernetes.minor();
+        if name.is_none() && first > *minor {
+            return Situated::Ahead;
+        }
+        let (low, high) = (first.min(*minor), first.max(*minor));
+        line.retain(|one| (low..=high).contains(&one.kubernetes.minor()));
+        if line.iter().all(|one| one.name != own.name) {
+            line.insert(0, own.clone());
+        }
+        let line = distinct(line, own, name.as_deref());
+        let goal = match name {
+            None => Goal::Minor(*minor),
+            Some(name) => Goal::Release(line.iter().position(|one| one.name == *name).unwrap_or_default()),
+        };
+        if line.iter().all(|one| one.kubernetes.minor() != *minor) {
+            return Situated::NoTarget(missing(own, *minor));
+        }
+        let start = line.iter().position(|one| one.name == own.name).unwrap_or_default();
+        let releases = candidates(&line);
+        let mut constraints = Vec::new();
+        let moves = self.moves(&line, start, *minor, &mut constraints);
+        let addons = addon::tracks(cluster, &line, start, self, &mut constraints);
+        let situation = Situation { releases, addons, constraints, start, goal, moves };
+        Situated::Open(Box::new(Open { situation, releases: line }))
+    }
+
+    /// From which release a cluster could move to which.
+    fn moves(
+        &self,
+        line: &[Arc<Release>],
+        start: usize,
+        goal: Minor,
+        constraints: &mut Vec<Constraint>,
+    ) -> BTreeMap<(usize, usize), Vec<usize>> {
+        let mut add = |constraint| {
+            constraints.push(constraint);
+            constraints.len() - 1
+        };
+        let back = add(Constraint {
+            kind: ConstraintKind::OlderRelease,
+            text: "a cluster does not go back to an older release or Kubernetes version".to_owned(),
+            origin: None,
+            lift: "nobody can: Kubernetes cannot be downgraded".to_owned(),
+        });
+        let minor = |at: usize| line[at].kubernetes.minor();
+        let (first, last) = (minor(start).min(goal), minor(start).max(goal));
+        let mut skipped = BTreeMap::new();
+        let mut passed = BTreeMap::new();
+        for number in first.minor + 1..last.minor {
+            let one = Minor { minor: number, ..first };
+            let there = line.iter().find(|release| release.kubernetes.minor() == one);
+            skipped.insert(one, add(skip(&line[start], one, there.is_some())));
+            if let Some(constraint) = there.and_then(|release| self.not_passed(release)) {
+                passed.insert(one, add(constraint));
+            }
+        }
+        let mut moves = BTreeMap::new();
+        for from in 0..line.len() {
+            for to in (0..line.len()).filter(|to| *to != from) {
+                let between = skipped.iter().filter(|(one, _)| minor(from) < **one && **one < minor(to));
+                let mut broken: Vec<usize> = between.map(|(_, constraint)| *constraint).collect();
+                let is_older = to < from || line[to].kubernetes < line[from].kubernetes;
+                broken.extend(is_older.then_some(back));
+                broken.extend(passed.get(&minor(to)));
+                moves.insert((from, to), broken);
+            }
+        }
+        moves
+    }
+
+    /// Why a minor is not passed, because of its maturity.
+    fn not_passed(&self, release: &Release) -> Option<Constraint> {
+        let key = (release.stack.clone(), release.kubernetes.minor());
+        let stack = self.model.stacks.get(&key)?;
+        let (word, lift) = match stack.maturity {
+            Maturity::Expired if !self.through_expired => {
+                ("expired", "you: `--through-expired` plans over it".to_owned())
+            }
+            Maturity::Preview => {
+                ("preview", format!("the stack {}: set another `maturity` in stack.yaml", release.stack))
+            }
+            _ => return None,
+        };
+        Some(Constraint {
+            kind: ConstraintKind::Maturity,
+            text: format!("plans do not pass Kubernetes {}, which is `{word}` in {}", key.1, release.stack),
+            origin: Some(stack.kubernetes_origin),
+            lift,
+        })
+    }
+}
+
+/// Whether a cluster is on its way out; then no upgrade is planned for it.
+pub fn leaves(cluster: &Cluster) -> bool {
+    matches!(
+        cluster.removal.as_ref().map(|removal| removal.step),
+        Some(RemovalStep::Detach | RemovalStep::Delete)
+    )
+}
+
+/// Of releases that follow one another in a minor that is passed and say the same of all addons, the newest.
+fn distinct(line: Vec<Arc<Release>>, own: &Release, goal: Option<&str>) -> Vec<Arc<Release>> {
+    let is_alike = |one: &Release, other: &Release| {
+        one.kubernetes == other.kubernetes
+            && one.channel == other.channel
+            && one.compatibility == other.compatibility
+            && one.addons.len() == other.addons.len()
+            && one
+                .addons
+                .iter()
+                .zip(&other.addons)
+                .all(|(one, other)| one.version == other.version && one.addon == other.addon)
+    };
+    let mut kept: Vec<Arc<Release>> = Vec::new();
+    for release in line {
+        let is_named = |one: &Release| one.name == own.name || Some(one.name.as_str()) == goal;
+        let is_own_minor = release.kubernetes.minor() == own.kubernetes.minor();
+        if let Some(last) = kept.last_mut()
+            && !is_own_minor
+            && !is_named(last)
+            && !is_named(&release)
+            && is_alike(last, &release)
+        {
+            *last = release;
+        } else {
+            kept.push(release);
+        }
+    }
+    kept
+}
+
+fn candidates(line: &[Arc<Release>]) -> Vec<Candidate> {
+    let newer = |at: usize| {
+        let minor = line[at].kubernetes.minor();
+        line[at + 1..].iter().filter(|one| one.kubernetes.minor() == minor).count() as u64
+    };
+    let one = |(at, release): (usize, &Arc<Release>)| Candidate {
+        name: release.name.clone(),
+        kubernetes: release.kubernetes.clone(),
+        age: newer(at),
+    };
+    line.iter().enumerate().map(one).collect()
+}
+
+fn other_stack(own: &Release, target: &Release) -> Constraint {
+    Constraint {
+        kind: ConstraintKind::MissingRelease,
+        text: format!(
+            "`{}` is a release of {}, and the cluster uses {}",
+            target.name, target.stack, own.stack
+        ),
+        origin: None,
+        lift: format!("you: name a release of {}", own.stack),
+    }
+}
+
+fn missing(own: &Release, minor: Minor) -> Constraint {
+    Constraint {
+        kind: ConstraintKind::MissingRelease,
+        text: format!("there is no release of {} for Kubernetes {minor}{}", own.stack, channel(own)),
+        origin: None,
+        lift: cut(own, minor),
+    }
+}
+
+/// Where to look for a release: heads exist for each minor that the stack serves.
+fn channel(own: &Release) -> &'static str {
+    if own.is_head() { " in stack.yaml" } else { "" }
+}
+
+fn cut(own: &Release, minor: Minor) -> String {
+    if own.is_head() {
+        format!("the stack {}: add the minor to stack.yaml", own.stack)
+    } else {
+        format!("the stack {}: `stackloom release {} --kubernetes {minor}` cuts one", own.stack, own.stack)
+    }
+}
+
+fn skip(own: &Release, minor: Minor, is_there: bool) -> Constraint {
+    let stack = &own.stack;
+    if is_there {
+        return Constraint {
+            kind: ConstraintKind::Minor,
+            text: format!("Kubernetes {minor} cannot be skipped: Kubernetes is upgraded one minor at a time"),
+            origin: None,
+            lift: "nobody can: Cluster API refuses it".to_owned(),
+        };
+    }
+    Constraint {
+        kind: ConstraintKind::MissingRelease,
+        text: format!(
+            "there is no release of {stack} for Kubernetes {minor}{}, and Kubernetes is upgraded one minor at a time",
+            channel(own)
+        ),
+        origin: None,
+        lift: cut(own, minor),
+    }
+}

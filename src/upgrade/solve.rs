@@ -1,0 +1,109 @@
+//! Clusters in equal situations, each situation solved once.
+
+use std::{cell::RefCell, collections::BTreeMap};
+
+use rayon::prelude::*;
+
+use super::{
+    core::{Core, core},
+    plan::{Plan, steps},
+    search::{NotFound, search},
+    situate::{Fleet, Open, Situated},
+    situation::Constraint,
+    why::reasons,
+};
+use crate::{model::Cluster, note::Notes};
+
+/// Clusters in equal situations, and what there is to do for them.
+#[derive(Clone, Debug)]
+pub struct Solved<'a> {
+    /// The clusters, in order.
+    pub clusters: Vec<&'a Cluster>,
+    /// What there is to do.
+    pub answer: Answer,
+}
+
+/// What there is to do for a cluster.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// These steps; none if it is where it should be.
+    Plan {
+        /// The situation.
+        open: Box<Open>,
+        /// The plan.
+        plan: Plan,
+        /// Why each step is taken.
+        reasons: Vec<String>,
+    },
+    /// There is no plan.
+    Blocked {
+        /// The situation.
+        open: Box<Open>,
+        /// Why.
+        core: Core,
+    },
+    /// The target is not there for it.
+    NoTarget(Constraint),
+    /// It has a later Kubernetes minor than it should.
+    Ahead,
+    /// There are too many possibilities to look at.
+    TooMany,
+    /// It is on its way out.
+    Leaves,
+    /// Its release, or the one that it should have, has errors.
+    Unknown(Notes),
+}
+
+impl Fleet<'_> {
+    /// Solves the situations of clusters, in the order of their first clusters.
+    pub fn solve<'a>(&self, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
+        let mut places: BTreeMap<_, usize> = BTreeMap::new();
+        let mut groups: Vec<Vec<&Cluster>> = Vec::new();
+        for cluster in clusters {
+            let key = (super::leaves(cluster), self.key(cluster));
+            let at = *places.entry(key).or_insert(groups.len());
+            if at == groups.len() {
+                groups.push(Vec::new());
+            }
+            groups[at].push(cluster);
+        }
+        let solve = |clusters: Vec<&'a Cluster>| {
+            let answer = self.answer(&clusters);
+            Solved { clusters, answer }
+        };
+        groups.into_par_iter().map(solve).collect()
+    }
+
+    fn answer(&self, clusters: &[&Cluster]) -> Answer {
+        let Some(first) = clusters.first().filter(|one| !super::leaves(one)) else { return Answer::Leaves };
+        let mut notes = Notes::new();
+        let open = match self.situation(first, &mut notes) {
+            Some(Situated::Open(open)) => open,
+            Some(Situated::Ahead) => return Answer::Ahead,
+            Some(Situated::NoTarget(constraint)) => return Answer::NoTarget(constraint),
+            None => return Answer::Unknown(notes),
+        };
+        let known = RefCell::new(BTreeMap::new());
+        let name = |release: usize| open.situation.releases[release].name.as_str();
+        let machines = |from: usize, to: usize| {
+            let found = known.borrow().get(&(from, to)).copied();
+            found.unwrap_or_else(|| {
+                let count = self.machines(clusters, name(from), name(to));
+                known.borrow_mut().insert((from, to), count);
+                count
+            })
+        };
+        match search(&open.situation, &open.situation.all(), Some(&machines)) {
+            Ok(found) => {
+                let plan = steps(&open.situation, &found);
+                let reasons = reasons(&open, &plan);
+                Answer::Plan { open, plan, reasons }
+            }
+            Err(NotFound::TooMany) => Answer::TooMany,
+            Err(NotFound::Impossible) => match core(&open.situation) {
+                Ok(Some(core)) => Answer::Blocked { open, core },
+                Ok(None) | Err(_) => Answer::TooMany,
+            },
+        }
+    }
+}

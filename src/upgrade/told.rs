@@ -1,0 +1,133 @@
+//! What each step of a plan changes, by name: for people, documents and edits.
+
+use super::{
+    plan::{Change, Plan, Step},
+    situation::{Situation, Track},
+};
+use crate::model::AddonVersion;
+
+/// What a step changes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Told {
+    /// The release or the addon.
+    pub change: ToldChange,
+    /// Addons that stay at their versions though the release has others, each with its version and that of the release.
+    pub keeps: Vec<(String, AddonVersion, AddonVersion)>,
+    /// Addons that go with the release, each with its version before and after.
+    pub follows: Vec<(String, AddonVersion, AddonVersion)>,
+    /// Addons that come with the release.
+    pub arrives: Vec<(String, AddonVersion)>,
+    /// Addons that the release no longer has.
+    pub leaves: Vec<String>,
+    /// What the definition says of versions after the step, where it says something else than before: none where the addon
+    /// follows its release from then on.
+    pub pins: Vec<(String, Option<AddonVersion>)>,
+}
+
+/// What a step changes above all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ToldChange {
+    /// The release.
+    Release {
+        /// Before.
+        before: String,
+        /// After.
+        after: String,
+        /// The Kubernetes version before.
+        kubernetes_before: String,
+        /// The Kubernetes version after.
+        kubernetes_after: String,
+    },
+    /// An addon.
+    Addon {
+        /// Which.
+        addon: String,
+        /// Its version before.
+        before: AddonVersion,
+        /// Its version after.
+        after: AddonVersion,
+    },
+}
+
+/// What each step changes.
+pub fn told(situation: &Situation, plan: &Plan) -> Vec<Told> {
+    let start = Step {
+        change: Change::Release { from: situation.start },
+        release: situation.start,
+        versions: situation.addons.iter().map(|track| track.start).collect(),
+    };
+    let before = std::iter::once(&start).chain(&plan.steps);
+    before.zip(&plan.steps).map(|(before, step)| of_step(situation, before, step)).collect()
+}
+
+fn of_step(situation: &Situation, before: &Step, step: &Step) -> Told {
+    let release = |at: usize| &situation.releases[at];
+    let change = match step.change {
+        Change::Release { from } => ToldChange::Release {
+            before: release(from).name.clone(),
+            after: release(step.release).name.clone(),
+            kubernetes_before: release(from).kubernetes.to_string(),
+            kubernetes_after: release(step.release).kubernetes.to_string(),
+        },
+        Change::Addon { addon, from, to } => {
+            let track = &situation.addons[addon];
+            ToldChange::Addon {
+                addon: track.name.clone(),
+                before: version(track, from),
+                after: version(track, to),
+            }
+        }
+    };
+    let mut told = Told {
+        change,
+        keeps: Vec::new(),
+        follows: Vec::new(),
+        arrives: Vec::new(),
+        leaves: Vec::new(),
+        pins: Vec::new(),
+    };
+    for (addon, track) in situation.addons.iter().enumerate() {
+        told.add(track, (before, before.versions[addon]), (step, step.versions[addon]));
+    }
+    told
+}
+
+fn version(track: &Track, at: usize) -> AddonVersion {
+    track.versions[at].version.clone()
+}
+
+/// The version that a definition pins an addon to.
+fn pin(track: &Track, release: usize, at: Option<usize>) -> Option<usize> {
+    let own = track.listings[release].as_ref()?.own;
+    at.filter(|at| track.held || *at != own)
+}
+
+impl Told {
+    fn add(&mut self, track: &Track, old: (&Step, Option<usize>), new: (&Step, Option<usize>)) {
+        let name = || track.name.clone();
+        let ((before, was), (step, is)) = (old, new);
+        let (old_pin, new_pin) = (pin(track, before.release, was), pin(track, step.release, is));
+        if old_pin != new_pin {
+            self.pins.push((name(), new_pin.map(|at| version(track, at))));
+        }
+        if matches!(self.change, ToldChange::Addon { .. }) {
+            return;
+        }
+        match (was, is) {
+            (None, Some(is)) => self.arrives.push((name(), version(track, is))),
+            (Some(_), None) => self.leaves.push(name()),
+            (Some(was), Some(is)) if was != is => {
+                self.follows.push((name(), version(track, was), version(track, is)));
+            }
+            (Some(_), Some(is)) => {
+                let own = track.listings[step.release].as_ref().map(|listing| listing.own);
+                if let Some(own) =
+                    own.filter(|own| *own != is && !version(track, *own).is_same(&version(track, is)))
+                {
+                    self.keeps.push((name(), version(track, is), version(track, own)));
+                }
+            }
+            (None, None) => {}
+        }
+    }
+}

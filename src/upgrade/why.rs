@@ -1,0 +1,118 @@
+//! Why a plan has each of its steps, in words.
+
+use super::{
+    plan::{Change, Plan},
+    situate::Open,
+    situation::{Goal, Situation, Track},
+};
+
+/// Why each step is taken.
+pub fn reasons(open: &Open, plan: &Plan) -> Vec<String> {
+    (0..plan.steps.len()).map(|at| Why { open, situation: &open.situation, plan }.reason(at)).collect()
+}
+
+struct Why<'a> {
+    open: &'a Open,
+    situation: &'a Situation,
+    plan: &'a Plan,
+}
+
+impl Why<'_> {
+    fn reason(&self, at: usize) -> String {
+        match self.plan.steps[at].change {
+            Change::Release { from } => self.of_release(at, from),
+            Change::Addon { addon, from, to } => self.of_addon(at, (addon, from, to)),
+        }
+    }
+
+    fn of_release(&self, at: usize, from: usize) -> String {
+        let to = self.plan.steps[at].release;
+        let last = self.plan.steps.iter().rev().find_map(|step| match step.change {
+            Change::Release { .. } => Some(step.release),
+            Change::Addon { .. } => None,
+        });
+        let minor = self.situation.minor(to);
+        if last != Some(to) {
+            return if self.situation.minor(from) == minor {
+                format!("a later step needs what `{}` lists", self.situation.releases[to].name)
+            } else {
+                "Kubernetes is upgraded one minor at a time".to_owned()
+            };
+        }
+        match self.situation.goal {
+            Goal::Release(_) => "it is the release that the plan leads to".to_owned(),
+            Goal::Minor(_) if self.situation.minor(from) == minor => {
+                format!("addons need what `{}` lists", self.situation.releases[to].name)
+            }
+            Goal::Minor(_) => format!("Kubernetes {minor} was asked for"),
+        }
+    }
+
+    fn of_addon(&self, at: usize, (addon, from, to): (usize, usize, usize)) -> String {
+        let track = &self.situation.addons[addon];
+        let here = self.plan.steps[at].release;
+        let stays = |version: usize| self.first_refusal(track, version, at);
+        let is_broken_today = !broken(track, from, here).is_empty();
+        let goes_on = self.plan.steps[at + 1..].iter().find_map(|step| {
+            matches!(step.change, Change::Addon { addon: other, .. } if other == addon).then_some(())
+        });
+        let reason = if is_broken_today {
+            let text = self.text(track, from, here);
+            format!("{text}; the cluster has {}", self.situation.releases[here].kubernetes)
+        } else if let Some((step, release)) = stays(from) {
+            let text = self.text(track, from, release);
+            format!("{text}; step {} brings {}", step + 1, self.situation.releases[release].kubernetes)
+        } else {
+            let own = track.listings[here].as_ref().map(|listing| listing.own);
+            if own == Some(to) {
+                format!("`{}` has {} {}", self.name(here), track.name, track.versions[to].version)
+            } else {
+                format!("a later step needs {} to be newer", track.name)
+            }
+        };
+        match goes_on.filter(|()| stays(to).is_some() || is_broken_today || own_is_further(track, here, to)) {
+            Some(()) => format!("{reason}; {}", self.situation.constraints[track.step].text),
+            None => reason,
+        }
+    }
+
+    fn name(&self, release: usize) -> &str {
+        &self.situation.releases[release].name
+    }
+
+    /// The first later step whose release refuses a version.
+    fn first_refusal(&self, track: &Track, version: usize, at: usize) -> Option<(usize, usize)> {
+        let later = self.plan.steps.iter().enumerate().skip(at + 1);
+        let mut releases = later.map(|(step, one)| (step, one.release));
+        releases.find(|(_, release)| !broken(track, version, *release).is_empty())
+    }
+
+    /// Why a release refuses a version.
+    fn text(&self, track: &Track, version: usize, release: usize) -> String {
+        let broken = broken(track, version, release);
+        let number = &track.versions[version].version;
+        let frozen = self.open.releases[release].addon(&track.name);
+        let row =
+            frozen.and_then(|frozen| frozen.addon.matrix.iter().find(|row| row.version.is_same(number)));
+        let is_range = |one: &&usize| self.situation.constraints[**one].kind.is_about_range();
+        match (broken.iter().find(is_range), row, broken.first()) {
+            (Some(_), Some(row), _) => {
+                format!("{} {number} works with Kubernetes {}", track.name, row.kubernetes)
+            }
+            (Some(_), None, _) => format!("`{}` does not list {} {number}", self.name(release), track.name),
+            (None, _, Some(rule)) => self.situation.constraints[*rule].text.clone(),
+            (None, _, None) => String::new(),
+        }
+    }
+}
+
+/// What a version breaks on a release.
+fn broken(track: &Track, version: usize, release: usize) -> Vec<usize> {
+    track.listings[release].as_ref().map(|listing| listing.broken[version].clone()).unwrap_or_default()
+}
+
+/// Whether the release has a newer version than this one.
+fn own_is_further(track: &Track, release: usize, version: usize) -> bool {
+    let of = |at: usize| track.versions[at].version.as_semver();
+    track.listings[release].as_ref().is_some_and(|listing| of(listing.own) > of(version))
+}
