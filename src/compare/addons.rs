@@ -24,21 +24,22 @@ pub struct AddonChange {
     pub objects: usize,
 }
 
-/// The path of the file that lists the addons of a cluster with their versions.
-pub(super) fn list(cluster: &str) -> String {
-    format!("addons/configmap-{cluster}.addons.yaml")
+/// Whether a file lists the addons of a cluster with their versions. Its folder depends on the engine.
+pub(super) fn is_list(file: &str, cluster: &str) -> bool {
+    let name = file.strip_prefix("addons/").or_else(|| file.strip_prefix("cluster/"));
+    name.and_then(|name| name.strip_prefix("configmap-")?.strip_suffix(".addons.yaml")) == Some(cluster)
 }
 
 /// The addons that differ, by name.
 pub(super) fn changed(objects: &[ObjectChange], pair: &Pair<'_>) -> Vec<AddonChange> {
-    let list = list(pair.cluster.name.as_str());
+    let cluster = pair.cluster.name.as_str();
     let mut touched: BTreeMap<String, Vec<&ObjectChange>> = BTreeMap::new();
-    for one in objects.iter().filter(|one| one.file != list) {
+    for one in objects.iter().filter(|one| !is_list(&one.file, cluster)) {
         if let Some(name) = addon(&one.section, &one.file) {
             touched.entry(name).or_default().push(one);
         }
     }
-    let (before, after) = (versions(&pair.before, &list), versions(&pair.after, &list));
+    let (before, after) = (versions(&pair.before, cluster), versions(&pair.after, cluster));
     let is_other = |name: &&String| before.get(*name) != after.get(*name);
     let others = before.keys().chain(after.keys()).filter(is_other).cloned();
     let names: BTreeSet<String> = touched.keys().cloned().chain(others).collect();
@@ -63,7 +64,7 @@ impl ObjectChange {
 
     /// Whether it is the object that lists the addons of a cluster with their versions.
     pub fn is_list_of_addons(&self, cluster: &ClusterId) -> bool {
-        self.file == list(cluster.name.as_str())
+        is_list(&self.file, cluster.name.as_str())
     }
 }
 
@@ -80,8 +81,8 @@ fn addon(section: &Section, file: &str) -> Option<String> {
 }
 
 /// The versions of all addons.
-fn versions(objects: &Objects, list: &str) -> BTreeMap<String, String> {
-    let found = objects.values().find(|(file, _)| file == list);
+fn versions(objects: &Objects, cluster: &str) -> BTreeMap<String, String> {
+    let found = objects.values().find(|(file, _)| is_list(file, cluster));
     let data = found.and_then(|(_, object)| object.get("data")).and_then(Node::as_mapping);
     let entries = data.into_iter().flat_map(Mapping::iter);
     entries.filter_map(|one| Some((one.key.name.to_string(), one.value.as_str()?.to_owned()))).collect()

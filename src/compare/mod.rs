@@ -367,10 +367,10 @@ fn is_equal(old: &[File], new: &[File]) -> bool {
 fn differing(files: &[File], others: &[File], cluster: &ClusterId) -> Vec<File> {
     let is_same = |one: &File| others.iter().any(|other| other.path == one.path && other.is_same(one));
     let mut own: Vec<File> = files.iter().filter(|one| !is_same(one)).cloned().collect();
-    let list = addons::list(cluster.name.as_str());
-    for path in [CLUSTER, &list] {
-        if own.iter().all(|file| file.path != path) {
-            own.extend(files.iter().find(|file| file.path == path).cloned());
+    let is_needed = |file: &&File| file.path == CLUSTER || addons::is_list(&file.path, cluster.name.as_str());
+    for needed in files.iter().filter(is_needed) {
+        if own.iter().all(|file| file.path != needed.path) {
+            own.push(needed.clone());
         }
     }
     own

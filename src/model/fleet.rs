@@ -169,6 +169,14 @@ pub enum Engine {
 impl Engine {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Flux, Self::ArgoCd];
+
+    /// Its name, as people write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flux => "Flux",
+            Self::ArgoCd => "Argo CD",
+        }
+    }
 }
 
 /// How an Argo CD applies the tree of a management cluster. It may run in another cluster, a hub.

@@ -80,7 +80,8 @@ pub(super) fn reads(path: &TreePath) -> bool {
 
 fn is_list(path: &TreePath) -> bool {
     let path = path.as_str();
-    path.ends_with(".addons.yaml") && path.contains("/addons/configmap-")
+    path.ends_with(".addons.yaml")
+        && ["/addons/configmap-", "/cluster/configmap-"].iter().any(|file| path.contains(file))
 }
 
 /// The release whose description a file is.
@@ -152,7 +153,8 @@ impl Seen {
 
 /// The folder of a cluster that a file of it is in.
 fn folder(path: &TreePath) -> Option<&str> {
-    path.as_str().split_once("/addons/").map(|(folder, _)| folder)
+    let (folder, _) = path.as_str().rsplit_once('/')?;
+    folder.rsplit_once('/').map(|(cluster, _)| cluster)
 }
 
 /// The addons with another version than before.

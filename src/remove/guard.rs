@@ -13,7 +13,7 @@ use super::{addon_step, drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
     note::{About, Notes, Place},
-    render::{is_paused, is_protected},
+    render::{is_paused, is_protected, keeper},
     tree::{Changes, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
@@ -115,6 +115,7 @@ impl Guard {
 /// Judges a Cluster object that changes, by its text before and after.
 fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
     let mut notes = Notes::new();
+    judge_engine(path, part, old, new, &mut notes);
     let (old, new) = (facts(old), facts(new));
     judge_pools(path, part, (old.as_ref(), new.as_ref()), &mut notes);
     if let (Some(old), Some(new)) = (&old, &new) {
@@ -122,6 +123,28 @@ fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
         replaced::judge(path, part, old, new, &mut notes);
     }
     notes
+}
+
+/// Two engines that run apply the same folders: the old one would prune what it finds there no longer.
+fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mut Notes) {
+    let PartId::Cluster { management, .. } = part else { return };
+    let (Some(before), Some(after)) = (keeper(old), keeper(new)) else { return };
+    if before == after || is_paused(old) {
+        return;
+    }
+    notes
+        .error(
+            "engine-changed",
+            Place::file(path.as_str()),
+            format!(
+                "the engine of `{management}` would change from {} to {} while {} runs: it would uninstall addons",
+                before.as_str(),
+                after.as_str(),
+                before.as_str()
+            ),
+        )
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
+        .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }
 
 fn judge_pools(

@@ -40,6 +40,21 @@ pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
     }
 }
 
+/// The name of the file that lists the addons of a cluster, whatever the folder.
+pub(super) fn addon_list_file(cluster: &Cluster) -> String {
+    format!("configmap-{}.addons.yaml", cluster.name)
+}
+
+/// Lists the addons of a cluster with their versions.
+pub(super) fn addon_list(plan: &ClusterPlan) -> Node {
+    let mut addons = Mapping::new();
+    for addon in &plan.addons {
+        let version = addon.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
+        addons.set(addon.frozen.addon.name.as_str(), version);
+    }
+    marker(&plan.cluster, "addons", addons)
+}
+
 /// Says why a cluster's own folder holds no Cluster any more.
 pub(super) fn removal_marker(cluster: &Cluster, removal: &Removal) -> Node {
     let mut data = Mapping::new();

@@ -258,6 +258,11 @@ pub fn reader(api_version: &str) -> Option<&'static str> {
     readers.into_iter().find_map(|(reads, name)| reads.then_some(name))
 }
 
+/// Where objects that install a chart hold its values.
+pub fn addon_values_at() -> impl Iterator<Item = &'static [&'static str]> {
+    delivery::values_at()
+}
+
 /// The folders that hold a cluster's files, and nothing else.
 pub fn cluster_folders(plan: &ClusterPlan) -> [TreePath; 2] {
     [cluster::folder(plan), engine_of(&plan.cluster.management).cluster_folder(plan)]
@@ -284,6 +289,11 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
     engines::all().any(|engine| engine.is_kept(text))
+}
+
+/// The engine that keeps the object of a generated file, if git alone cannot delete it.
+pub fn keeper(text: &str) -> Option<Engine> {
+    engines::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
 }
 
 /// The objects of a release as the engine of a management cluster applies them.

@@ -6,9 +6,12 @@ use super::{
     change::{Change, Effect, Revert, Subject},
     risk::Risk,
 };
-use crate::compare::{
-    AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind, Section,
-    Step,
+use crate::{
+    compare::{
+        AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind, Section,
+        Step,
+    },
+    render,
 };
 
 /// The group of the objects that grant rights.
@@ -82,7 +85,8 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
     change.fields = addon.values.iter().map(|field| below("values", field)).collect();
     for object in own.iter().filter(|object| object.section == Section::Installers) {
         if let ObjectChangeKind::Changed(fields) = &object.kind {
-            let is_value = |field: &&FieldChange| field.path.is_below(&["spec", "values"]);
+            let is_value =
+                |field: &&FieldChange| render::addon_values_at().any(|values| field.path.is_below(values));
             change.fields.extend(fields.iter().filter(|field| !is_value(field)).cloned());
         }
     }

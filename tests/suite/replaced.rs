@@ -119,3 +119,33 @@ fn a_stack_takes_as_many_addons_as_its_limit_and_no_more() {
     assert!(with(199, false).contains("a stack can have at most 200 addons; this one has 201"));
     assert!(with(198, true).contains("these addons wait for each other: a000 → a197 → "));
 }
+
+#[test]
+fn an_engine_changes_on_standby_only() {
+    let files = |engine: &str, standby: bool| {
+        let root = sandbox::folder();
+        sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+        let file = root.path().join("stackloom.yaml");
+        let text = fs::read_to_string(&file).unwrap();
+        let text = text.replace("engine: flux", &format!("engine: {engine}"));
+        fs::write(&file, text + &format!("      standby: {standby}\n")).unwrap();
+        root
+    };
+    for (from, to) in [("flux", "argocd"), ("argocd", "flux")] {
+        for (standby, refused) in [(false, true), (true, false)] {
+            let (before, after) = (files(from, standby), files(to, standby));
+            sandbox::to_disk(before.path());
+            fs::copy(after.path().join("stackloom.yaml"), before.path().join("stackloom.yaml")).unwrap();
+            let tree = sandbox::snapshot(before.path());
+            let world = Workspace::open(before.path()).unwrap();
+            let (_, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+            let codes: Vec<_> = notes.iter().map(|note| note.code).collect();
+            assert_eq!(
+                codes.contains(&"engine-changed"),
+                refused,
+                "{from} to {to}, standby {standby}: {codes:?}"
+            );
+            assert_eq!(tree == sandbox::snapshot(before.path()), refused);
+        }
+    }
+}

@@ -7,9 +7,10 @@ if gated then
   if retried or operation.phase == "Failed" or operation.phase == "Error" then
     return health("Degraded", operation.message or "the last sync failed")
   end
+  local patience = { ComparisonError = 2, InvalidSpecError = 10 }
   for _, found in ipairs(status.conditions or {}) do
-    if found.type == "InvalidSpecError" or found.type == "ComparisonError" then
-      return failing("Argo CD cannot compare the application", found, 10)
+    if patience[found.type] ~= nil then
+      return failing("Argo CD cannot compare the application", found, patience[found.type])
     end
   end
 end

@@ -196,6 +196,8 @@ fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
         AddonDelivery::ArgoCdApplication => Application {
             labels: labels(plan),
             only_out_of_sync: false,
+            // On standby, another engine may write the same folder.
+            suspendable: true,
             ..Application::of_applications(management, &name(ClusterPart::Addons), installers.as_str())
         },
     };
@@ -217,6 +219,9 @@ fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
 /// Git keeps no empty folder, and of a folder that is not there Argo CD deletes nothing.
 fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
+    // The folder of the addons is not applied to the management cluster, so the list is beside the Cluster.
+    let list = part.join("cluster").join(&cluster_part::addon_list_file(cluster));
+    drawn.add(list, &cluster.file, Target::Management, cluster_part::addon_list(plan));
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
         let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
         let marker = cluster_part::removal_marker(cluster, removal);

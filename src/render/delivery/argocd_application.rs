@@ -27,6 +27,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     values,
+    values_at: &["spec", "source", "helm", "valuesObject"],
     limits,
     registration: |plan| Some(registration(plan)),
 };

@@ -32,6 +32,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     values,
+    values_at: &["spec", "values"],
     limits: |_| Vec::new(),
     registration: |_| None,
 };

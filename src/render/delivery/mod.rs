@@ -23,6 +23,8 @@ pub(super) struct Delivery {
     list: fn(&ClusterPlan) -> String,
     /// The values of an object that installs a chart; none of other objects.
     values: fn(&Node) -> Option<Node>,
+    /// Where these values are in the object.
+    values_at: &'static [&'static str],
     /// What it cannot do for a cluster.
     limits: fn(&ClusterPlan) -> Vec<Limit>,
     /// Where, and under which name, a cluster must be registered.
@@ -50,6 +52,11 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 /// The values of an object that installs a chart; none of other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
+}
+
+/// Where objects that install a chart hold its values.
+pub(super) fn values_at() -> impl Iterator<Item = &'static [&'static str]> {
+    DELIVERIES.iter().map(|delivery| delivery.values_at)
 }
 
 /// What the delivery of a cluster's addons cannot do for it.

@@ -224,12 +224,8 @@ fn markers(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn) {
     ready.set("release", plan.release.name.as_str());
     ready.set("kubernetes", format!("v{}", plan.release.kubernetes));
     add("ready", ready);
-    let mut addons = Mapping::new();
-    for addon in &plan.addons {
-        let version = addon.version.as_ref().map_or_else(|| "unversioned".to_owned(), ToString::to_string);
-        addons.set(addon.frozen.addon.name.as_str(), version);
-    }
-    add("addons", addons);
+    let file = part.join("addons").join(&cluster_part::addon_list_file(cluster));
+    drawn.add(file, &cluster.file, Target::Management, cluster_part::addon_list(plan));
     if let Some(removal) = cluster.removal.as_ref().filter(|_| plan.phase == Phase::Deleted) {
         let file = part.join("cluster").join(&format!("configmap-{}.cluster.yaml", cluster.name));
         let marker = cluster_part::removal_marker(cluster, removal);
