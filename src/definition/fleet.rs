@@ -233,7 +233,8 @@ pub struct ArgoCd {
     /// and namespaces and cluster classes in the management cluster.
     #[schemars(extend("default" = "default"))]
     pub project: Option<String>,
-    /// Whether Argo CD syncs a new commit on its own. Without, a person starts each sync.
+    /// Whether Argo CD syncs a new commit on its own. Without, its Applications follow git, and a person starts each sync of what they
+    /// apply, and of what would go.
     #[schemars(extend("default" = true))]
     pub automated: Option<bool>,
     /// The name under which a workload cluster is registered in Argo CD. It may hold `{managementCluster}`, `{namespace}` and

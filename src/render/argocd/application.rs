@@ -46,8 +46,8 @@ pub(in crate::render) struct Application<'a> {
     pub wave: Option<usize>,
     /// Whether it syncs on its own, where the management cluster lets its Applications do so.
     pub automated: bool,
-    /// Whether a management cluster on standby does not apply it.
-    pub suspendable: bool,
+    /// Whether it holds Applications alone. It is always applied, so that these learn that they shall wait; what they would lose waits.
+    pub holds_applications: bool,
     /// Whether what leaves the source is deleted, unless it is protected.
     pub prune: bool,
     /// Whether none of its objects is ever deleted.
@@ -79,7 +79,7 @@ impl<'a> Application<'a> {
             namespace: namespace.to_string(),
             wave: None,
             automated: true,
-            suspendable: true,
+            holds_applications: false,
             prune: true,
             keeps_all: false,
             cascade: false,
@@ -89,7 +89,7 @@ impl<'a> Application<'a> {
         }
     }
 
-    /// An Application of Applications: it applies to the cluster of Argo CD, on standby, too.
+    /// An Application of Applications: it applies to the cluster of Argo CD.
     pub(in crate::render) fn of_applications(
         management: &'a ManagementCluster,
         name: &str,
@@ -97,7 +97,7 @@ impl<'a> Application<'a> {
     ) -> Self {
         Self {
             destination: destination(&Destination::Own),
-            suspendable: false,
+            holds_applications: true,
             ..Self::new(management, name, folder, &management.argocd.namespace)
         }
     }
@@ -165,10 +165,10 @@ impl<'a> Application<'a> {
 
     fn sync_policy(&self) -> Mapping {
         let mut policy = Mapping::new();
-        let waits = self.suspendable && self.management.standby;
-        if self.automated && self.management.argocd.automated && !waits {
+        let syncs = self.management.argocd.automated && !self.management.standby;
+        if self.automated && (syncs || self.holds_applications) {
             let mut automated = Mapping::new();
-            automated.set("prune", self.prune && !self.keeps_all);
+            automated.set("prune", syncs && self.prune && !self.keeps_all);
             automated.set("selfHeal", true);
             if self.may_be_empty {
                 automated.set("allowEmpty", true);

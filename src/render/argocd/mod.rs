@@ -196,8 +196,6 @@ fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
         AddonDelivery::ArgoCdApplication => Application {
             labels: labels(plan),
             only_out_of_sync: false,
-            // On standby, another engine may write the same folder.
-            suspendable: true,
             ..Application::of_applications(management, &name(ClusterPart::Addons), installers.as_str())
         },
     };

@@ -51,7 +51,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
             let application = Application {
                 source: Source::Folder { folder: folder.as_str().to_owned(), built: false, plugin: None },
                 automated: !manifests.suspended,
-                cascade: !manifests.orphan,
+                // On standby another engine may take the folder, and what is pruned then must leave the addon installed.
+                cascade: !manifests.orphan && !plan.cluster.management.standby,
                 wave: waves.get(&Applied::Manifests(name)).copied(),
                 ..of_addon(plan, &manifests_name(plan, name), &Label::new("default").expect("a label"))
             };
@@ -123,7 +124,7 @@ fn of_chart<'a>(addon: &Addon<'a>, helm: &HelmPlan, values: Node) -> Application
     Application {
         source: Source::Chart(source),
         automated: !helm.suspended,
-        cascade: !helm.protected && !helm.suspended,
+        cascade: !helm.protected && !helm.suspended && !addon.cluster.cluster.management.standby,
         creates_namespace: true,
         ..of_addon(addon.cluster, &chart_name(addon.cluster, addon.name()), &frozen.release_namespace)
     }
