@@ -258,6 +258,14 @@ impl AddonDelivery {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::FluxHelmRelease, Self::ArgoCdApplication];
 
+    /// Its name, as it is written in `addonDelivery`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::FluxHelmRelease => "flux-helm-release",
+            Self::ArgoCdApplication => "argocd-application",
+        }
+    }
+
     /// What goes with an engine where nothing else is said.
     pub fn of(engine: Engine) -> Self {
         match engine {

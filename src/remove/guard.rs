@@ -12,8 +12,9 @@ use rayon::prelude::*;
 use super::{addon_step, drawn::facts, network, replaced};
 use crate::{
     compare::Facts,
+    model::AddonDelivery,
     note::{About, Notes, Place},
-    render::{is_paused, is_protected, keeper},
+    render::{delivery_of, is_paused, is_protected, keeper},
     tree::{Changes, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
@@ -40,18 +41,28 @@ pub struct Guard {
     made: BTreeMap<TreePath, (PartId, String)>,
     /// Which addons clusters have at which versions, where that differs.
     addons: addon_step::Seen,
+    /// What delivers the addons of clusters, by one file of each that differs.
+    deliveries: BTreeMap<TreePath, (PartId, AddonDelivery)>,
 }
 
 impl Guard {
     /// Whether the guard needs the text of a file that a run makes.
     pub fn reads(path: &TreePath) -> bool {
-        path.as_str().ends_with(CLUSTER) || addon_step::reads(path)
+        path.as_str().ends_with(CLUSTER) || path.as_str().contains(ADDONS) || addon_step::reads(path)
     }
 
     /// Remembers a part of the run, once its files are among the changes.
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         self.addons.see(part, changes);
         let PartId::Cluster { .. } = &part.id else { return };
+        let mut changed =
+            part.files.iter().filter(|file| changes.files.get(&file.path) == Some(&FileChange::Changed));
+        let delivery = changed.find_map(|file| {
+            let is_installer = file.path.as_str().contains(ADDONS);
+            let text = std::str::from_utf8(&file.bytes).ok().filter(|_| is_installer)?;
+            Some((file.path.clone(), (part.id.clone(), delivery_of(text)?)))
+        });
+        self.deliveries.extend(delivery);
         let is_cluster = |path: &TreePath| path.as_str().ends_with(CLUSTER);
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
@@ -64,6 +75,14 @@ impl Guard {
     pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
         let text =
             |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
+        for (path, (part, after)) in &self.deliveries {
+            let Some(cluster) = cluster_beside(path) else { continue };
+            let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
+            // Another engine is an error of its own.
+            if !is_paused(&old) && new.is_none_or(|new| keeper(new) == keeper(&old)) {
+                judge_delivery(path, part, &text(path), *after, notes);
+            }
+        }
         let changed =
             self.made.iter().filter(|(path, _)| changes.files.get(*path) == Some(&FileChange::Changed));
         let changed: Vec<_> = changed.map(|(path, made)| (path, made, text(path))).collect();
@@ -143,6 +162,27 @@ fn judge_engine(path: &TreePath, part: &PartId, old: &str, new: &str, notes: &mu
                 before.as_str()
             ),
         )
+        .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
+        .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
+}
+
+/// The file of the Cluster whose addons a file is among.
+fn cluster_beside(path: &TreePath) -> Option<TreePath> {
+    let (folder, _) = path.as_str().rsplit_once(ADDONS)?;
+    TreePath::parse(&format!("{folder}{CLUSTER}"))
+}
+
+/// What installs addons finds the objects of another delivery in its folder: it would prune its own, and uninstall addons.
+fn judge_delivery(path: &TreePath, part: &PartId, old: &str, after: AddonDelivery, notes: &mut Notes) {
+    let PartId::Cluster { management, .. } = part else { return };
+    let Some(before) = delivery_of(old).filter(|before| *before != after) else { return };
+    let message = format!(
+        "the delivery of addons of `{management}` would change from {} to {} while its engine runs: it would uninstall addons",
+        before.as_str(),
+        after.as_str()
+    );
+    notes
+        .error("engine-changed", Place::file(path.as_str()), message)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
         .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
 }

@@ -20,7 +20,7 @@ pub use cluster::{REMOVAL, SUSPENDED};
 pub use facts::{ChartFact, Composed, Fact};
 
 use crate::{
-    model::{self, ClusterId, Engine, ManagementCluster, hex},
+    model::{self, AddonDelivery, ClusterId, Engine, ManagementCluster, hex},
     note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
@@ -289,6 +289,11 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
     engines::all().any(|engine| engine.is_kept(text))
+}
+
+/// The delivery that wrote the text of a file among what installs a cluster's addons.
+pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
+    delivery::writer(text)
 }
 
 /// The engine that keeps the object of a generated file, if git alone cannot delete it.

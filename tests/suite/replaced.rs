@@ -131,7 +131,15 @@ fn an_engine_changes_on_standby_only() {
         fs::write(&file, text + &format!("      standby: {standby}\n")).unwrap();
         root
     };
-    for (from, to) in [("flux", "argocd"), ("argocd", "flux")] {
+    let argocd_with_flux = "argocd\n  addonDelivery: flux-helm-release";
+    let moves = [
+        ("flux", "argocd"),
+        ("argocd", "flux"),
+        ("argocd", argocd_with_flux),
+        (argocd_with_flux, "argocd"),
+        (argocd_with_flux, "flux"),
+    ];
+    for (from, to) in moves {
         for (standby, refused) in [(false, true), (true, false)] {
             let (before, after) = (files(from, standby), files(to, standby));
             sandbox::to_disk(before.path());

@@ -27,6 +27,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     values,
+    apis: &["argoproj.io/"],
     values_at: &["spec", "source", "helm", "valuesObject"],
     limits,
     registration: |plan| Some(registration(plan)),

@@ -32,6 +32,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     installer,
     list,
     values,
+    apis: &["helm.toolkit.fluxcd.io/", "kustomize.toolkit.fluxcd.io/"],
     values_at: &["spec", "values"],
     limits: |_| Vec::new(),
     registration: |_| None,

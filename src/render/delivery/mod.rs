@@ -23,6 +23,8 @@ pub(super) struct Delivery {
     list: fn(&ClusterPlan) -> String,
     /// The values of an object that installs a chart; none of other objects.
     values: fn(&Node) -> Option<Node>,
+    /// What the `apiVersion` of an object that it writes begins with.
+    apis: &'static [&'static str],
     /// Where these values are in the object.
     values_at: &'static [&'static str],
     /// What it cannot do for a cluster.
@@ -52,6 +54,13 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 /// The values of an object that installs a chart; none of other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
     DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
+}
+
+/// The delivery that wrote the text of a file among what installs addons.
+pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
+    let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "))?;
+    let wrote = |delivery: &&&Delivery| delivery.apis.iter().any(|known| api.starts_with(known));
+    DELIVERIES.iter().find(wrote).map(|delivery| delivery.kind)
 }
 
 /// Where objects that install a chart hold its values.
