@@ -175,7 +175,7 @@ pub(super) fn with_templates(release: &Release, management: &ManagementCluster) 
     let objects = render::applied_class(release, management);
     let (classes, templates): (Vec<Json>, Vec<_>) =
         objects.iter().map(to_json).partition(|object| object["kind"] == "ClusterClass");
-    ClassFiles { objects: classes.into_iter().chain(templates).collect(), missing: Vec::new() }.into()
+    ClassFiles::new(classes.into_iter().chain(templates).collect()).into()
 }
 
 /// Gives the objects of a class from a release's files what the engine of a management cluster adds when it applies them.

@@ -14,7 +14,7 @@ use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::Fault,
     topology::{
-        Observed, SharedClass, Side, admission,
+        Observed, SharedClass, admission,
         import::{ClassFiles, Imported, Objects, identity},
     },
     yaml::{Node, Origin, from_json},
@@ -88,8 +88,7 @@ impl State for Given<'_> {
                 "spec": { "topology": { "classRef": { "namespace": class.namespace, "name": class.name } } },
             });
             // What a class lacks is not known; the topology library says so.
-            let missing =
-                || ClassFiles { objects: Vec::new(), missing: vec![format!("ClusterClass/{}", class.name)] };
+            let missing = || ClassFiles::absent(format!("ClusterClass/{}", class.name));
             Ok(Ok(self.objects.class_of(&cluster).unwrap_or_else(missing).into()))
         })
     }
@@ -100,19 +99,8 @@ impl State for Given<'_> {
 
     fn running(&self, cluster: &ClusterId) -> Option<Running> {
         let one = self.imported(cluster)?;
-        let observed = Observed { all: self.all.clone(), ..observed(one, self.objects) };
+        let observed = Observed::of(one, self.objects).beside(self.all.clone());
         Some(Running { applied: one.applied.clone(), observed })
-    }
-}
-
-/// A Cluster of files as the topology library takes it.
-pub fn side(cluster: &Imported, class: ClassFiles, objects: &Objects) -> Side {
-    Side {
-        cluster: cluster.object.clone(),
-        class: class.into(),
-        applied: cluster.applied.clone(),
-        written: true,
-        observed: observed(cluster, objects),
     }
 }
 
@@ -124,20 +112,4 @@ pub fn all_running(before: &Objects) -> Arc<[Json]> {
         cluster
     };
     before.clusters().into_iter().map(stored).collect()
-}
-
-/// What is seen to run for a Cluster.
-fn observed(cluster: &Imported, objects: &Objects) -> Observed {
-    let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
-    let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
-    templates.sort_by(|one, other| other.created.cmp(&one.created));
-    Observed {
-        objects: objects.running_for(&cluster.object),
-        machines: objects.machines_for(&cluster.object),
-        templates: templates.into_iter().map(|one| one.object.clone()).collect(),
-        made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
-        status: cluster.status.clone(),
-        generation: cluster.generation,
-        all: Arc::default(),
-    }
 }

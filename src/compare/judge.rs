@@ -92,7 +92,7 @@ impl Written {
         let Self { cluster, class, running, .. } = self;
         let file = Running { applied: Applied::File, observed: Observed::default() };
         let Running { applied, observed } = running.unwrap_or(file);
-        Side { cluster, class, applied, written: true, observed }
+        Side::new(cluster, class).with_applied(applied).with_observed(observed)
     }
 
     fn settings(&self) -> Settings {

@@ -40,7 +40,7 @@ pub use address::{Address, Section};
 pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, Step, changed};
-pub use given::{Given, all_running, side};
+pub use given::{Given, all_running};
 pub use judge::{Answer, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings};
 pub use secrets::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};

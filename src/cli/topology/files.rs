@@ -18,7 +18,7 @@ use crate::{
     io::disk,
     note::{Notes, Place},
     topology::{
-        Catalog, Fault, Gates, Observed, Settings, Side, Stage,
+        Catalog, Fault, Gates, Settings, Side, Stage,
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
@@ -83,9 +83,10 @@ impl Files<'_> {
         // Only one of what is written and what runs may have a class.
         let (written, there) = (after.any_cluster(namespace, name), before.any_cluster(namespace, name));
         let cluster = written.unwrap_or(managed);
-        let side = Side { written: written.is_some(), ..side(cluster, managed, now, notes)? };
+        let side = side(cluster, managed, now, notes)?.with_written(written.is_some());
         let running = before.cluster(namespace, name).map(|one| (one, what_runs(one, before, all, notes)));
         let caveat = running.as_ref().and_then(|(one, running)| unseen(running, one));
+        let taken = applier.is_none() && running.as_ref().is_some_and(|(_, running)| is_known(running));
         let compared = there.map(|there| {
             let words = if there.applied.is_live() { "the live Cluster" } else { "the files before" };
             format!("compared with {words}")
@@ -97,7 +98,7 @@ impl Files<'_> {
         let (compared, forecast) = match (&running, there) {
             (Some((_, running)), _) => {
                 let applied = running.applied.clone().or_said(applier, &running.cluster);
-                let running = Side { applied, ..running.clone() };
+                let running = running.clone().with_applied(applied);
                 let left = left(&running.cluster, &side.cluster, now);
                 (compared, apart::of_files(&running, &side, left.as_ref(), settings))
             }
@@ -114,7 +115,7 @@ impl Files<'_> {
                 faults
                     .for_each(|fault| tell(fault, "", Some(place(fault, &side.class, cluster, now)), notes));
                 let cluster = ClusterName::outside(namespace, name);
-                Some(Answer { cluster, compared, forecast, caveat })
+                Some(Answer { cluster, compared, forecast, caveat, taken })
             }
             Err(faults) => {
                 let (asking, running) = running?;
@@ -294,6 +295,11 @@ fn unseen(running: &Side, cluster: &Imported) -> Option<&'static str> {
     }
 }
 
+/// Whether the export of a Cluster says who applied it.
+fn is_known(running: &Side) -> bool {
+    matches!(&running.applied, Applied::Known(claims) if !claims.is_empty())
+}
+
 /// Where the object of a fault begins: of a class that was looked at, else what it was looked at for.
 fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
     let named = class.labelled(&fault.object).and_then(|object| objects.source(object)).unwrap_or(asking);
@@ -389,7 +395,7 @@ fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut N
     };
     let hint = "only the class and the Cluster are judged then";
     untold(&class, cluster, ("the class names what is not among the files", hint), notes);
-    Some(compare::side(cluster, class, objects))
+    Some(Side::imported(cluster, class, objects))
 }
 
 /// Says which class is not there, and where one of its name lies.
@@ -433,14 +439,13 @@ fn missing_class(cluster: &Imported) -> String {
 
 /// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
 fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mut Notes) -> Side {
-    let class = before
-        .class_of(&cluster.object)
-        .unwrap_or_else(|| ClassFiles { objects: Vec::new(), missing: vec![missing_class(cluster)] });
+    let class =
+        before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles::absent(missing_class(cluster)));
     let hint = "where all that runs is not given either, only the class and the Cluster are judged";
     untold(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
-    let side = compare::side(cluster, class, before);
-    let observed = Observed { all: Arc::clone(all), ..side.observed };
-    Side { observed, ..side }
+    let side = Side::imported(cluster, class, before);
+    let observed = side.observed.clone().beside(Arc::clone(all));
+    side.with_observed(observed)
 }
 
 fn untold(class: &ClassFiles, cluster: &Imported, (message, hint): (&str, &str), notes: &mut Notes) {

@@ -28,7 +28,10 @@ use crate::{
     topology::{
         By, ErrorType, Fault, Forecast, Gates, Meaning, Opaque,
         import::Unread,
-        predict::{forecast, report},
+        predict::{
+            forecast,
+            report::{self, Fields},
+        },
     },
     world::Input,
     yaml::{self, Node, Origin, from_json, trail},
@@ -153,6 +156,8 @@ struct Answer {
     forecast: Forecast,
     /// What was not seen.
     caveat: Option<&'static str>,
+    /// Whether who applies the new Cluster was taken from the live one.
+    taken: bool,
 }
 
 /// What to give where files leave something open.
@@ -170,9 +175,13 @@ impl Answer {
     fn lines(&self, all: bool) -> Vec<String> {
         let forecast = &self.forecast;
         let Some(compared) = &self.compared else { return self.list() };
+        let fields = if all { Fields::All } else { Fields::First("-v names all") };
         let mut lines = vec![format!("{}, {compared}", self.cluster)];
-        lines.extend(report::lines(forecast, all));
-        lines.extend(self.caveat.map(|caveat| format!("note: {caveat}")));
+        lines.extend(report::lines(forecast, fields));
+        let is_compared = forecast.change.is_some() || !forecast.opaque.is_empty();
+        let taken =
+            (self.taken && is_compared).then_some("if another applies the files, name it with --applied-by");
+        lines.extend(self.caveat.into_iter().chain(taken).map(|note| format!("note: {note}")));
         lines
     }
 
@@ -316,7 +325,7 @@ fn of_fleet(
     } else {
         (None, new(&now, false, notes))
     };
-    Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None }])
+    Ok(vec![Answer { cluster: ClusterName::from(&cluster), compared, forecast, caveat: None, taken: false }])
 }
 
 /// The cluster that a user means.

@@ -97,6 +97,7 @@ pub struct Objects {
 
 /// The class of a Cluster: itself, and the templates that it names.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ClassFiles {
     /// The `ClusterClass` first, then its templates.
     pub objects: Vec<Value>,
@@ -108,6 +109,11 @@ impl ClassFiles {
     /// A class with all its templates: the `ClusterClass` comes first.
     pub fn new(objects: Vec<Value>) -> Self {
         Self { objects, missing: Vec::new() }
+    }
+
+    /// A class that is not there: `missing` names it as `Kind/name`. What it makes is not known.
+    pub fn absent(missing: String) -> Self {
+        Self { objects: Vec::new(), missing: vec![missing] }
     }
 
     /// The object that a message calls `Kind/name`.

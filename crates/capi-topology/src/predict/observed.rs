@@ -13,13 +13,14 @@ use super::field::Field;
 use super::verdict::{Meaning, Verdict};
 use crate::desired::contract::{Contract, pool_label};
 use crate::desired::state::Desired;
-use crate::import::Made;
+use crate::import::{Imported, Made, Objects};
 use crate::role::{Part, PoolKind, Role};
 use crate::upgrade::tracker::{deferred_by, is_upgrading};
 use k8s_schema::value::{get, list, set, text};
 
 /// What runs, as far as it was given.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Observed {
     /// Control planes, machine deployments and machine pools that run for the Cluster.
     pub objects: Vec<Value>,
@@ -35,6 +36,31 @@ pub struct Observed {
     pub generation: Option<i64>,
     /// All Clusters that run beside it, itself among them, as far as they were given: one class is written for all of them.
     pub all: Arc<[Value]>,
+}
+
+impl Observed {
+    /// What the objects of files or of an export say of a Cluster among them. What runs beside it is left open:
+    /// [`Self::beside`].
+    pub fn of(cluster: &Imported, objects: &Objects) -> Self {
+        let is_template = |one: &&Imported| text(&one.object, &["kind"]).ends_with("Template");
+        let mut templates: Vec<_> = objects.made_for(&cluster.object).filter(is_template).collect();
+        templates.sort_by(|one, other| other.created.cmp(&one.created));
+        Self {
+            objects: objects.running_for(&cluster.object),
+            made: objects.made_for(&cluster.object).filter_map(|one| one.made.clone()).collect(),
+            machines: objects.machines_for(&cluster.object),
+            templates: templates.into_iter().map(|one| one.object.clone()).collect(),
+            status: cluster.status.clone(),
+            generation: cluster.generation,
+            all: Arc::default(),
+        }
+    }
+
+    /// The same, with all Clusters that run, itself among them.
+    #[must_use]
+    pub fn beside(self, all: Arc<[Value]>) -> Self {
+        Self { all, ..self }
+    }
 }
 
 /// Gives what runs the versions that it was given with; says of which parts they are known.

@@ -90,7 +90,7 @@ fn taken(claim: &Claim, before: &Side, after: &Side) -> Option<String> {
     let by = &claim.by;
     let mut words = format!("applied by {}, {}", by.name(), by.manner());
     if !claim.by_user {
-        words.push_str(", as the live Cluster was (--applied-by names another)");
+        words.push_str(", as the live Cluster was");
     }
     let mut effects = Vec::new();
     if matches!(by, Applier::ClientSide(_)) {
@@ -126,8 +126,8 @@ pub(super) fn rests_on_applier(found: &[Verdict], before: &Side, after: &Side) -
         pools.iter().any(|one| text(one, &["name"]) == pool.name)
     };
     let reason = format!(
-        "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; applied by another \
-         (--applied-by), it stays",
+        "it belongs to {}, which is taken to apply the new Cluster, and that does not have it; if another applies \
+         the Cluster, it stays",
         claim.by.name()
     );
     let on = On::Only(&[Kind::Delete]);

@@ -60,8 +60,17 @@ const FIELDS: usize = 8;
 /// Parts that are named as rolling at the same time; each of hundreds would name all others.
 const TOGETHER: usize = 12;
 
-/// The verdicts line by line; `all` names every field.
-pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
+/// Which fields of a part are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fields<'a> {
+    /// Every field.
+    All,
+    /// The first ones. Where there are more, these words say how to see them.
+    First(&'a str),
+}
+
+/// The verdicts line by line.
+pub fn lines(forecast: &Forecast, fields: Fields<'_>) -> Vec<String> {
     let width = forecast.verdicts.iter().map(|one| one.subject.in_words().chars().count()).max().unwrap_or(0);
     let mut lines = Vec::new();
     for verdict in &forecast.verdicts {
@@ -69,10 +78,12 @@ pub fn lines(forecast: &Forecast, all: bool) -> Vec<String> {
         if verdict.meaning == Meaning::NoChange && verdict.reasons.is_empty() {
             continue;
         }
-        let shown = if all { verdict.fields.len() } else { FIELDS };
-        lines.extend(verdict.fields.iter().take(shown).map(|field| format!("    field   {field}")));
-        if verdict.fields.len() > shown {
-            lines.push(format!("    field   … and {} more (-v names all)", verdict.fields.len() - shown));
+        match fields {
+            Fields::First(more) if verdict.fields.len() > FIELDS => {
+                lines.extend(verdict.fields.iter().take(FIELDS).map(|field| format!("    field   {field}")));
+                lines.push(format!("    field   … and {} more ({more})", verdict.fields.len() - FIELDS));
+            }
+            _ => lines.extend(verdict.fields.iter().map(|field| format!("    field   {field}"))),
         }
         lines.extend(verdict.reasons.iter().map(|reason| format!("    reason  {reason}")));
         if !verdict.source.is_empty() {

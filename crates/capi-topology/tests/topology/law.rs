@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use capi_topology::import::{Applied, ClassFiles};
+use capi_topology::import::ClassFiles;
 use capi_topology::predict::forecast::of_change;
 use capi_topology::predict::{Change, ObjectChange, create};
-use capi_topology::{Catalog, Desired, Meaning, Observed, Part, PoolKind, Role, Settings, Side};
+use capi_topology::{Catalog, Desired, Meaning, Part, PoolKind, Role, Settings, Side};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -36,14 +36,7 @@ fn fresh(objects: &[Value], cluster: &Value) -> Option<Desired> {
 }
 
 fn side(objects: &[Value], cluster: &Value) -> Side {
-    let class = ClassFiles { objects: objects.to_vec(), missing: Vec::new() };
-    Side {
-        cluster: cluster.clone(),
-        class: class.into(),
-        applied: Applied::File,
-        written: true,
-        observed: Observed::default(),
-    }
+    Side::new(cluster.clone(), ClassFiles::new(objects.to_vec()))
 }
 
 /// Every place in a value that holds no list and no map, as a pointer.
