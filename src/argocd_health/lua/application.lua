@@ -2,6 +2,13 @@ local sync, operation = status.sync or {}, status.operationState or {}
 -- An Application with this annotation holds up the next wave until it is applied, not until its objects are healthy. Some objects
 -- are healthy only when the nodes are, and a sync that waits for them takes no new commit, not even the one that mends them.
 local gated = (meta.annotations or {})["stackloom.dev/gate"] == "synced"
+local automated = (spec.syncPolicy or {}).automated
+local manual = automated == nil or automated.enabled == false
+-- Nothing comes of waiting for a sync that a person must start: the sync that waits would never end, and take no commit that
+-- makes this one automatic again.
+if gated and manual and sync.status ~= "Synced" and operation.phase ~= "Running" then
+  return health("Healthy", "not synced; its syncs are manual, and no wave waits for them")
+end
 if gated then
   local retried = operation.phase == "Running" and (operation.retryCount or 0) > 0
   if retried or operation.phase == "Failed" or operation.phase == "Error" then
@@ -24,8 +31,7 @@ if operation.phase == "Running" or obj.operation ~= nil then
   return health("Progressing", operation.message or "a sync is running")
 end
 if sync.status ~= "Synced" then
-  local automated = (spec.syncPolicy or {}).automated
-  if sync.status == "OutOfSync" and (automated == nil or automated.enabled == false) then
+  if sync.status == "OutOfSync" and manual then
     return health("Suspended", "out of sync, and its syncs are manual")
   end
   return health("Progressing", "not synced yet")
