@@ -181,7 +181,9 @@ fn refuse_early(
             Place::file(step.file.as_str()),
             format!("{what} `{before}` is not {done} yet, and the next one comes after it is applied"),
         )
-        .hint("`stackloom generate`, commit the definition and generated/, push, and wait until it is applied");
+        .hint(
+            "`stackloom generate`, commit the definition and generated/, push, and wait until it is applied",
+        );
     Err(Failure::Input)
 }
 

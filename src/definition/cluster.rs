@@ -236,6 +236,10 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version of the release's matrix.
     pub version: Option<String>,
+    /// A version that the cluster keeps until an upgrade is done: `stackloom upgrade next` sets it and removes it. `version`
+    /// outranks it, and no upgrade changes that without need.
+    #[schemars(example = "1.18.9")]
+    pub interim_version: Option<String>,
     /// Why a version outside the matrix is taken all the same.
     #[schemars(example = "1.18.8 leaks memory; 1.18.9 is being tested")]
     pub unlisted: Option<String>,

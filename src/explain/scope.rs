@@ -279,7 +279,8 @@ impl<'a> Scope<'a> {
 
     /// The version that a cluster has of an addon: its own, else the newest that the matrix allows.
     pub(super) fn addon_version(&self, addon: &str) -> Vec<Source> {
-        let own = self.set(&Path::of(&["spec", "addons", addon, "version"]));
+        let set = |key| self.set(&Path::of(&["spec", "addons", addon, key]));
+        let own = Some(set("version")).filter(|own| !own.is_empty()).unwrap_or_else(|| set("interimVersion"));
         let mut rows = self.rows(addon);
         if !own.is_empty() {
             rows.retain(|row| row.role == Role::Version);

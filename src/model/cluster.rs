@@ -196,6 +196,8 @@ pub struct AddonChoice {
     pub enabled: Option<bool>,
     /// Another version.
     pub version: Option<(AddonVersion, Origin)>,
+    /// Whether that is for the time of an upgrade only, and the addon follows its release again afterwards.
+    pub interim: bool,
     /// Another release of the same stack and minor that the addon is taken from.
     pub release: Option<(String, Origin)>,
     /// Why a version outside the matrix is taken, and where it says so.

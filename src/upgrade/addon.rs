@@ -18,6 +18,7 @@ pub(super) struct Chosen {
     enabled: Option<bool>,
     is_gone: bool,
     version: Option<AddonVersion>,
+    is_interim: bool,
     release: Option<String>,
     is_unlisted: bool,
 }
@@ -29,6 +30,7 @@ impl Chosen {
             enabled: choice.enabled,
             is_gone: step == Some(RemovalStep::Delete),
             version: choice.version.as_ref().map(|(version, _)| version.clone()),
+            is_interim: choice.interim,
             release: choice.release.as_ref().map(|(release, _)| release.clone()),
             is_unlisted: choice.unlisted.is_some(),
         }
@@ -118,7 +120,8 @@ impl<'a> Addon<'a> {
         };
         let listings: Vec<_> = self.line.iter().map(listing).collect();
         let start = start.filter(|_| listings[self.start].is_some());
-        let held = pinned.is_some() || self.borrowed.is_some();
+        let is_interim = self.choice.is_some_and(|choice| choice.interim);
+        let held = pinned.is_some() && !is_interim || self.borrowed.is_some();
         let (step, back) = (self.step(constraints), self.back(constraints));
         let name = self.name.to_owned();
         Some(Track { name, held, start, versions, listings, after: Vec::new(), step, back })

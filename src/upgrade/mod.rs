@@ -12,6 +12,7 @@
 
 mod addon;
 mod core;
+mod edits;
 mod plan;
 mod rollout;
 mod search;
@@ -23,6 +24,7 @@ mod track;
 mod why;
 
 pub use self::core::{Blocking, Core, core};
+pub use edits::{Edited, Edits, Taken, check as check_edits, edits, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use rollout::{Planned, Rollout, after};
 pub use search::{Found, Machines, NotFound, search};

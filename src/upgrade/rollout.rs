@@ -117,6 +117,7 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
         let choice = cluster.addons.entry(track.name.clone()).or_default();
         let is_pinned = track.held || *version != listing.own;
         choice.version = is_pinned.then(|| (track.versions[*version].version.clone(), origin));
+        choice.interim = is_pinned && !track.held;
         (choice.release, choice.unlisted) = (None, None);
     }
     cluster

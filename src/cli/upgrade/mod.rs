@@ -2,8 +2,10 @@
 
 mod document;
 mod group;
+mod next;
 mod plan;
 mod text;
+mod which;
 
 use super::{Done, Global, Printer};
 
@@ -17,10 +19,12 @@ pub(super) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Plan(plan::Args),
+    Next(next::Args),
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     match &args.command {
         Command::Plan(args) => plan::run(args, global, printer),
+        Command::Next(args) => next::run(args, global, printer),
     }
 }

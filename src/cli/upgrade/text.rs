@@ -16,11 +16,21 @@ const NAMED: usize = 6;
 
 /// The groups, and how many clusters there are of each kind.
 pub(super) fn lines(groups: &[Shown], all: bool) -> Vec<String> {
+    shown(groups, usize::MAX, all)
+}
+
+/// The same, of each plan only the step that comes next.
+pub(super) fn next(groups: &[Shown], all: bool) -> Vec<String> {
+    shown(groups, 1, all)
+}
+
+/// The groups, with so many steps of each plan.
+fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for group in groups {
         let is_long = matches!(group.state, State::Blocked(_) | State::Failed(_) | State::Plan(_));
         if is_long || all {
-            lines.extend(of_group(group, all));
+            lines.extend(of_group(group, steps, all));
             lines.push(String::new());
         }
     }
@@ -47,13 +57,16 @@ fn summary(groups: &[Shown]) -> String {
     format!("{}: {}", counted(total, "cluster"), told.collect::<Vec<_>>().join(", "))
 }
 
-fn of_group(group: &Shown, all: bool) -> Vec<String> {
+fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
     let clusters = counted(group.clusters.len(), "cluster");
     let from = group.from.as_ref().map(|(name, version)| format!(" on {name} (Kubernetes {version})"));
     let from = from.unwrap_or_default();
     let what = match &group.state {
         State::Blocked(_) => "no plan".to_owned(),
         State::Failed(_) => "not planned".to_owned(),
+        State::Plan(steps) if steps.len() > shown => {
+            format!("step {shown} of {}", steps.len())
+        }
         State::Plan(steps) => counted(steps.len(), "step"),
         State::Done => "nothing to do".to_owned(),
         State::Ahead => "a later Kubernetes minor already".to_owned(),
@@ -69,7 +82,7 @@ fn of_group(group: &Shown, all: bool) -> Vec<String> {
     lines.push(String::new());
     match &group.state {
         State::Plan(steps) => {
-            for (at, step) in steps.iter().enumerate() {
+            for (at, step) in steps.iter().enumerate().take(shown) {
                 let before = at.checked_sub(1).map(|before| &steps[before]);
                 lines.extend(of_step(at + 1, step, before, group.clusters.len(), all));
             }
@@ -98,21 +111,7 @@ fn of_step(
     all: bool,
 ) -> Vec<String> {
     let Told { change, keeps, follows, arrives, leaves, pins } = &step.told;
-    let title = match change {
-        ToldChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
-            let versions = if kubernetes_before == kubernetes_after {
-                format!("Kubernetes {kubernetes_after} as before")
-            } else {
-                format!("Kubernetes {kubernetes_before} to {kubernetes_after}")
-            };
-            format!("release {after} ({versions})")
-        }
-        ToldChange::Addon { addon, before, after } if before.is_same(after) => {
-            format!("addon {addon} {after} of its own release again")
-        }
-        ToldChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
-    };
-    let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title);
+    let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title(change));
     let mut row = |word: &str, text: String| {
         lines.extend(wrapped(&format!("     {word:<9}"), &" ".repeat(14), &text));
     };
@@ -148,6 +147,24 @@ fn of_step(
         row("after", format!("step {}: {}", number - 1, waits(before)));
     }
     lines
+}
+
+/// A step in one line.
+pub(super) fn title(change: &ToldChange) -> String {
+    match change {
+        ToldChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
+            let versions = if kubernetes_before == kubernetes_after {
+                format!("Kubernetes {kubernetes_after} as before")
+            } else {
+                format!("Kubernetes {kubernetes_before} to {kubernetes_after}")
+            };
+            format!("release {after} ({versions})")
+        }
+        ToldChange::Addon { addon, before, after } if before.is_same(after) => {
+            format!("addon {addon} {after} of its own release again")
+        }
+        ToldChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
+    }
 }
 
 /// What has to be so before the next step.

@@ -168,7 +168,8 @@ impl One<'_> {
         let mut choices = BTreeMap::new();
         for entry in self.spec("addons").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
             let node = &entry.value;
-            let version = node.get("version").and_then(|version| {
+            let lasting = node.get("version");
+            let version = lasting.or_else(|| node.get("interimVersion")).and_then(|version| {
                 let place = self.place(version)?;
                 Some((super::addon_version(version.as_str()?, place, notes)?, version.origin))
             });
@@ -199,6 +200,7 @@ impl One<'_> {
             let choice = AddonChoice {
                 origin: Some(entry.key.origin),
                 enabled,
+                interim: lasting.is_none() && version.is_some(),
                 version,
                 removal,
                 unlisted: reason.zip(unlisted.map(|node| node.origin)),

@@ -1,0 +1,103 @@
+//! Which clusters are to be upgraded, and to what: the options that the commands of `upgrade` share.
+
+use crate::{
+    cli::cluster as names,
+    definition::closest,
+    generate::Understood,
+    model::{Cluster, Minor, ReleaseRef, Selector, is_called},
+    note::Notes,
+    partial::LeftOut,
+    release::Releases,
+    upgrade::Target,
+};
+
+/// Clusters and a target.
+#[derive(Debug, clap::Args)]
+pub(super) struct Which {
+    /// Only these clusters: <name>, <namespace>/<name>, or <management cluster>/<namespace>/<name>
+    #[arg(value_name = "CLUSTER")]
+    clusters: Vec<String>,
+    /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
+    #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
+    selector: Option<Selector>,
+    /// To this release; addons follow it, one step for each that another minor kept at its version
+    #[arg(long, value_name = "RELEASE", group = "target")]
+    to_release: Option<String>,
+    /// To this Kubernetes minor, such as 1.36; addons change only where they must
+    #[arg(long, value_name = "MINOR", group = "target", value_parser = minor)]
+    to_kubernetes: Option<Minor>,
+    /// To the newest release of the newest Kubernetes minor that is neither `preview` nor `expired` (the default)
+    #[arg(long, group = "target")]
+    latest: bool,
+    /// Plan over Kubernetes minors that are `expired`, too
+    #[arg(long)]
+    pub(super) through_expired: bool,
+}
+
+fn minor(text: &str) -> Result<Minor, String> {
+    Minor::parse(text).ok_or_else(|| "write a Kubernetes minor, such as `1.36`".to_owned())
+}
+
+impl Which {
+    fn means(&self, cluster: &Cluster) -> bool {
+        let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
+        let name = cluster.full_name();
+        let is_named = self.clusters.is_empty() || self.clusters.iter().any(|one| is_called(&name, one));
+        is_named && self.selector.as_ref().is_none_or(|selector| selector.matches(label))
+    }
+
+    pub(super) fn target(&self, releases: &Releases, notes: &mut Notes) -> Option<Target> {
+        let Some(name) = &self.to_release else {
+            return Some(self.to_kubernetes.map_or(Target::Latest, Target::Minor));
+        };
+        if let Some(found) = releases.find(name) {
+            return Some(Target::Release(found));
+        }
+        let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
+        match closest(name, releases.names().into_iter()) {
+            Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+            None => note.hint("run `stackloom releases` for a list"),
+        };
+        None
+    }
+
+    /// The clusters that are meant. To a release, and without names, only those of its stack.
+    pub(super) fn chosen<'a>(&self, target: &Target, fleet: &'a Understood) -> Vec<&'a Cluster> {
+        let stack = |release: &ReleaseRef| match release {
+            ReleaseRef::Head(stack, _) => Some(stack.clone()),
+            ReleaseRef::Named(name) => fleet.releases.by_name(name.as_str()).map(|one| one.stack.clone()),
+        };
+        let of_target = match target {
+            Target::Release(release) if self.clusters.is_empty() => stack(release),
+            _ => None,
+        };
+        let is_meant = |cluster: &&Cluster| {
+            let is_of_stack = of_target.is_none() || stack(&cluster.release) == of_target;
+            self.means(cluster) && is_of_stack
+        };
+        fleet.model.clusters.iter().filter(is_meant).collect()
+    }
+}
+
+impl Which {
+    /// Reports names that no cluster has.
+    pub(super) fn note_unknown(&self, fleet: &Understood, left: &LeftOut, notes: &mut Notes) {
+        for name in &self.clusters {
+            let all = fleet.model.clusters.iter();
+            if all.clone().any(|cluster| is_called(&cluster.full_name(), name)) || left.blame(name, notes) {
+                continue;
+            }
+            names::note_unknown(name, all.map(|cluster| cluster.name.as_str()), notes);
+        }
+    }
+
+    /// What was asked for, as documents have it.
+    pub(super) fn asked(&self) -> serde_json::Value {
+        serde_json::json!({
+            "release": self.to_release,
+            "kubernetes": self.to_kubernetes.map(|minor| minor.to_string()),
+            "latest": self.to_release.is_none() && self.to_kubernetes.is_none(),
+            "throughExpired": self.through_expired,
+        })
+    }
+}
