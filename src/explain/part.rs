@@ -306,7 +306,7 @@ fn addon_of(path: &str) -> Option<&str> {
     match (parts.next()?, parts.next()?) {
         ("addons", file) if !file.starts_with("configmap-") => {
             let stem = file.trim_end_matches(".yaml");
-            Some(stem.trim_end_matches(".manifests"))
+            Some(stem.trim_end_matches(".manifests-data").trim_end_matches(".manifests"))
         }
         ("manifests", rest) => rest.split('/').next(),
         _ => None,

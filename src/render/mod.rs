@@ -91,6 +91,8 @@ pub struct Drawn {
     pub texts: Vec<(TreePath, String)>,
     /// Objects that are among its texts already: those of a release's class, for the checks.
     pub frozen: Vec<Node>,
+    /// Objects that are inside others: manifests that a delivery of addons takes as text. For the checks.
+    pub embedded: Vec<Object>,
     /// The values of its charts, of those whose values are known, for the checks.
     pub values: Vec<ChartValues>,
     /// Records what its templates read, if someone wants to know.
@@ -169,7 +171,8 @@ pub fn draw_recorded(
     notes: &mut Notes,
 ) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
-    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, values: Vec::new(), recorder };
+    let (embedded, values) = (Vec::new(), Vec::new());
+    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, values, recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));
@@ -294,6 +297,21 @@ pub fn is_protected(text: &str) -> bool {
 /// The delivery that wrote the text of a file among what installs a cluster's addons.
 pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
     delivery::writer(text)
+}
+
+/// Whether what the object of a generated file applied in a workload cluster stays there when the file goes.
+pub fn leaves_behind(text: &str) -> bool {
+    delivery::leaves_behind(text)
+}
+
+/// Whether manifests of an addon stay in the workload cluster when it leaves git.
+pub fn addon_stays(plan: &ClusterPlan, addon: &str) -> bool {
+    delivery::stays(plan, addon)
+}
+
+/// Whether the object of a generated file, which installs an addon, is told to leave it as it is.
+pub fn rests(text: &str) -> bool {
+    delivery::rests(text)
 }
 
 /// The engine that keeps the object of a generated file, if git alone cannot delete it.
