@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 pub use cluster::{REMOVAL, SUSPENDED};
+pub(crate) use delivery::Shown;
 pub use facts::{ChartFact, Composed, Fact};
 
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
     world::Input,
-    yaml::{Mapping, Node, Origin, emit},
+    yaml::{Mapping, Node, Origin, Path, emit},
 };
 
 /// What a part is drawn from.
@@ -93,10 +94,23 @@ pub struct Drawn {
     pub frozen: Vec<Node>,
     /// Objects that are inside others: manifests that a delivery of addons takes as text. For the checks.
     pub embedded: Vec<Object>,
+    /// Documents that stand as text in a field of an object, for `explain`.
+    pub inlaid: Vec<Inlaid>,
     /// The values of its charts, of those whose values are known, for the checks.
     pub values: Vec<ChartValues>,
     /// Records what its templates read, if someone wants to know.
     recorder: Option<Recorder>,
+}
+
+/// Documents that stand as text in a field of an object.
+#[derive(Clone, Debug)]
+pub struct Inlaid {
+    /// The file of the object.
+    pub file: TreePath,
+    /// The field.
+    pub at: Path,
+    /// The documents, in their order, with a line of `---` between two of them.
+    pub documents: Vec<Node>,
 }
 
 /// The values that a chart is installed with.
@@ -171,8 +185,8 @@ pub fn draw_recorded(
     notes: &mut Notes,
 ) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
-    let (embedded, values) = (Vec::new(), Vec::new());
-    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, values, recorder };
+    let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, inlaid, values, recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));

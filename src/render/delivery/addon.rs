@@ -1,7 +1,7 @@
 //! An addon of a cluster as every delivery needs it: the values of its chart, and its manifests.
 
 use super::{
-    super::{ChartValues, Drawn, Object, Target, context, file_name, tell_apart},
+    super::{ChartValues, Drawn, Inlaid, Object, Target, context, file_name, tell_apart},
     text::literal,
 };
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     template::Context,
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node, Origin},
+    yaml::{Mapping, Node, Origin, Path},
 };
 
 /// An addon of a cluster, with what its templates see.
@@ -49,6 +49,12 @@ impl<'a> Addon<'a> {
             values: values.unwrap_or_else(|| Mapping::new().into()),
             is_part: !addon.values_from.is_empty(),
         })
+    }
+
+    /// Remembers values that stand as text in a field of an object, for the checks and for `explain`.
+    pub(super) fn inlay(&self, file: &TreePath, at: Path, values: &Node, drawn: &mut Drawn) {
+        drawn.values.extend(self.chart_values(Some(values.clone())));
+        drawn.inlaid.push(Inlaid { file: file.clone(), at, documents: vec![values.clone()] });
     }
 
     /// The release's values with the cluster's own over them.
@@ -111,6 +117,8 @@ impl Addon<'_> {
             let text = literal(&object.node);
             size += name.len() + text.len();
             data.set(name, text);
+            let at = Path::of(&["data", name]);
+            drawn.inlaid.push(Inlaid { file: file.clone(), at, documents: vec![object.node.clone()] });
         }
         if size > LIMIT {
             let place = self.input.sources.place(self.cluster.cluster.origin);
@@ -125,9 +133,17 @@ impl Addon<'_> {
         Some(data)
     }
 
-    /// Its manifests as one text of several documents, for a controller that takes them inside its own object.
-    pub(super) fn documents(&self, file: &TreePath, drawn: &mut Drawn, notes: &mut Notes) -> String {
+    /// Its manifests as one text of several documents, for a controller that takes them inside its own object, at a field.
+    pub(super) fn documents(
+        &self,
+        file: &TreePath,
+        at: Path,
+        drawn: &mut Drawn,
+        notes: &mut Notes,
+    ) -> String {
         let objects = self.objects(file, drawn, notes);
+        let documents = objects.iter().map(|object| object.node.clone()).collect();
+        drawn.inlaid.push(Inlaid { file: file.clone(), at, documents });
         let texts: Vec<_> = objects.iter().map(|object| literal(&object.node)).collect();
         drawn.embedded.extend(objects.into_iter().map(|object| Object { path: file.clone(), ..object }));
         texts.join("---\n")

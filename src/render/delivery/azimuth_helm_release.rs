@@ -15,7 +15,7 @@ use crate::{
     plan::{ClusterPlan, HelmPlan, ManifestsPlan, installer_name},
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Path},
 };
 
 const API_VERSION: &str = "addons.stackhpc.com/v1alpha1";
@@ -45,7 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     rests: |text| text.contains("\n  paused: true\n"),
     installs: "HelmRelease",
     values,
-    values_at: &["spec", "valuesSources"],
+    values_at: &["spec", "valuesSources", "", "template"],
     facts: fields,
     limits,
     registration: |_| None,
@@ -57,14 +57,16 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
         if let Some(helm) = &addon.plan.helm
             && let Some(values) = addon.values(notes)
         {
-            drawn.values.extend(addon.chart_values(Some(values.clone())));
+            let at = Path::of(&["spec", "valuesSources"]).item(0).key("template");
+            addon.inlay(&file(""), at, &values, drawn);
             let object = of_chart(&addon, helm, &values);
             drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
         }
         if let Some(manifests) = &addon.plan.manifests {
             let file = file(".manifests");
             let before = drawn.embedded.len();
-            let text = addon.documents(&file, drawn, notes);
+            let at = Path::of(&["spec", "manifestSources"]).item(0).key("template");
+            let text = addon.documents(&file, at, drawn, notes);
             check_manifests(&addon, &drawn.embedded[before..], notes);
             let object = of_manifests(&addon, manifests, &text);
             drawn.add(file, &plan.cluster.file, Target::Management, object).kept = manifests.protected;

@@ -15,7 +15,7 @@ use crate::{
     plan::{ClusterPlan, HelmPlan, installer_name},
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Path},
 };
 
 /// How long Helm may wait for an addon.
@@ -57,8 +57,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
         if let Some(helm) = &addon.plan.helm
             && let Some(values) = addon.values(notes)
         {
-            drawn.values.extend(addon.chart_values(Some(values.clone())));
             let file = part.join("addons").join(&format!("{}.yaml", addon.name()));
+            addon.inlay(&file, Path::of(&["spec", "valuesTemplate"]), &values, drawn);
             let object = of_chart(&addon, helm, &values);
             drawn.add(file, &plan.cluster.file, Target::Management, object).kept = helm.protected;
         }

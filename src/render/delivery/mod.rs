@@ -20,6 +20,8 @@ use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath
 
 use keeps::Keeps;
 
+pub(crate) use text::Shown;
+
 /// A way to install addons.
 pub(super) struct Delivery {
     /// Which.
@@ -41,7 +43,7 @@ pub(super) struct Delivery {
     installs: &'static str,
     /// The values in an object that installs a chart.
     values: fn(&Node) -> Option<Node>,
-    /// Where these values are in the object.
+    /// Where these values are in the object; nothing stands for an item of a list.
     values_at: &'static [&'static str],
     /// What the fields of its objects are made of.
     facts: for<'a> fn(&Composed<'a>, &[&'a str]) -> Option<Vec<Fact<'a>>>,

@@ -17,7 +17,7 @@ use crate::{
     plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node},
+    yaml::{Mapping, Node, Path},
 };
 
 /// How long Helm may wait for an addon.
@@ -45,7 +45,7 @@ pub(super) static DELIVERY: Delivery = Delivery {
     rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
     installs: "Profile",
     values,
-    values_at: &["spec", "helmCharts"],
+    values_at: &["spec", "helmCharts", "", "values"],
     facts: fields,
     limits: |_| Vec::new(),
     registration: |_| None,
@@ -57,7 +57,8 @@ fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, n
         if let Some(helm) = &addon.plan.helm
             && let Some(values) = addon.values(notes)
         {
-            drawn.values.extend(addon.chart_values(Some(values.clone())));
+            let at = Path::of(&["spec", "helmCharts"]).item(0).key("values");
+            addon.inlay(&file(""), at, &values, drawn);
             let object = of_chart(&addon, helm, &values);
             drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
         }

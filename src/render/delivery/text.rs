@@ -31,21 +31,29 @@ fn holds_marker(text: &str) -> bool {
 }
 
 /// A node whose texts are written so that they hold no marker.
-enum Shown<'a> {
+#[derive(Debug)]
+pub(crate) enum Shown<'a> {
+    /// A number, a truth value, or a text without a marker.
     Scalar(Scalar<'a>),
     /// Between double quotes.
     Quoted(String),
+    /// A list.
     Sequence(Vec<Self>),
-    Mapping(Vec<(Name<'a>, Self)>),
+    /// A map, in the order in which it is written.
+    Mapping(Vec<(Name<'a>, Origin, Self)>),
 }
 
-enum Name<'a> {
+/// The key of an entry.
+#[derive(Debug)]
+pub(crate) enum Name<'a> {
+    /// Without a marker.
     Plain(&'a str),
+    /// Between double quotes.
     Quoted(String),
 }
 
 impl<'a> Shown<'a> {
-    fn of(node: &'a Node) -> Self {
+    pub(crate) fn of(node: &'a Node) -> Self {
         match &node.value {
             Value::Null => Self::Scalar(Scalar::Null),
             Value::Bool(value) => Self::Scalar(Scalar::Bool(*value)),
@@ -59,11 +67,14 @@ impl<'a> Shown<'a> {
     }
 }
 
-fn entries(mapping: &Mapping) -> Vec<(Name<'_>, Shown<'_>)> {
+fn entries(mapping: &Mapping) -> Vec<(Name<'_>, Origin, Shown<'_>)> {
     let mut entries: Vec<_> = mapping.iter().collect();
     entries.sort_by_cached_key(|entry| (rank(&entry.key.name), entry.key.name.clone()));
     let name = |text| if holds_marker(text) { Name::Quoted(quoted(text)) } else { Name::Plain(text) };
-    entries.into_iter().map(|entry| (name(&entry.key.name), Shown::of(&entry.value))).collect()
+    entries
+        .into_iter()
+        .map(|entry| (name(&entry.key.name), entry.key.origin, Shown::of(&entry.value)))
+        .collect()
 }
 
 fn quoted(text: &str) -> String {
@@ -81,7 +92,6 @@ fn quoted(text: &str) -> String {
 
 impl Emit for Shown<'_> {
     fn view(&self) -> View<'_, Self> {
-        let nowhere = Origin::NOWHERE;
         match self {
             Self::Scalar(scalar) => View::Scalar(*scalar),
             Self::Quoted(text) => View::Scalar(Scalar::Verbatim(text)),
@@ -89,9 +99,9 @@ impl Emit for Shown<'_> {
             Self::Mapping(entries) => View::Mapping(
                 entries
                     .iter()
-                    .map(|(name, value)| match name {
-                        Name::Plain(name) => Item::Entry((Scalar::String(name), nowhere), value),
-                        Name::Quoted(name) => Item::Entry((Scalar::Verbatim(name), nowhere), value),
+                    .map(|(name, origin, value)| match name {
+                        Name::Plain(name) => Item::Entry((Scalar::String(name), *origin), value),
+                        Name::Quoted(name) => Item::Entry((Scalar::Verbatim(name), *origin), value),
                     })
                     .collect(),
             ),
