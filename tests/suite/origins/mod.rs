@@ -175,7 +175,8 @@ fn what_changes_is_what_was_said_of_deliveries() {
         let mut files = support::fleet(&support::package().join("tests/cases/_base"));
         let fleet = files.0.get_mut("stackloom.yaml").unwrap();
         *fleet = fleet.replace("engine: flux", &format!("engine: flux\n  addonDelivery: {delivery}"));
-        hold_where(delivery, &files, |path| path.starts_with("clusters/") || path.contains("/addons/"));
+        let is_content = |path: &String| path.ends_with("values.yaml") || path.contains("/manifests/");
+        hold_where(delivery, &files, |path| is_content(path) || path == "clusters/green/two.yaml");
     }
 }
 
