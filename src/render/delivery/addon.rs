@@ -1,7 +1,7 @@
 //! An addon of a cluster as every delivery needs it: the values of its chart, and its manifests.
 
 use super::{
-    super::{ChartValues, Drawn, Inlaid, Object, Target, context, file_name, tell_apart},
+    super::{ChartValues, Drawn, Object, Target, context, file_name, tell_apart},
     text::literal,
 };
 use crate::{
@@ -54,7 +54,7 @@ impl<'a> Addon<'a> {
     /// Remembers values that stand as text in a field of an object, for the checks and for `explain`.
     pub(super) fn inlay(&self, file: &TreePath, at: Path, values: &Node, drawn: &mut Drawn) {
         drawn.values.extend(self.chart_values(Some(values.clone())));
-        drawn.inlaid.push(Inlaid { file: file.clone(), at, documents: vec![values.clone()] });
+        drawn.inlay(file, at, [values]);
     }
 
     /// The release's values with the cluster's own over them.
@@ -117,8 +117,7 @@ impl Addon<'_> {
             let text = literal(&object.node);
             size += name.len() + text.len();
             data.set(name, text);
-            let at = Path::of(&["data", name]);
-            drawn.inlaid.push(Inlaid { file: file.clone(), at, documents: vec![object.node.clone()] });
+            drawn.inlay(file, Path::of(&["data", name]), [&object.node]);
         }
         if size > LIMIT {
             let place = self.input.sources.place(self.cluster.cluster.origin);
@@ -142,8 +141,7 @@ impl Addon<'_> {
         notes: &mut Notes,
     ) -> String {
         let objects = self.objects(file, drawn, notes);
-        let documents = objects.iter().map(|object| object.node.clone()).collect();
-        drawn.inlaid.push(Inlaid { file: file.clone(), at, documents });
+        drawn.inlay(file, at, objects.iter().map(|object| &object.node));
         let texts: Vec<_> = objects.iter().map(|object| literal(&object.node)).collect();
         drawn.embedded.extend(objects.into_iter().map(|object| Object { path: file.clone(), ..object }));
         texts.join("---\n")
