@@ -15,6 +15,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "sigs.k8s.io/cluster-api/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	"stackloom.dev/conformance/internal/schemas"
@@ -166,5 +167,36 @@ func TestValuesArriveAsTheyAreMeant(t *testing.T) {
 	// The test can fail: written as it is, the text would become something else.
 	if reflect.DeepEqual(read(t, evaluate(t, string(text))), want) {
 		t.Error("the values are no template, so nothing was shown")
+	}
+}
+
+// Cluster API reads each entry of a ConfigMap with this function, and applies what comes out.
+func TestManifestsArriveAsTheyAreMeant(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(cases, "plain/out/generated/management/mgmt/clusters/blue/one/manifests/notes/configmap-notes.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	meant, err := tree.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"delivery-helm-chart-proxy", "delivery-cluster-resource-set", "delivery-sveltos-profile"} {
+		count := 0
+		for file, object := range objects(t, name) {
+			if !strings.HasSuffix(filepath.ToSlash(file), cluster+"notes.manifests-data.yaml") {
+				continue
+			}
+			data, _, _ := unstructured.NestedStringMap(object.Object, "data")
+			for key, text := range data {
+				count++
+				found, err := utilyaml.ToUnstructured([]byte(text))
+				if err != nil || len(found) != 1 || !reflect.DeepEqual(found[0].Object, meant.Object) {
+					t.Errorf("%s, %s: %v, %v", name, key, found, err)
+				}
+			}
+		}
+		if count != 1 {
+			t.Errorf("%s has %d manifests", name, count)
+		}
 	}
 }
