@@ -165,18 +165,7 @@ impl One<'_> {
                     self.limit(Severity::Warning, message, hint)
                 })
             }
-            Order::Stages => {
-                let own = self.addon.frozen.addon.stage;
-                let others = self.named(|other| other == own);
-                (!others.is_empty()).then(|| {
-                    let message = format!(
-                        "{actor} knows no order within a stage: `{name}` would be installed without waiting for {}, and some \
-                         failures are not tried again",
-                        list(&others)
-                    );
-                    self.limit(Severity::Error, message, &other_delivery())
-                })
-            }
+            Order::Stages => self.order_of_stages(),
             Order::None => {
                 let others = self.before();
                 (!others.is_empty()).then(|| {
@@ -189,6 +178,30 @@ impl One<'_> {
                 })
             }
         }
+    }
+
+    /// Addons of one stage come in any order; those of the next one wait for the cluster, not for them.
+    fn order_of_stages(&self) -> Option<Limit> {
+        let (name, actor) = (self.name(), self.keeps.actor);
+        let own = self.addon.frozen.addon.stage;
+        let others = self.named(|other| other == own);
+        if !others.is_empty() {
+            let message = format!(
+                "{actor} knows no order within a stage: `{name}` would be installed without waiting for {}, and some failures are \
+                 not tried again",
+                list(&others)
+            );
+            return Some(self.limit(Severity::Error, message, &other_delivery()));
+        }
+        let before = self.named(|other| other != own);
+        (!before.is_empty()).then(|| {
+            let message = format!(
+                "{actor} installs `{name}` when the cluster is available; it does not wait for {}",
+                list(&before)
+            );
+            let hint = format!("some failures are not tried again: see {PAGE}");
+            self.limit(Severity::Warning, message, &hint)
+        })
     }
 
     /// The addons of `dependsOn` in such a stage.
