@@ -156,6 +156,36 @@ mod tests {
         }
     }
 
+    /// The cells of a row of the documented table, in the order of the deliveries.
+    fn row(name: &str) -> Vec<&'static str> {
+        let page = include_str!("../../../docs/deliveries.md");
+        let start = format!("| {name} |");
+        let line =
+            page.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("no row {name}"));
+        line.trim_end_matches('|').split(" | ").skip(1).map(str::trim).collect()
+    }
+
+    #[test]
+    fn the_documented_table_says_what_is_declared() {
+        for (at, kind) in AddonDelivery::all().enumerate() {
+            let delivery = DELIVERIES.iter().find(|one| one.kind == kind).unwrap();
+            let keeps = &delivery.keeps;
+            let is_error = |name: &str| row(name)[at] == "**error**";
+            assert_eq!(is_error("charts"), !keeps.charts, "{kind:?}");
+            assert_eq!(is_error("manifests"), !keeps.manifests, "{kind:?}");
+            assert_eq!(is_error("`valuesFrom`"), keeps.charts && !keeps.values_from, "{kind:?}");
+            assert_eq!(is_error("charts from a registry (`oci://`)"), keeps.charts && !keeps.registries);
+            let digest = row("the digest in [the lock](lock.md)")[at];
+            assert_eq!(digest == "warning", keeps.registries && !keeps.digests, "{kind:?}");
+            let leaving = row("a cluster that leaves keeps its addons")[at];
+            assert_eq!(leaving == "warning", !keeps.release, "{kind:?}");
+            let gone = row("an addon that leaves is uninstalled")[at];
+            assert_eq!(gone.contains("stay"), keeps.manifests_stay, "{kind:?}");
+            let stages = row("`bootstrap` addons first")[at];
+            assert_eq!(stages == "warning", keeps.order == keeps::Order::None, "{kind:?}");
+        }
+    }
+
     #[test]
     fn what_a_delivery_writes_no_other_takes_for_its_own() {
         for delivery in DELIVERIES {
