@@ -5,8 +5,8 @@ use crate::{note::Severity, plan::ClusterPlan, render, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "delivery",
-    docs: "What installs the addons of a management cluster (`addonDelivery`) cannot do what an addon asks for, or does less: an \
-           Application of Argo CD reads no values from Secrets, and it waits until another addon is applied, not until it is ready.",
+    docs: "What installs the addons of a cluster (`addonDelivery`) cannot do what an addon asks for, or does less: only Flux takes \
+           values from Secrets, and an Application of Argo CD waits until another addon is applied, not until it is ready.",
     check: Check::Cluster(check),
 };
 

@@ -196,7 +196,8 @@ impl Index {
     /// Adds a part's objects; one that another part or the same one has already is reported.
     pub fn add(&mut self, drawn: &Drawn, input: &Input, notes: &mut Notes) {
         let Some((management, cluster)) = home(&drawn.id) else { return };
-        for object in &drawn.objects {
+        let own = drawn.objects.iter().map(|object| (object, false));
+        for (object, embedded) in own.chain(drawn.embedded.iter().map(|object| (object, true))) {
             let text =
                 |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default().to_owned();
             let version = text(&["apiVersion"]);
@@ -218,6 +219,8 @@ impl Index {
                     format!("{kind} `{name}` would be written twice: as {path} and as {other}"),
                     "every object is in one file: give it a name of its own, for example with the cluster's or the namespace's name in it",
                 ))
+            } else if embedded {
+                None
             } else {
                 let before = self.files.insert(path.clone(), kind.clone());
                 before.map(|other| (

@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
 pub(super) static OF_CLUSTER: Rule = Rule { check: Check::Cluster(check_beside), ..RULE };
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
-    for object in &drawn.objects {
+    for object in drawn.objects.iter().chain(&drawn.embedded) {
         let made_from = object.source.split(" of ").next().unwrap_or_default();
         let source = (object.path.as_str(), made_from);
         if let Some((kind, name)) = check_object(&object.node, source, finder) {

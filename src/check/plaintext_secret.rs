@@ -31,7 +31,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     if allowed {
         return;
     }
-    let drawn_objects = drawn.objects.iter().map(|object| (&*object.source, &object.node));
+    let drawn_objects =
+        drawn.objects.iter().chain(&drawn.embedded).map(|object| (&*object.source, &object.node));
     for (source, object) in
         drawn_objects.chain(drawn.frozen.iter().map(|object| ("the cluster class", object)))
     {

@@ -74,7 +74,8 @@ fn addon(section: &Section, file: &str) -> Option<String> {
         Section::Manifests(addon) => Some(addon.clone()),
         Section::Installers => {
             let name = file.strip_prefix("addons/")?.strip_suffix(".yaml")?;
-            Some(name.strip_suffix(".manifests").unwrap_or(name).to_owned())
+            let of = [".manifests", ".manifests-data"].into_iter().find_map(|what| name.strip_suffix(what));
+            Some(of.unwrap_or(name).to_owned())
         }
         _ => None,
     }

@@ -39,10 +39,13 @@ pub enum Step {
 }
 
 impl FieldPath {
-    /// Whether the path begins with these keys.
+    /// Whether the path begins with these keys; an empty one stands for any item of a list.
     pub fn is_below(&self, keys: &[&str]) -> bool {
-        let is_key = |(step, key): (&Step, &&str)| matches!(step, Step::Key(name) if name == key);
-        self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_key)
+        let is_step = |(step, key): (&Step, &&str)| match step {
+            Step::Key(name) => name == key,
+            Step::Named(_) | Step::Item(_) => key.is_empty(),
+        };
+        self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_step)
     }
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    kinds::{AnyMap, Anything, ApiVersion, Count, Labels, one_or_many, port},
+    kinds::{AnyMap, Anything, ApiVersion, Count, Labels, addon_delivery, one_or_many, port},
     removal::Removal,
     topology::{ControlPlane, NodePool},
 };
@@ -128,6 +128,10 @@ pub struct ClusterSpec {
     /// What is different about the stack's addons.
     #[schemars(extend("maxProperties" = 200))]
     pub addons: Option<BTreeMap<String, Option<AddonChoice>>>,
+    /// What installs the addons, instead of what the management cluster says.
+    #[schemars(schema_with = "addon_delivery", example = "helm-chart-proxy")]
+    #[serde(default)]
+    pub addon_delivery: Option<String>,
     /// Who the cluster belongs to: a team or a person, or several, by the names that they have where changes are reviewed.
     /// Reports of changes are grouped by it; nothing is generated from it.
     #[schemars(schema_with = "one_or_many", example = "@example/team-a")]

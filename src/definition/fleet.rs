@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    kinds::{ApiVersion, Named},
+    kinds::{ApiVersion, Named, addon_delivery},
     requirements::FeatureGates,
 };
 
@@ -52,8 +52,11 @@ pub struct FleetSpec {
     pub stackloom: Option<String>,
     /// What reconciles the tree, unless a management cluster says otherwise.
     pub engine: Option<Engine>,
-    /// What installs addons into workload clusters, unless a management cluster says otherwise; by itself, what goes with the engine.
-    pub addon_delivery: Option<AddonDelivery>,
+    /// What installs addons into workload clusters, unless a management cluster or a cluster says otherwise; by itself, what goes
+    /// with the engine.
+    #[schemars(schema_with = "addon_delivery")]
+    #[serde(default)]
+    pub addon_delivery: Option<String>,
     /// Where the engine reads this repository from, unless a management cluster says otherwise.
     pub source: Option<SourceRef>,
     /// The minor of Cluster API, such as "1.14", unless a management cluster says otherwise. It decides which fields
@@ -119,17 +122,6 @@ pub enum Engine {
     Flux,
     /// Argo CD: Applications.
     ArgoCd,
-}
-
-/// What installs addons into workload clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AddonDelivery {
-    /// A `HelmRelease` of Flux, in the management cluster; Argo CD can apply it, too.
-    FluxHelmRelease,
-    /// An Application of Argo CD, which must have the workload cluster registered.
-    #[serde(rename = "argocd-application")]
-    ArgoCdApplication,
 }
 
 /// Where the engine reads this repository from: a `url` with one of `branch` and `tag`, or a `ref` to an object that exists.
@@ -199,7 +191,9 @@ pub struct ManagementCluster {
     /// Instead of the fleet's engine.
     pub engine: Option<Engine>,
     /// Instead of the fleet's delivery of addons.
-    pub addon_delivery: Option<AddonDelivery>,
+    #[schemars(schema_with = "addon_delivery")]
+    #[serde(default)]
+    pub addon_delivery: Option<String>,
     /// Instead of the fleet's source.
     pub source: Option<SourceRef>,
     /// Instead of the fleet's Cluster API.

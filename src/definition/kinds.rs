@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::model::AddonDelivery;
+
 /// The API group and version of every definition.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub enum ApiVersion {
@@ -52,6 +54,13 @@ pub(super) fn count_or_percent(_: &mut schemars::SchemaGenerator) -> schemars::S
             { "type": "null" },
         ]
     })
+}
+
+/// The schema of what installs addons.
+pub(super) fn addon_delivery(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let one = |(word, about)| serde_json::json!({ "type": "string", "const": word, "description": about });
+    let null = std::iter::once(serde_json::json!({ "type": "null" }));
+    schemars::json_schema!({ "oneOf": AddonDelivery::words().map(one).chain(null).collect::<Vec<_>>() })
 }
 
 /// The schema of one name or a list of names.

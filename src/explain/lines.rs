@@ -6,7 +6,7 @@ use crate::yaml::{Emit, Name, Origin, Path, Scalar, Watch, emit_watched};
 #[derive(Debug)]
 pub(super) struct Mark<'a, T> {
     /// The byte at which it begins.
-    at: usize,
+    pub(super) at: usize,
     /// What it stands in.
     pub(super) parent: Option<usize>,
     /// How it is reached.

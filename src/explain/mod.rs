@@ -118,7 +118,8 @@ impl Fleet {
     /// Whether a chart, or its repository, is an object of this name.
     fn is_chart(&self, chart: &ChartSource, name: &str) -> bool {
         let charts = self.charts.get_or_init(|| {
-            let charts = self.plan.management.iter().flat_map(|management| &management.charts);
+            let charts =
+                self.plan.management.iter().flat_map(|management| management.charts.values().flatten());
             charts.map(|chart| (chart.clone(), [chart.name(), chart.repository_name()])).collect()
         });
         charts.get(chart).is_some_and(|names| names.iter().any(|known| known == name))

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{
-    lines::{Layout, Line, lay_out},
+    lines::{Layout, Line, Mark, lay_out},
     resolve::Resolver,
     rules::Field,
     scope::Whose,
     source::{Role, Source, locate},
 };
 use crate::{
-    render,
+    render::{self, Inlaid},
     template::{Template, Tree},
     yaml::{Node, Origin, Value},
 };
@@ -31,17 +31,74 @@ pub(super) struct Page<'p, 'a> {
     pub(super) resolver: Resolver<'p, 'a>,
     /// Whether a template made it, and not the program.
     pub(super) rendered: bool,
+    /// Documents that stand as text in its fields.
+    pub(super) inlaid: &'p [Inlaid],
 }
 
 impl Page<'_, '_> {
     /// Tells the sources of each line of an object, with repetitions, and its text.
     pub(super) fn object(&self, node: &Node, tell: &mut dyn FnMut(&str, Vec<Source>)) {
         let layout = lay_out(node);
+        let inlaid: Vec<_> = self.inlaid.iter().map(|one| (&one.at, self.inner(one))).collect();
+        let within = |mark: usize| inlaid.iter().find(|(at, _)| **at == layout.marks[mark].path);
         for (number, (line, text)) in layout.lines.iter().zip(layout.text.lines()).enumerate() {
             let goes_on = matches!(layout.lines.get(number + 1), Some(Line::Within(..)));
-            let sources = self.line(node, &layout, line, goes_on);
+            let mut sources = match line {
+                Line::Within(mark, at) => {
+                    let inner = within(*mark).and_then(|(_, lines)| lines.get(*at)).cloned();
+                    inner.unwrap_or_else(|| self.line(node, &layout, line, goes_on))
+                }
+                Line::Begins(_) => self.line(node, &layout, line, goes_on),
+            };
+            if let Line::Begins(marks) = line
+                && let Some((_, lines)) = marks.last().and_then(|mark| within(*mark))
+            {
+                // A text in one line is all of them; the name of an entry comes from the object that it holds.
+                let of_name = self
+                    .inlaid
+                    .iter()
+                    .filter(|one| marks.iter().any(|mark| layout.marks[*mark].path == one.at));
+                sources.extend(of_name.flat_map(|one| self.names(one)));
+                sources.extend(lines.iter().filter(|_| !goes_on).flatten().cloned());
+            }
             tell(text, sources);
         }
+    }
+
+    /// What names the objects among documents, and lets them through.
+    fn names(&self, inlaid: &Inlaid) -> Vec<Source> {
+        let one = |document: &Node| {
+            let paths = [&["kind"][..], &["metadata", "name"], &["metadata", "namespace"]];
+            let nodes = paths.into_iter().filter_map(|path| document.at(path));
+            let mut sources: Vec<_> = nodes.flat_map(|node| self.resolver.node(node, None)).collect();
+            sources.extend(self.resolver.statements(document.origin));
+            sources
+        };
+        inlaid.documents.iter().filter(|document| document.get("kind").is_some()).flat_map(one).collect()
+    }
+
+    /// The sources of each line of documents that stand as text in a field.
+    fn inner(&self, inlaid: &Inlaid) -> Vec<Vec<Source>> {
+        let page = Page { resolver: self.resolver, rendered: true, inlaid: &[] };
+        let mut all = Vec::new();
+        for (number, document) in inlaid.documents.iter().enumerate() {
+            if number > 0 {
+                all.push(page.names(inlaid));
+            }
+            let shown = render::Shown::of(document);
+            let layout = lay_out(&shown);
+            let of_node = |mark: Mark<'_, render::Shown<'_>>| {
+                let node = mark.path.find(document);
+                Mark { at: mark.at, parent: mark.parent, path: mark.path, key: mark.key, node }
+            };
+            let Layout { text, marks, lines } = layout;
+            let layout = Layout { text, marks: marks.into_iter().map(of_node).collect(), lines };
+            for (at, line) in layout.lines.iter().enumerate() {
+                let goes_on = matches!(layout.lines.get(at + 1), Some(Line::Within(..)));
+                all.push(page.line(document, &layout, line, goes_on));
+            }
+        }
+        all
     }
 
     /// A line; `goes_on` where it opens a text of several.

@@ -14,7 +14,7 @@ use crate::{
     note::Notes,
     plan::{ClusterPlan, NamespacePlan},
     release::{Body, Release, pages},
-    render::{self, Subject, release_folder},
+    render::{self, Inlaid, Subject, release_folder},
     template::{Recorder, Template, Trace},
     tree::PartId,
     yaml::{Node, Origin, Path, Value},
@@ -41,6 +41,8 @@ pub(super) struct Made<'a> {
     scope: usize,
     /// The addon that it belongs to.
     pub(super) addon: Option<String>,
+    /// Documents that stand as text in its fields.
+    inlaid: Vec<Inlaid>,
 }
 
 #[derive(Debug)]
@@ -87,23 +89,26 @@ impl<'a> Part<'a> {
                 let path = format!("{root}/{}", page.path);
                 let addon = page.path.strip_prefix("addons/").and_then(|rest| rest.split('/').next());
                 let addon = addon.map(str::to_owned);
-                part.files.push(Made { path, source: page.source, body, scope: 0, addon });
+                let inlaid = Vec::new();
+                part.files.push(Made { path, source: page.source, body, scope: 0, addon, inlaid });
             }
             return part;
         }
-        let drawn = render::draw_recorded(subject, &fleet.input, Some(part.recorder.clone()), notes);
+        let mut drawn = render::draw_recorded(subject, &fleet.input, Some(part.recorder.clone()), notes);
         for object in drawn.objects {
             let path = object.path.to_string();
             let scope = part.scope(fleet, subject, &path, &object.node, sought);
             let addon = addon_of(&path).map(str::to_owned);
             let body = Content::Object(object.node);
-            part.files.push(Made { path, source: object.source, body, scope, addon });
+            let inlaid = drawn.inlaid.extract_if(.., |one| one.file == object.path).collect();
+            part.files.push(Made { path, source: object.source, body, scope, addon, inlaid });
         }
         for (path, text) in drawn.texts {
             let path = path.to_string();
             let scope = part.scope(fleet, subject, &path, &Node::new(Value::Null), sought);
             let body = Content::Text(text);
-            part.files.push(Made { path, source: String::new(), body, scope, addon: None });
+            let (source, inlaid) = (String::new(), Vec::new());
+            part.files.push(Made { path, source, body, scope, addon: None, inlaid });
         }
         part
     }
@@ -131,10 +136,10 @@ impl<'a> Part<'a> {
     /// The Helm values of an addon.
     pub(super) fn values(&self, addon: &str) -> Option<&Node> {
         let ours = |made: &&Made<'_>| made.path.ends_with(&format!("/addons/{addon}.yaml"));
-        match &self.files.iter().find(ours)?.body {
-            Content::Object(node) => node.at(&["spec", "values"]),
-            Content::Template(_) | Content::Text(_) => None,
-        }
+        let made = self.files.iter().find(ours)?;
+        let Content::Object(node) = &made.body else { return None };
+        let inlaid = made.inlaid.first().and_then(|one| one.documents.first());
+        inlaid.or_else(|| render::addon_values_at().find_map(|path| node.at(path)))
     }
 
     /// The facts of one file: files of a cluster share theirs.
@@ -194,7 +199,7 @@ impl<'a> Part<'a> {
             return;
         }
         tell(&render::header(&self.id, &made.source), Self::existence(made, &resolver));
-        let page = Page { resolver, rendered: is_rendered(&made.source) };
+        let page = Page { resolver, rendered: is_rendered(&made.source), inlaid: &made.inlaid };
         match &made.body {
             Content::Object(node) => page.object(node, tell),
             Content::Template(template) => page.template(template, tell),
@@ -306,7 +311,7 @@ fn addon_of(path: &str) -> Option<&str> {
     match (parts.next()?, parts.next()?) {
         ("addons", file) if !file.starts_with("configmap-") => {
             let stem = file.trim_end_matches(".yaml");
-            Some(stem.trim_end_matches(".manifests"))
+            Some(stem.trim_end_matches(".manifests-data").trim_end_matches(".manifests"))
         }
         ("manifests", rest) => rest.split('/').next(),
         _ => None,

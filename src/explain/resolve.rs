@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// What origins are looked up in.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Resolver<'r, 'a> {
     pub(super) scope: &'r Scope<'a>,
     pub(super) recorder: &'r Recorder,

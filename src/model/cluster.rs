@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use super::{AddonVersion, Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
+use super::{AddonDelivery, AddonVersion, Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
 use crate::yaml::{Mapping, Node, Origin};
 
 /// What tells a cluster from all others of a fleet.
@@ -48,6 +48,8 @@ pub struct Cluster {
     pub file: Arc<str>,
     /// The management cluster that builds it.
     pub management: Arc<ManagementCluster>,
+    /// What installs its addons.
+    pub addon_delivery: AddonDelivery,
     /// The release it is made from.
     pub release: ReleaseRef,
     /// Where the release is named.

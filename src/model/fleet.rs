@@ -7,7 +7,7 @@ use std::{
 
 use semver::Version;
 
-use super::{Label, Minor, ReleaseRepository, StackId, Subdomain, VersionRange};
+use super::{AddonDelivery, Label, Minor, ReleaseRepository, StackId, Subdomain, VersionRange};
 use crate::yaml::Origin;
 
 /// Feature gates that Cluster API turns on by itself, and the one without which there are no classes.
@@ -52,7 +52,7 @@ pub struct ManagementCluster {
     pub name: Label,
     /// What reconciles the tree there.
     pub engine: Engine,
-    /// What installs addons into workload clusters.
+    /// What installs addons into the workload clusters that do not say otherwise.
     pub addon_delivery: AddonDelivery,
     /// Where the engine reads this repository from.
     pub source: EngineSource,
@@ -242,36 +242,6 @@ impl ClusterNames {
     pub fn of(&self, management: &str, namespace: &str, cluster: &str) -> String {
         let values = Self::PLACEHOLDERS.into_iter().zip([management, namespace, cluster]);
         values.fold(self.0.clone(), |name, (placeholder, value)| name.replace(placeholder, value))
-    }
-}
-
-/// What installs addons into workload clusters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddonDelivery {
-    /// `HelmReleases` of Flux, in the management cluster.
-    FluxHelmRelease,
-    /// Applications of Argo CD, which reach workload clusters as they are registered there.
-    ArgoCdApplication,
-}
-
-impl AddonDelivery {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::FluxHelmRelease, Self::ArgoCdApplication];
-
-    /// Its name, as it is written in `addonDelivery`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::FluxHelmRelease => "flux-helm-release",
-            Self::ArgoCdApplication => "argocd-application",
-        }
-    }
-
-    /// What goes with an engine where nothing else is said.
-    pub fn of(engine: Engine) -> Self {
-        match engine {
-            Engine::Flux => Self::FluxHelmRelease,
-            Engine::ArgoCd => Self::ArgoCdApplication,
-        }
     }
 }
 

@@ -7,6 +7,7 @@ mod addon;
 pub mod address;
 mod cluster;
 mod date;
+mod delivery;
 mod fleet;
 mod lock;
 mod names;
@@ -22,9 +23,10 @@ pub use cluster::{
     AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size, is_called,
 };
 pub use date::Date;
+pub use delivery::AddonDelivery;
 pub use fleet::{
-    AddonDelivery, ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet,
-    GitReference, ManagementCluster, Mirror, Provided, ReleaseSource,
+    ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, GitReference,
+    ManagementCluster, Mirror, Provided, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};

@@ -25,8 +25,8 @@ pub use variables::known_values;
 use crate::{
     definition::Model,
     model::{
-        Allowance, Cluster, Fleet, Label, ManagementCluster, Minor, PoolKind, ReleaseRef, RemovalStep,
-        StackId,
+        AddonDelivery, Allowance, Cluster, Fleet, Label, ManagementCluster, Minor, PoolKind, ReleaseRef,
+        RemovalStep, StackId,
     },
     note::{Halted, Notes},
     release::{Lifecycle, Release, Releases},
@@ -59,6 +59,9 @@ pub struct Plan {
     pub lifecycles: BTreeMap<(StackId, Minor), Lifecycle>,
 }
 
+/// Sources of charts by what delivers them.
+pub type Charts = BTreeMap<AddonDelivery, BTreeSet<ChartSource>>;
+
 /// What a management cluster has of its own.
 #[derive(Clone, Debug)]
 pub struct ManagementPlan {
@@ -66,8 +69,9 @@ pub struct ManagementPlan {
     pub management: Arc<ManagementCluster>,
     /// The releases that its clusters use, by name.
     pub releases: Vec<Arc<Release>>,
-    /// The sources of charts that its clusters use.
-    pub charts: Vec<ChartSource>,
+    /// The sources of charts that its clusters use, by what delivers them. What delivers addons where a cluster says nothing is
+    /// always there.
+    pub charts: Charts,
 }
 
 /// A namespace of a management cluster.
@@ -81,8 +85,9 @@ pub struct NamespacePlan {
     pub name: Label,
     /// The releases that clusters in it use, by name; none for the namespace of cluster classes.
     pub releases: Vec<Arc<Release>>,
-    /// The sources of charts that its clusters use.
-    pub charts: Vec<ChartSource>,
+    /// The sources of charts that its clusters use, by what delivers them. What delivers addons where a cluster says nothing is
+    /// always there.
+    pub charts: Charts,
 }
 
 /// A cluster.
@@ -191,8 +196,8 @@ fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
     numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
 }
 
-/// Releases by name, and chart sources: what the clusters of one management cluster or namespace share.
-type Shared = (BTreeMap<String, Arc<Release>>, BTreeSet<ChartSource>);
+/// Releases by name, and charts: what the clusters of one management cluster or namespace share.
+type Shared = (BTreeMap<String, Arc<Release>>, Charts);
 
 /// What is shared between clusters.
 #[derive(Default)]
@@ -215,6 +220,7 @@ impl Index {
             if !releases.contains_key(&release.name) {
                 releases.insert(release.name.clone(), release.clone());
             }
+            let charts = charts.entry(cluster.addon_delivery).or_default();
             for helm in plan.addons.iter().filter_map(|addon| addon.helm.as_ref()) {
                 if !charts.contains(&helm.chart) {
                     charts.insert(helm.chart.clone());
@@ -225,12 +231,9 @@ impl Index {
 }
 
 fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Shared>) -> ManagementPlan {
-    let (releases, charts) = index.get(&management.name).cloned().unwrap_or_default();
-    ManagementPlan {
-        management: management.clone(),
-        releases: releases.into_values().collect(),
-        charts: charts.into_iter().collect(),
-    }
+    let (releases, mut charts) = index.get(&management.name).cloned().unwrap_or_default();
+    charts.entry(management.addon_delivery).or_default();
+    ManagementPlan { management: management.clone(), releases: releases.into_values().collect(), charts }
 }
 
 /// A mirror of which nothing is taken is a slip of the pen, and the charts come from where they should not.
@@ -265,10 +268,11 @@ fn namespaces(fleet: &Fleet, used: &BTreeMap<(Label, Label), Shared>) -> Vec<Nam
     let find =
         |name: &Label| fleet.management_clusters.iter().find(|management| management.name == *name).cloned();
     all.into_iter()
-        .filter_map(|((management, name), (releases, charts))| {
+        .filter_map(|((management, name), (releases, mut charts))| {
             let (management, fleet) = (find(&management)?, fleet.name.clone());
+            charts.entry(management.addon_delivery).or_default();
             let releases = releases.into_values().collect();
-            Some(NamespacePlan { management, fleet, name, releases, charts: charts.into_iter().collect() })
+            Some(NamespacePlan { management, fleet, name, releases, charts })
         })
         .collect()
 }

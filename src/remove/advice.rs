@@ -113,6 +113,9 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
     let planned = plan.addons.iter().find(|addon| addon.frozen.addon.name.as_str() == name);
     let (home, object) = render::installer(plan, name);
     let is_protected = |addon: &AddonPlan| addon.helm.as_ref().is_some_and(|helm| helm.protected);
+    let stays = render::addon_stays(plan, name).then(|| {
+        "its manifests stay in the cluster, because Cluster API deletes nothing there: delete them by hand".to_owned()
+    });
     match reached {
         Reached::Detached => Advice {
             effect: format!("git may uninstall `{name}` from now on; it keeps running"),
@@ -127,14 +130,14 @@ fn addon(plan: &ClusterPlan, name: &str, reached: Reached) -> Advice {
         Reached::Deleted => Advice {
             effect: format!("`{name}` is uninstalled from the cluster, which runs"),
             wait: texts(&[format!("kubectl --namespace {home} wait {object} --for=delete --timeout=10m")]),
-            beside: Vec::new(),
+            beside: stays.into_iter().collect(),
         },
         Reached::Gone if planned.is_some_and(|addon| !is_protected(addon)) => Advice {
             effect: format!(
                 "`{name}` is uninstalled from the cluster: nodes do not need this addon, so one step is enough"
             ),
             wait: Vec::new(),
-            beside: Vec::new(),
+            beside: stays.into_iter().collect(),
         },
         Reached::Gone => Advice {
             effect: format!("`{name}` is off for good; the tree does not change by that"),

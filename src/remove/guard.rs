@@ -14,8 +14,8 @@ use crate::{
     compare::Facts,
     model::AddonDelivery,
     note::{About, Notes, Place},
-    render::{delivery_of, is_paused, is_protected, keeper},
-    tree::{Changes, FileChange, Part, PartId, TreePath},
+    render::{SUSPENDED, delivery_of, is_paused, is_protected, keeper, leaves_behind, rests},
+    tree::{Changes, File, FileChange, Part, PartId, TreePath},
     yaml::Node,
 };
 
@@ -41,8 +41,8 @@ pub struct Guard {
     made: BTreeMap<TreePath, (PartId, String)>,
     /// Which addons clusters have at which versions, where that differs.
     addons: addon_step::Seen,
-    /// What delivers the addons of clusters, by one file of each that differs.
-    deliveries: BTreeMap<TreePath, (PartId, AddonDelivery)>,
+    /// What delivers the addons of clusters, by the files that differ.
+    deliveries: BTreeMap<PartId, Vec<(TreePath, AddonDelivery)>>,
 }
 
 impl Guard {
@@ -55,14 +55,20 @@ impl Guard {
     pub fn see(&mut self, part: &Part, changes: &Changes) {
         self.addons.see(part, changes);
         let PartId::Cluster { .. } = &part.id else { return };
-        let mut changed =
-            part.files.iter().filter(|file| changes.files.get(&file.path) == Some(&FileChange::Changed));
-        let delivery = changed.find_map(|file| {
+        let changed = part.files.iter().filter(|file| {
             let is_installer = file.path.as_str().contains(ADDONS);
-            let text = std::str::from_utf8(&file.bytes).ok().filter(|_| is_installer)?;
-            Some((file.path.clone(), (part.id.clone(), delivery_of(text)?)))
+            is_installer && changes.files.get(&file.path) == Some(&FileChange::Changed)
         });
-        self.deliveries.extend(delivery);
+        let delivery = |file: &File| {
+            let text = std::str::from_utf8(&file.bytes).ok()?;
+            Some((file.path.clone(), delivery_of(text)?))
+        };
+        let mut deliveries: Vec<_> = changed.filter_map(delivery).collect();
+        // Two deliveries may apply manifests in the same way; what installs a chart tells them apart.
+        deliveries.sort_by_key(|(path, _)| path.as_str().ends_with(".manifests.yaml"));
+        if !deliveries.is_empty() {
+            self.deliveries.insert(part.id.clone(), deliveries);
+        }
         let is_cluster = |path: &TreePath| path.as_str().ends_with(CLUSTER);
         let Some(file) = part.files.iter().find(|file| is_cluster(&file.path)) else { return };
         if changes.files.contains_key(&file.path) {
@@ -75,12 +81,22 @@ impl Guard {
     pub fn judge(&self, changes: &Changes, before: Before<'_>, notes: &mut Notes) {
         let text =
             |path: &TreePath| String::from_utf8_lossy(&(before.text)(path).unwrap_or_default()).into_owned();
-        for (path, (part, after)) in &self.deliveries {
-            let Some(cluster) = cluster_beside(path) else { continue };
+        for (part, files) in &self.deliveries {
+            let Some(cluster) = files.first().and_then(|(path, _)| cluster_beside(path)) else { continue };
             let (old, new) = (text(&cluster), self.made.get(&cluster).map(|(_, new)| new.as_str()));
             // Another engine is an error of its own.
-            if !is_paused(&old) && new.is_none_or(|new| keeper(new) == keeper(&old)) {
-                judge_delivery(path, part, &text(path), *after, notes);
+            if new.is_some_and(|new| keeper(new) != keeper(&old)) {
+                continue;
+            }
+            let change = files.iter().find_map(|(path, after)| {
+                let installer = text(path);
+                let before = delivery_of(&installer).filter(|before| before != after)?;
+                // A cluster that is suspended alone is paused, too, and its engine runs.
+                let rests = is_paused(&old) && (!old.contains(SUSPENDED) || rests(&installer));
+                (!rests && !leaves_behind(&installer)).then_some((path, before, *after))
+            });
+            if let Some((path, before, after)) = change {
+                refuse_delivery(path, part, before, after, notes);
             }
         }
         let changed =
@@ -112,8 +128,13 @@ impl Guard {
                         judge_cluster(path, &part, (defined, protected), other, notes);
                     }
                 }
-            } else if defined && path.as_str().contains(ADDONS) && is_protected(&text(path)) {
-                note_abandoned_addon(path, &part, notes);
+            } else if defined && path.as_str().contains(ADDONS) {
+                let old = text(path);
+                if is_protected(&old) {
+                    note_abandoned_addon(path, &part, notes);
+                } else if leaves_behind(&old) {
+                    note_left_behind(path, &part, notes);
+                }
             }
         }
     }
@@ -172,19 +193,26 @@ fn cluster_beside(path: &TreePath) -> Option<TreePath> {
     TreePath::parse(&format!("{folder}{CLUSTER}"))
 }
 
-/// What installs addons finds the objects of another delivery in its folder: it would prune its own, and uninstall addons.
-fn judge_delivery(path: &TreePath, part: &PartId, old: &str, after: AddonDelivery, notes: &mut Notes) {
-    let PartId::Cluster { management, .. } = part else { return };
-    let Some(before) = delivery_of(old).filter(|before| *before != after) else { return };
+/// The engine finds the objects of another delivery in the folder of the addons: it would prune the old ones, and these would
+/// uninstall what they installed.
+fn refuse_delivery(
+    path: &TreePath,
+    part: &PartId,
+    before: AddonDelivery,
+    after: AddonDelivery,
+    notes: &mut Notes,
+) {
+    let PartId::Cluster { management, namespace, cluster } = part else { return };
     let message = format!(
-        "the delivery of addons of `{management}` would change from {} to {} while its engine runs: it would uninstall addons",
+        "the delivery of addons of `{namespace}/{cluster}` would change from {} to {} while the engine of `{management}` runs: it \
+         would uninstall addons",
         before.as_str(),
         after.as_str()
     );
     notes
         .error("engine-changed", Place::file(path.as_str()), message)
         .hint(format!("first commit `standby: true` for `{management}`, and wait until it is applied"))
-        .hint("the steps are in docs/management-clusters.md, under \"Change the engine\"");
+        .hint("the steps are in docs/deliveries.md, under \"Change the delivery\"");
 }
 
 fn judge_pools(
@@ -238,6 +266,19 @@ fn judge_move(path: &TreePath, part: &PartId, (new, paused): (&str, bool), notes
             .hint(format!("to move it, set `standby: true` for `{new}` in stackloom.yaml first: docs/management-clusters.md has the steps"))
             .hint(format!("to leave it where it is, restore `managementCluster: {management}`"));
     }
+}
+
+fn note_left_behind(path: &TreePath, part: &PartId, notes: &mut Notes) {
+    let PartId::Cluster { namespace, cluster, .. } = part else { return };
+    let (_, name) = path.as_str().rsplit_once('/').unwrap_or_default();
+    let addon = name.split_once('.').map_or(name, |(addon, _)| addon);
+    notes
+        .warning(
+            "abandoned",
+            Place::file(path.as_str()),
+            format!("the manifests of `{addon}` go from git and stay in the cluster `{namespace}/{cluster}`: Cluster API deletes nothing there"),
+        )
+        .hint("delete the objects in the workload cluster by hand");
 }
 
 fn note_abandoned_addon(path: &TreePath, part: &PartId, notes: &mut Notes) {

@@ -9,25 +9,25 @@ mod delivery;
 mod engine;
 mod engines;
 mod facts;
+mod file_names;
 mod flux;
 mod namespace;
 
-use std::collections::BTreeMap;
-
-use sha2::{Digest, Sha256};
-
 pub use cluster::{REMOVAL, SUSPENDED};
+pub(crate) use delivery::Shown;
 pub use facts::{ChartFact, Composed, Fact};
 
+use file_names::{file_name, tell_apart};
+
 use crate::{
-    model::{self, AddonDelivery, ClusterId, Engine, ManagementCluster, hex},
+    model::{self, AddonDelivery, ClusterId, Engine, ManagementCluster},
     note::{Notes, Severity},
     plan::{ClusterPlan, ManagementPlan, NamespacePlan, Phase, Plan},
     release::{self, Release},
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
     world::Input,
-    yaml::{Mapping, Node, Origin, emit},
+    yaml::{Mapping, Node, Origin, Path, emit},
 };
 
 /// What a part is drawn from.
@@ -91,10 +91,25 @@ pub struct Drawn {
     pub texts: Vec<(TreePath, String)>,
     /// Objects that are among its texts already: those of a release's class, for the checks.
     pub frozen: Vec<Node>,
+    /// Objects that are inside others: manifests that a delivery of addons takes as text. For the checks.
+    pub embedded: Vec<Object>,
+    /// Documents that stand as text in a field of an object, where what templates read is recorded.
+    pub inlaid: Vec<Inlaid>,
     /// The values of its charts, of those whose values are known, for the checks.
     pub values: Vec<ChartValues>,
     /// Records what its templates read, if someone wants to know.
     recorder: Option<Recorder>,
+}
+
+/// Documents that stand as text in a field of an object.
+#[derive(Clone, Debug)]
+pub struct Inlaid {
+    /// The file of the object.
+    pub file: TreePath,
+    /// The field.
+    pub at: Path,
+    /// The documents, in their order, with a line of `---` between two of them.
+    pub documents: Vec<Node>,
 }
 
 /// The values that a chart is installed with.
@@ -169,7 +184,8 @@ pub fn draw_recorded(
     notes: &mut Notes,
 ) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
-    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, values: Vec::new(), recorder };
+    let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, inlaid, values, recorder };
     match subject {
         Subject::Root => {
             drawn.texts.push((TreePath::root().join(".gitattributes"), GITATTRIBUTES.to_owned()));
@@ -296,6 +312,21 @@ pub fn delivery_of(text: &str) -> Option<AddonDelivery> {
     delivery::writer(text)
 }
 
+/// Whether what the object of a generated file applied in a workload cluster stays there when the file goes.
+pub fn leaves_behind(text: &str) -> bool {
+    delivery::leaves_behind(text)
+}
+
+/// Whether manifests of an addon stay in the workload cluster when it leaves git.
+pub fn addon_stays(plan: &ClusterPlan, addon: &str) -> bool {
+    delivery::stays(plan, addon)
+}
+
+/// Whether the object of a generated file, which installs an addon, is told to leave it as it is.
+pub fn rests(text: &str) -> bool {
+    delivery::rests(text)
+}
+
 /// The engine that keeps the object of a generated file, if git alone cannot delete it.
 pub fn keeper(text: &str) -> Option<Engine> {
     engines::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
@@ -413,6 +444,14 @@ impl Drawn {
         object
     }
 
+    /// Remembers the documents that stand as text in a field, if someone wants to know.
+    fn inlay<'n>(&mut self, file: &TreePath, at: Path, documents: impl IntoIterator<Item = &'n Node>) {
+        if self.recorder.is_some() {
+            let documents = documents.into_iter().cloned().collect();
+            self.inlaid.push(Inlaid { file: file.clone(), at, documents });
+        }
+    }
+
     /// Gives every object the annotations that the engine needs.
     fn shield(&mut self, engine: &dyn engine::Engine) {
         for object in &mut self.objects {
@@ -427,35 +466,6 @@ impl Drawn {
         for object in objects {
             let path = folder.join(&file_name(&object));
             self.add(path, source, target, object);
-        }
-    }
-}
-
-/// `<kind>-<name>.yaml`, within what names of files can hold; an object without either is told by the checks.
-fn file_name(object: &Node) -> String {
-    let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or("unnamed");
-    let name: String = format!("{}-{}", text(&["kind"]).to_ascii_lowercase(), text(&["metadata", "name"]))
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.') { c } else { '-' })
-        .collect();
-    format!("{}.yaml", &name[..name.len().min(200)])
-}
-
-/// Objects of one kind and name in several namespaces or API groups would be one file: there, all of them carry a hash
-/// of what tells them apart. Letters in another case are the same file to some systems.
-fn tell_apart(objects: &mut [Object]) {
-    let mut count: BTreeMap<String, usize> = BTreeMap::new();
-    for object in objects.iter() {
-        *count.entry(object.path.as_str().to_ascii_lowercase()).or_insert(0) += 1;
-    }
-    for object in objects.iter_mut().filter(|object| count[&object.path.as_str().to_ascii_lowercase()] > 1) {
-        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str).unwrap_or_default();
-        let identity = [text(&["apiVersion"]), text(&["metadata", "namespace"]), text(&["metadata", "name"])];
-        let digest = Sha256::digest(identity.join("\n").as_bytes());
-        let hash = hex(&digest[..4]);
-        let stem = object.path.as_str().trim_end_matches(".yaml");
-        if let Some(path) = TreePath::parse(&format!("{stem}-{hash}.yaml")) {
-            object.path = path;
         }
     }
 }

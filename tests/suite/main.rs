@@ -15,6 +15,7 @@ mod language;
 mod cli;
 mod clusters;
 mod compare;
+mod deliveries;
 mod diff;
 mod docs;
 mod findings;

@@ -157,3 +157,73 @@ fn an_engine_changes_on_standby_only() {
         }
     }
 }
+
+#[test]
+fn a_delivery_changes_on_standby_only_also_that_of_one_cluster() {
+    let flux = "flux-helm-release";
+    let moves = [
+        (flux, "helm-chart-proxy", "", true),
+        (flux, "sveltos-profile", "", true),
+        (flux, "azimuth-helm-release", "", true),
+        ("helm-chart-proxy", flux, "", true),
+        // Who suspends a cluster leaves its engine running.
+        (flux, "helm-chart-proxy", "suspend: storage is being moved", true),
+        (flux, "helm-chart-proxy", "standby", false),
+    ];
+    for (from, to, how, refused) in moves {
+        let root = sandbox::folder();
+        sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+        // Its file comes before that of the chart, and Cluster API would leave it behind.
+        let first = root.path().join("stacks/test/tiny/addons/a");
+        sandbox::copy(&root.path().join("stacks/test/tiny/addons/notes"), &first);
+        for (file, name) in [("addon.yaml", "name: a\n"), ("manifests/notes.yaml", "name: first\n")] {
+            let text = fs::read_to_string(first.join(file)).unwrap().replace("name: notes\n", name);
+            fs::write(first.join(file), text).unwrap();
+        }
+        let change = |file: &str, from: &str, to: &str| {
+            let file = root.path().join(file);
+            let text = fs::read_to_string(&file).unwrap();
+            assert!(text.contains(from), "{text}");
+            fs::write(&file, text.replacen(from, to, 1)).unwrap();
+        };
+        let one = "clusters/blue/one.yaml";
+        if how == "standby" {
+            let setting = "classNamespace: classes\n      standby: true";
+            change("stackloom.yaml", "classNamespace: classes", setting);
+        } else if !how.is_empty() {
+            change(one, "spec:\n", &format!("spec:\n  {how}\n"));
+        }
+        change(one, "spec:\n", &format!("spec:\n  addonDelivery: {from}\n"));
+        sandbox::to_disk(root.path());
+        change(one, &format!("addonDelivery: {from}"), &format!("addonDelivery: {to}"));
+        let world = Workspace::open(root.path()).unwrap();
+        let (_, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+        let told: Vec<_> = notes.iter().filter(|note| note.code == "engine-changed").collect();
+        assert_eq!(!told.is_empty(), refused, "{to} {how}: {}", sandbox::messages(&notes));
+        if let Some(note) = told.first() {
+            let says = format!("`blue/one` would change from {from} to {to}");
+            assert!(note.message.contains(&says), "{}", note.message);
+        }
+    }
+}
+
+#[test]
+fn what_cluster_api_leaves_behind_is_told_when_it_goes_from_git() {
+    let root = sandbox::folder();
+    sandbox::copy(&support::package().join("tests/cases/_base"), root.path());
+    let one = root.path().join("clusters/blue/one.yaml");
+    let text = fs::read_to_string(&one).unwrap();
+    let with = |addons: &str| {
+        let added = format!("spec:\n  addonDelivery: cluster-resource-set\n  addons: {addons}\n");
+        fs::write(&one, text.replacen("spec:\n", &added, 1)).unwrap();
+    };
+    with("{ net: { enabled: false } }");
+    sandbox::to_disk(root.path());
+    with("{ net: { enabled: false }, notes: { enabled: false } }");
+    let world = Workspace::open(root.path()).unwrap();
+    let (done, notes) = sandbox::run(&world, &mut DiskSink::new(&world));
+    assert!(done.is_ok());
+    let told: Vec<_> = notes.iter().map(|note| (note.code, note.message.clone())).collect();
+    let says = "the manifests of `notes` go from git and stay in the cluster `blue/one`: Cluster API deletes nothing there";
+    assert_eq!(told, [("abandoned", says.to_owned())]);
+}

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use super::{Lowering, accept, fleet::Lowered, label, removal, settings};
+use super::{Lowering, accept, engine::delivery_of, fleet::Lowered, label, removal, settings};
 use crate::{
     definition::{
         Identity, closest,
         layers::{OF_HEAD, merged},
         parse::Layer,
     },
-    model::{Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId, Subdomain},
+    model::{
+        AddonDelivery, Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId,
+        Subdomain,
+    },
     note::{Diagnostic, Notes, Place},
     world::Input,
     yaml::{Node, Origin},
@@ -135,12 +138,14 @@ impl One<'_> {
         let (release, release_origin) = release?;
         let companion = path.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
         let settings = settings?;
+        let management = management?;
         Some(Cluster {
             name: name?,
             namespace: namespace?,
             origin: name_node.origin,
             file: path.clone(),
-            management: management?,
+            addon_delivery: self.addon_delivery(&management, notes)?,
+            management,
             release,
             release_origin,
             owners: crate::definition::owners(&self.node),
@@ -272,6 +277,11 @@ impl One<'_> {
             None => note.hint("add it to `managementClusters` there"),
         };
         None
+    }
+
+    fn addon_delivery(&self, management: &ManagementCluster, notes: &mut Notes) -> Option<AddonDelivery> {
+        let Some(node) = self.spec("addonDelivery") else { return Some(management.addon_delivery) };
+        delivery_of(node.as_str()?, management.engine, self.place(node), notes)
     }
 
     fn release(&self, notes: &mut Notes) -> Option<(ReleaseRef, Origin)> {

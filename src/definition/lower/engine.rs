@@ -4,7 +4,7 @@ use super::{fleet::One, label};
 use crate::{
     definition as written,
     model::{AddonDelivery, ArgoCd, ClusterNames, Decryption, Destination, Engine, EngineSource},
-    note::Notes,
+    note::{Notes, Place},
 };
 
 impl One<'_> {
@@ -109,25 +109,11 @@ impl One<'_> {
 
     pub(super) fn addon_delivery(&self, engine: Engine, notes: &mut Notes) -> Option<AddonDelivery> {
         let spec = &self.written.value.spec;
-        let Some(delivery) = self.management.addon_delivery.or(spec.addon_delivery) else {
+        let Some(delivery) = self.management.addon_delivery.as_ref().or(spec.addon_delivery.as_ref()) else {
             return Some(AddonDelivery::of(engine));
         };
-        match (delivery, engine) {
-            (written::AddonDelivery::FluxHelmRelease, _) => Some(AddonDelivery::FluxHelmRelease),
-            (written::AddonDelivery::ArgoCdApplication, Engine::ArgoCd) => {
-                Some(AddonDelivery::ArgoCdApplication)
-            }
-            (written::AddonDelivery::ArgoCdApplication, Engine::Flux) => {
-                notes
-                    .error(
-                        "engine",
-                        self.place(&["addonDelivery"]),
-                        "Applications need Argo CD, and the engine is Flux",
-                    )
-                    .hint("add `engine: argocd`, or write `addonDelivery: flux-helm-release`");
-                None
-            }
-        }
+        let place = Some(self.place(&["addonDelivery"]));
+        delivery_of(delivery, engine, place, notes)
     }
 
     /// Argo CD reads git by address, with credentials that are registered there.
@@ -155,4 +141,23 @@ impl One<'_> {
         notes.error("engine", self.place(&["source", key]), message).hint(hint);
         None
     }
+}
+
+/// What installs addons, by its word, where an engine applies the tree.
+pub(super) fn delivery_of(
+    word: &str,
+    engine: Engine,
+    place: Option<Place>,
+    notes: &mut Notes,
+) -> Option<AddonDelivery> {
+    let delivery = AddonDelivery::of_word(word)?;
+    let Some(needed) = delivery.needs().filter(|needed| *needed != engine) else { return Some(delivery) };
+    let usual = AddonDelivery::of(engine).as_str();
+    let message = format!("`{word}` needs {}, and the engine is {}", needed.as_str(), engine.as_str());
+    let hint = match needed {
+        Engine::ArgoCd => format!("add `engine: argocd`, or write `addonDelivery: {usual}`"),
+        Engine::Flux => format!("add `engine: flux`, or write `addonDelivery: {usual}`"),
+    };
+    notes.error("engine", place, message).hint(hint);
+    None
 }

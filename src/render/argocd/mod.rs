@@ -37,7 +37,7 @@ impl engine::Engine for ArgoCd {
 
     fn management(&self, fleet: &Label, plan: &ManagementPlan, drawn: &mut Drawn) {
         management(plan, drawn);
-        if plan.management.addon_delivery == AddonDelivery::FluxHelmRelease {
+        if plan.charts.contains_key(&AddonDelivery::FluxHelmRelease) {
             flux_sources(fleet, plan, drawn);
         }
     }
@@ -159,7 +159,7 @@ fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     drawn.add_engines(file("clusters"), "stackloom.yaml", clusters.object());
     let projects = folder.join("projects").join(name);
     drawn.add_engines(projects.join("objects.yaml"), "stackloom.yaml", project::of_objects(plan));
-    if management.addon_delivery == AddonDelivery::ArgoCdApplication {
+    if plan.charts.contains_key(&AddonDelivery::ArgoCdApplication) {
         drawn.add_engines(projects.join("addons.yaml"), "stackloom.yaml", project::of_addons(plan));
     }
 }
@@ -191,13 +191,14 @@ fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
         ));
     }
     let installers = part.join("addons");
-    let addons = match management.addon_delivery {
-        AddonDelivery::FluxHelmRelease => of(ClusterPart::Addons, installers.as_str()),
-        AddonDelivery::ArgoCdApplication => Application {
+    let addons = if cluster.addon_delivery == AddonDelivery::ArgoCdApplication {
+        Application {
             labels: labels(plan),
             only_out_of_sync: false,
             ..Application::of_applications(management, &name(ClusterPart::Addons), installers.as_str())
-        },
+        }
+    } else {
+        of(ClusterPart::Addons, installers.as_str())
     };
     let addons = Application {
         // Of a cluster that leaves, what installs addons goes, and what it installed stays.

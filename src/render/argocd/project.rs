@@ -2,7 +2,7 @@
 
 use super::application::{destination, name_in, repository};
 use crate::{
-    model::ManagementCluster,
+    model::{AddonDelivery, ManagementCluster},
     plan::{ChartReference, ChartSource, NamespacePlan},
     yaml::{Mapping, Node},
 };
@@ -29,7 +29,8 @@ pub(super) fn of_objects(plan: &NamespacePlan) -> Node {
 pub(super) fn of_addons(plan: &NamespacePlan) -> Node {
     let management = &plan.management;
     let mut sources = vec![repository(management).0.to_owned()];
-    sources.extend(plan.charts.iter().map(chart_address));
+    sources
+        .extend(plan.charts.get(&AddonDelivery::ArgoCdApplication).into_iter().flatten().map(chart_address));
     sources.sort();
     sources.dedup();
     let clusters = management.argocd.cluster_names.of(management.name.as_str(), plan.name.as_str(), "*");

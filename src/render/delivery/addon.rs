@@ -1,6 +1,9 @@
 //! An addon of a cluster as every delivery needs it: the values of its chart, and its manifests.
 
-use super::super::{ChartValues, Drawn, Target, context};
+use super::{
+    super::{ChartValues, Drawn, Object, Target, context, file_name, tell_apart},
+    text::literal,
+};
 use crate::{
     definition::merge_values,
     note::Notes,
@@ -8,7 +11,7 @@ use crate::{
     template::Context,
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node, Origin},
+    yaml::{Mapping, Node, Origin, Path},
 };
 
 /// An addon of a cluster, with what its templates see.
@@ -46,6 +49,12 @@ impl<'a> Addon<'a> {
             values: values.unwrap_or_else(|| Mapping::new().into()),
             is_part: !addon.values_from.is_empty(),
         })
+    }
+
+    /// Remembers values that stand as text in a field of an object, for the checks and for `explain`.
+    pub(super) fn inlay(&self, file: &TreePath, at: Path, values: &Node, drawn: &mut Drawn) {
+        drawn.values.extend(self.chart_values(Some(values.clone())));
+        drawn.inlay(file, at, [values]);
     }
 
     /// The release's values with the cluster's own over them.
@@ -89,6 +98,76 @@ impl<'a> Addon<'a> {
             drawn.add_rendered(&folder, file, Target::Workload, vec![nothing(self.name())]);
         }
         folder
+    }
+}
+
+/// What a ConfigMap may hold.
+const LIMIT: usize = 1024 * 1024;
+
+impl Addon<'_> {
+    /// Its manifests as data of a `ConfigMap`, for controllers that take them from there: one entry per object. They belong
+    /// to the file of the `ConfigMap`, and the checks see them as they are.
+    pub(super) fn embedded(&self, file: &TreePath, drawn: &mut Drawn, notes: &mut Notes) -> Option<Mapping> {
+        let mut objects = self.objects(file, drawn, notes);
+        tell_apart(&mut objects);
+        let mut data = Mapping::new();
+        let mut size = 0;
+        for object in &objects {
+            let (_, name) = object.path.as_str().rsplit_once('/').unwrap_or_default();
+            let text = literal(&object.node);
+            size += name.len() + text.len();
+            data.set(name, text);
+            drawn.inlay(file, Path::of(&["data", name]), [&object.node]);
+        }
+        if size > LIMIT {
+            let place = self.input.sources.place(self.cluster.cluster.origin);
+            let message =
+                format!("the manifests of `{}` have {size} bytes, and a ConfigMap holds 1 MiB", self.name());
+            notes
+                .error("delivery", place, message)
+                .hint("divide them among several addons, or let Flux or Argo CD apply them");
+            return None;
+        }
+        drawn.embedded.extend(objects.into_iter().map(|object| Object { path: file.clone(), ..object }));
+        Some(data)
+    }
+
+    /// Its manifests as one text of several documents, for a controller that takes them inside its own object, at a field.
+    pub(super) fn documents(
+        &self,
+        file: &TreePath,
+        at: Path,
+        drawn: &mut Drawn,
+        notes: &mut Notes,
+    ) -> String {
+        let objects = self.objects(file, drawn, notes);
+        drawn.inlay(file, at, objects.iter().map(|object| &object.node));
+        let texts: Vec<_> = objects.iter().map(|object| literal(&object.node)).collect();
+        drawn.embedded.extend(objects.into_iter().map(|object| Object { path: file.clone(), ..object }));
+        texts.join("---\n")
+    }
+
+    fn objects(&self, file: &TreePath, drawn: &Drawn, notes: &mut Notes) -> Vec<Object> {
+        let folder = file.join("manifests");
+        let object = |source: &str, node: Node| Object {
+            path: folder.join(&file_name(&node)),
+            source: source.to_owned(),
+            target: Target::Workload,
+            node,
+            kept: false,
+            engines: false,
+        };
+        debug_assert!(drawn.objects.iter().all(|other| other.path != *file), "{file} is there already");
+        let mut objects = Vec::new();
+        for template in &self.plan.frozen.manifests {
+            let source = format!("{} of {}", template.path, self.cluster.release.name);
+            let made = template.template.objects(&self.context, notes).into_iter().flatten();
+            objects.extend(made.map(|node| object(&source, node)));
+        }
+        if objects.is_empty() {
+            objects.push(object(&self.cluster.cluster.file, nothing(self.name())));
+        }
+        objects
     }
 }
 

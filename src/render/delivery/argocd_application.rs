@@ -5,31 +5,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     super::{
-        Drawn, Limit,
+        Drawn,
         argocd::{Application, Source, addons_name, chart_address, labels, name_in},
     },
     Delivery,
     addon::{self, Addon},
+    keeps::{Keeps, Order},
 };
 use crate::{
     model::{AddonDelivery, Destination, Label, Stage},
-    note::{Notes, Severity},
-    plan::{AddonPlan, ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
+    note::Notes,
+    plan::{ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
     world::Input,
-    yaml::{Mapping, Node, Origin},
+    yaml::{Mapping, Node},
 };
 
 /// Applications of Argo CD.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::ArgoCdApplication,
+    keeps: Keeps {
+        actor: "Argo CD",
+        object: "an Application of Argo CD",
+        charts: true,
+        manifests: true,
+        values_from: false,
+        registries: true,
+        digests: true,
+        order: Order::Applied,
+        release: true,
+        manifests_stay: false,
+    },
     draw,
     installer,
     list,
-    values,
     apis: &["argoproj.io/"],
+    rests: |text| !text.contains("\n    automated:"),
+    installs: "Application",
+    values,
     values_at: &["spec", "source", "helm", "valuesObject"],
-    limits,
+    // Those of all Applications are with the engine.
+    facts: |_, _| None,
+    limits: |_| Vec::new(),
     registration: |plan| Some(registration(plan)),
 };
 
@@ -87,8 +104,7 @@ fn list(plan: &ClusterPlan) -> String {
 }
 
 fn values(object: &Node) -> Option<Node> {
-    let is_application = object.get("kind").and_then(Node::as_str) == Some("Application");
-    let helm = object.at(&["spec", "source", "helm"]).filter(|_| is_application)?;
+    let helm = object.at(&["spec", "source", "helm"])?;
     Some(helm.get("valuesObject").cloned().unwrap_or_else(|| Mapping::new().into()))
 }
 
@@ -150,46 +166,6 @@ fn chart_source(chart: &ChartSource) -> Mapping {
         }
     }
     source
-}
-
-/// Values come from the Application alone; and a wave waits until the one before is applied, not until it is ready.
-fn limits(plan: &ClusterPlan) -> Vec<Limit> {
-    let mut limits = Vec::new();
-    for addon in &plan.addons {
-        let (name, frozen) = (&addon.frozen.addon.name, &addon.frozen.addon);
-        if let Some(from) = frozen.values_from.first() {
-            limits.push(Limit {
-                severity: Severity::Error,
-                origin: from.origin,
-                message: format!(
-                    "the addon `{name}` takes values from a {}, which an Application of Argo CD cannot read",
-                    from.kind.as_str()
-                ),
-                hints: vec![
-                    "let Flux install the addons of this management cluster: `addonDelivery: flux-helm-release`".to_owned(),
-                    "or let the chart itself refer to the Secret, and remove `valuesFrom`".to_owned(),
-                ],
-            });
-        }
-        let listed = frozen.matrix.first().map_or(Origin::NOWHERE, |row| row.version_origin);
-        let is_default = |other: &&AddonPlan| {
-            frozen.depends_on.contains(&other.frozen.addon.name) && other.frozen.addon.stage == Stage::Default
-        };
-        for other in plan.addons.iter().filter(is_default) {
-            limits.push(Limit {
-                severity: Severity::Warning,
-                origin: listed,
-                message: format!(
-                    "Argo CD installs `{name}` when `{}` is applied; it does not wait until it is ready",
-                    other.frozen.addon.name
-                ),
-                hints: vec![
-                    "a sync that fails because of that is tried again: see docs/argocd.md".to_owned(),
-                ],
-            });
-        }
-    }
-    limits
 }
 
 /// An Argo CD that runs in the management cluster knows its clusters alone; a hub knows those of several.

@@ -3,11 +3,12 @@
 
 use super::{
     super::{
-        Drawn, Target,
+        Composed, Drawn, Fact, Target,
         flux::{Kustomization, OnDeletion, path, secret_reference, sources},
     },
     Delivery,
     addon::{self, Addon},
+    keeps::{Keeps, Order},
 };
 use crate::{
     model::{AddonDelivery, Engine, Subdomain, ValuesFrom},
@@ -28,12 +29,27 @@ const RETRY: &str = "1m";
 /// `HelmReleases` of Flux.
 pub(super) static DELIVERY: Delivery = Delivery {
     kind: AddonDelivery::FluxHelmRelease,
+    keeps: Keeps {
+        actor: "Flux",
+        object: "a HelmRelease of Flux",
+        charts: true,
+        manifests: true,
+        values_from: true,
+        registries: true,
+        digests: true,
+        order: Order::Ready,
+        release: true,
+        manifests_stay: false,
+    },
     draw,
     installer,
     list,
-    values,
     apis: &["helm.toolkit.fluxcd.io/", "kustomize.toolkit.fluxcd.io/"],
+    rests: |text| text.contains("\n  suspend: true\n"),
+    installs: "HelmRelease",
+    values,
     values_at: &["spec", "values"],
+    facts,
     limits: |_| Vec::new(),
     registration: |_| None,
 };
@@ -70,9 +86,7 @@ fn list(plan: &ClusterPlan) -> String {
 }
 
 fn values(object: &Node) -> Option<Node> {
-    let is_release = object.get("kind").and_then(Node::as_str) == Some("HelmRelease");
-    let values = object.at(&["spec", "values"]).cloned();
-    is_release.then(|| values.unwrap_or_else(|| Mapping::new().into()))
+    object.at(&["spec", "values"]).cloned().or_else(|| Some(Mapping::new().into()))
 }
 
 /// What installs an addon.
@@ -201,4 +215,42 @@ fn action(helm: &HelmPlan, crds: &str, install: bool) -> Mapping {
     }
     action.set("strategy", strategy);
     action
+}
+
+fn facts<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+    const CLUSTER: Fact<'_> = Fact::Definition(&["metadata", "name"]);
+    if field.kind() != "HelmRelease" {
+        return None;
+    }
+    Some(match names {
+        ["metadata", "name"] => vec![CLUSTER, Fact::Addon(&[])],
+        ["metadata", "namespace"] => vec![Fact::Namespace],
+        ["metadata", "labels", ..] | ["spec", "kubeConfig", ..] => vec![CLUSTER],
+        ["spec", "chartRef", "kind"] => vec![Fact::AddonRepository],
+        ["spec", "chartRef", "name"] => vec![
+            Fact::AddonVersion,
+            Fact::Addon(&["chart", "name"]),
+            Fact::AddonRepository,
+            Fact::ReleaseChoice,
+        ],
+        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
+        ["spec", "targetNamespace" | "storageNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
+        ["spec", "dependsOn"] => vec![Fact::Dependencies { charts: true }],
+        ["spec", "dependsOn", "", "name"] => vec![Fact::Installer(field.node.as_str()?)],
+        ["spec", _, "disableWait"] => vec![Fact::Addon(&["stage"])],
+        ["spec", "suspend"] => vec![Fact::Suspension],
+        ["spec", "valuesFrom"] => vec![Fact::Addon(&["valuesFrom"])],
+        ["spec", "valuesFrom", "", key] => vec![Fact::AddonValuesFrom(key)],
+        ["spec", "values"] => vec![Fact::AddonValues],
+        ["spec", "interval" | "timeout"] => {
+            vec![Fact::Program("how long Helm takes and waits: see docs/flux.md")]
+        }
+        ["spec", "install" | "upgrade", "crds"] => vec![Fact::Program(
+            "CustomResourceDefinitions follow the chart, which Helm alone does not do for them",
+        )],
+        ["spec", "install" | "upgrade", ..] => vec![Fact::Program(
+            "what fails is tried again from where it stands, never undone: see docs/flux.md",
+        )],
+        _ => return None,
+    })
 }

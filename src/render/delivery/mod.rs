@@ -1,19 +1,33 @@
 //! Addon deliveries: what installs addons into workload clusters, apart from the engine that applies the tree.
 //!
-//! A delivery is one file with a [`Delivery`] and one line in [`DELIVERIES`].
+//! A delivery is one file with a [`Delivery`] and one line in [`DELIVERIES`]; its word is in `model/delivery.rs`. It declares what
+//! it keeps of what an addon asks for ([`Keeps`]), and `check` tells the rest by name. Absent on purpose: decisions. Versions,
+//! order and names come from the plan.
 
 mod addon;
 mod argocd_application;
+mod azimuth_helm_release;
+mod cluster_resource_set;
 pub(super) mod facts;
+mod helm_chart_proxy;
 mod helm_release;
+mod keeps;
+mod sveltos_profile;
+mod text;
 
-use super::{Drawn, Limit, cluster};
+use super::{Composed, Drawn, Fact, Limit, cluster};
 use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input, yaml::Node};
+
+use keeps::Keeps;
+
+pub(crate) use text::Shown;
 
 /// A way to install addons.
 pub(super) struct Delivery {
     /// Which.
     kind: AddonDelivery,
+    /// What it keeps of what an addon asks for.
+    keeps: Keeps,
     /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
     /// `addons/` there, what the workload cluster gets into folders of its own.
     draw: fn(&ClusterPlan, &TreePath, &Input, &mut Drawn, &mut Notes),
@@ -21,22 +35,35 @@ pub(super) struct Delivery {
     installer: fn(&ClusterPlan, &str) -> (String, String),
     /// The command that lists what installs a cluster's addons, and what of it is suspended.
     list: fn(&ClusterPlan) -> String,
-    /// The values of an object that installs a chart; none of other objects.
-    values: fn(&Node) -> Option<Node>,
     /// What the `apiVersion` of an object that it writes begins with.
     apis: &'static [&'static str],
-    /// Where these values are in the object.
+    /// Whether the text of a file says that its object leaves what it installed as it is.
+    rests: fn(&str) -> bool,
+    /// The kind of the objects that install a chart; nothing where there are none.
+    installs: &'static str,
+    /// The values in an object that installs a chart.
+    values: fn(&Node) -> Option<Node>,
+    /// Where these values are in the object; nothing stands for an item of a list.
     values_at: &'static [&'static str],
-    /// What it cannot do for a cluster.
+    /// What the fields of its objects are made of.
+    facts: for<'a> fn(&Composed<'a>, &[&'a str]) -> Option<Vec<Fact<'a>>>,
+    /// What it cannot do for a cluster, beside what it does not keep.
     limits: fn(&ClusterPlan) -> Vec<Limit>,
     /// Where, and under which name, a cluster must be registered.
     registration: fn(&ClusterPlan) -> Option<(String, String)>,
 }
 
 /// All deliveries.
-static DELIVERIES: [&Delivery; 2] = [&argocd_application::DELIVERY, &helm_release::DELIVERY];
+static DELIVERIES: [&Delivery; 6] = [
+    &argocd_application::DELIVERY,
+    &azimuth_helm_release::DELIVERY,
+    &cluster_resource_set::DELIVERY,
+    &helm_chart_proxy::DELIVERY,
+    &helm_release::DELIVERY,
+    &sveltos_profile::DELIVERY,
+];
 
-/// Draws a cluster's addons as its management cluster delivers them.
+/// Draws a cluster's addons as they are delivered there.
 pub(super) fn draw(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
     (of(plan).draw)(plan, &cluster::folder(plan), input, drawn, notes);
 }
@@ -53,24 +80,47 @@ pub(super) fn list_installers(plan: &ClusterPlan) -> String {
 
 /// The values of an object that installs a chart; none of other objects.
 pub(super) fn values(object: &Node) -> Option<Node> {
-    DELIVERIES.iter().find_map(|delivery| (delivery.values)(object))
+    let text = |key| object.get(key).and_then(Node::as_str).unwrap_or_default();
+    let delivery = by_api(text("apiVersion"))?;
+    (delivery.installs == text("kind")).then(|| (delivery.values)(object)).flatten()
 }
 
 /// The delivery that wrote the text of a file among what installs addons.
 pub(super) fn writer(text: &str) -> Option<AddonDelivery> {
     let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "))?;
-    let wrote = |delivery: &&&Delivery| delivery.apis.iter().any(|known| api.starts_with(known));
-    DELIVERIES.iter().find(wrote).map(|delivery| delivery.kind)
+    by_api(api).map(|delivery| delivery.kind)
+}
+
+/// Whether what the object of a file applied in a workload cluster stays there when the file goes.
+pub(super) fn leaves_behind(text: &str) -> bool {
+    let line = |key| text.lines().find_map(|line| line.strip_prefix(key));
+    let delivery = line("apiVersion: ").and_then(by_api);
+    delivery.is_some_and(|one| one.keeps.manifests_stay && line("kind: ") != Some(one.installs))
+}
+
+/// Whether an addon stays in a workload cluster when it leaves git.
+pub(super) fn stays(plan: &ClusterPlan, addon: &str) -> bool {
+    let has_manifests = plan.release.addon(addon).is_some_and(|one| !one.manifests.is_empty());
+    of(plan).keeps.manifests_stay && has_manifests
+}
+
+/// Whether the object of a file leaves what it installed as it is.
+pub(super) fn rests(text: &str) -> bool {
+    let api = text.lines().find_map(|line| line.strip_prefix("apiVersion: "));
+    api.and_then(by_api).is_some_and(|delivery| (delivery.rests)(text))
 }
 
 /// Where objects that install a chart hold its values.
 pub(super) fn values_at() -> impl Iterator<Item = &'static [&'static str]> {
-    DELIVERIES.iter().map(|delivery| delivery.values_at)
+    DELIVERIES.iter().map(|delivery| delivery.values_at).filter(|path| !path.is_empty())
 }
 
 /// What the delivery of a cluster's addons cannot do for it.
 pub(super) fn limits(plan: &ClusterPlan) -> Vec<Limit> {
-    (of(plan).limits)(plan)
+    let delivery = of(plan);
+    let mut limits = keeps::limits(&delivery.keeps, plan);
+    limits.extend((delivery.limits)(plan));
+    limits
 }
 
 /// Where, and under which name, a cluster must be registered so that its addons reach it.
@@ -80,13 +130,18 @@ pub(super) fn registration(plan: &ClusterPlan) -> Option<(String, String)> {
 
 /// Whether objects of a kind hold the values of a chart at a key of their `spec`.
 pub(super) fn holds_values(kind: &str, key: &str) -> bool {
-    matches!((kind, key), ("Application", "source") | ("HelmRelease", "values"))
+    DELIVERIES.iter().any(|delivery| delivery.installs == kind && delivery.values_at.get(1) == Some(&key))
 }
 
 fn of(plan: &ClusterPlan) -> &'static Delivery {
-    let wanted = plan.cluster.management.addon_delivery;
+    let wanted = plan.cluster.addon_delivery;
     let found = DELIVERIES.iter().find(|delivery| delivery.kind == wanted);
     found.expect("a test holds that each delivery has a file")
+}
+
+fn by_api(api: &str) -> Option<&'static Delivery> {
+    let wrote = |delivery: &&&Delivery| delivery.apis.iter().any(|known| api.starts_with(known));
+    DELIVERIES.iter().find(wrote).copied()
 }
 
 #[cfg(test)]
@@ -94,9 +149,49 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_delivery_has_exactly_one_file() {
-        for delivery in AddonDelivery::ALL {
+    fn every_word_has_exactly_one_delivery() {
+        for delivery in AddonDelivery::all() {
             assert_eq!(DELIVERIES.iter().filter(|one| one.kind == delivery).count(), 1, "{delivery:?}");
+            assert_eq!(AddonDelivery::of_word(delivery.as_str()), Some(delivery));
+        }
+    }
+
+    /// The cells of a row of the documented table, in the order of the deliveries.
+    fn row(name: &str) -> Vec<&'static str> {
+        let page = include_str!("../../../docs/deliveries.md");
+        let start = format!("| {name} |");
+        let line =
+            page.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("no row {name}"));
+        line.trim_end_matches('|').split(" | ").skip(1).map(str::trim).collect()
+    }
+
+    #[test]
+    fn the_documented_table_says_what_is_declared() {
+        for (at, kind) in AddonDelivery::all().enumerate() {
+            let delivery = DELIVERIES.iter().find(|one| one.kind == kind).unwrap();
+            let keeps = &delivery.keeps;
+            let is_error = |name: &str| row(name)[at] == "**error**";
+            assert_eq!(is_error("charts"), !keeps.charts, "{kind:?}");
+            assert_eq!(is_error("manifests"), !keeps.manifests, "{kind:?}");
+            assert_eq!(is_error("`valuesFrom`"), keeps.charts && !keeps.values_from, "{kind:?}");
+            assert_eq!(is_error("charts from a registry (`oci://`)"), keeps.charts && !keeps.registries);
+            let digest = row("the digest in [the lock](lock.md)")[at];
+            assert_eq!(digest == "warning", keeps.registries && !keeps.digests, "{kind:?}");
+            let leaving = row("a cluster that leaves keeps its addons")[at];
+            assert_eq!(leaving == "warning", !keeps.release, "{kind:?}");
+            let gone = row("an addon that leaves is uninstalled")[at];
+            assert_eq!(gone.contains("stay"), keeps.manifests_stay, "{kind:?}");
+            let stages = row("`bootstrap` addons first")[at];
+            assert_eq!(stages == "warning", keeps.order == keeps::Order::None, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_delivery_writes_no_other_takes_for_its_own() {
+        for delivery in DELIVERIES {
+            for api in delivery.apis {
+                assert_eq!(by_api(api).map(|found| found.kind), Some(delivery.kind), "{api}");
+            }
         }
     }
 }

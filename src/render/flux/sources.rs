@@ -2,8 +2,8 @@
 
 use super::NAMESPACE;
 use crate::{
-    model::{EngineSource, GitReference, Label, ManagementCluster},
-    plan::{ChartReference, ChartSource},
+    model::{AddonDelivery, EngineSource, GitReference, Label, ManagementCluster},
+    plan::{ChartReference, ChartSource, Charts},
     yaml::{Mapping, Node},
 };
 
@@ -70,10 +70,11 @@ pub(in crate::render) fn chart_reference(chart: &ChartSource) -> Mapping {
 }
 
 /// The source objects of charts, with their files: one per version, one per classic repository.
-pub(in crate::render) fn charts(charts: &[ChartSource], suspended: bool) -> Vec<(String, Node)> {
+pub(in crate::render) fn charts(charts: &Charts, suspended: bool) -> Vec<(String, Node)> {
     let mut objects = Vec::new();
     let mut repositories: Vec<&str> = Vec::new();
-    for chart in charts {
+    // What else delivers a chart gets it by itself.
+    for chart in charts.get(&AddonDelivery::FluxHelmRelease).into_iter().flatten() {
         let file = format!("{}.yaml", chart.name());
         match chart.kind() {
             ChartReference::OciRepository => objects.push((file, oci_repository(chart))),

@@ -168,6 +168,18 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
     assert_eq!(reached.clusters.iter().map(ToString::to_string).collect::<Vec<_>>(), ["blue/two"]);
 }
 
+/// Definitions and addons, with each delivery that has objects of its own.
+#[test]
+fn what_changes_is_what_was_said_of_deliveries() {
+    for delivery in ["helm-chart-proxy", "sveltos-profile", "azimuth-helm-release"] {
+        let mut files = support::fleet(&support::package().join("tests/cases/_base"));
+        let fleet = files.0.get_mut("stackloom.yaml").unwrap();
+        *fleet = fleet.replace("engine: flux", &format!("engine: flux\n  addonDelivery: {delivery}"));
+        let is_content = |path: &String| path.ends_with("values.yaml") || path.contains("/manifests/");
+        hold_where(delivery, &files, |path| is_content(path) || path == "clusters/green/two.yaml");
+    }
+}
+
 /// Questions as people ask them, on the command line, and what they are told.
 #[test]
 fn answers_are_as_agreed() {

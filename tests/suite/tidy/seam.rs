@@ -3,8 +3,16 @@
 use super::rust_files;
 
 /// Names of an engine's kinds, groups and annotations.
-const WORDS: [&str; 6] =
-    ["fluxcd.io", "argoproj.io", "Kustomization", "HelmRelease", "HelmChart", "OCIRepository"];
+const WORDS: [&str; 8] = [
+    "fluxcd.io",
+    "argoproj.io",
+    "projectsveltos",
+    "stackhpc.com",
+    "Kustomization",
+    "HelmRelease",
+    "HelmChart",
+    "OCIRepository",
+];
 
 /// Where an engine's words may stand.
 const RENDERERS: [&str; 3] = ["src/render/argocd/", "src/render/flux/", "src/render/delivery/"];
@@ -24,7 +32,7 @@ const ALLOWED: [(&str, &str); 13] = [
     ("src/definition/fleet.rs", "the kinds of sources that a fleet may name"),
     ("src/definition/lower/engine.rs", "the names of the deliveries"),
     ("src/definition/lower/fleet.rs", "the kinds of sources that a fleet may name"),
-    ("src/model/fleet.rs", "the names of the deliveries"),
+    ("src/model/delivery.rs", "the names of the deliveries"),
     ("src/plan/charts.rs", "the two ways in which a chart is published; their names are Flux'"),
     ("src/world/mod.rs", "kustomize's own file, which Flux builds where it finds it"),
 ];
@@ -62,6 +70,34 @@ fn no_exception_is_left_over() {
     for (file, why) in ALLOWED {
         let text = files.iter().find(|(path, _)| path == file).map(|(_, text)| text);
         assert!(text.is_some_and(|text| word(text).is_some()), "{file} needs no exception: {why}");
+    }
+}
+
+#[test]
+fn a_delivery_of_addons_is_one_file_and_one_line() {
+    const FOLDER: &str = "src/render/delivery/";
+    let files = rust_files(FOLDER.trim_end_matches('/'));
+    let text_of = |name: &str| files.iter().find(|(path, _)| *path == format!("{FOLDER}{name}.rs")).unwrap();
+    let (_, table) = text_of("mod");
+    let entries = table.lines().filter_map(|line| line.trim().strip_prefix('&')?.strip_suffix("::DELIVERY,"));
+    let mut entries: Vec<_> = entries.collect();
+    let declares = |text: &str| text.contains("\npub(super) static DELIVERY: Delivery = Delivery {\n");
+    let declared = files.iter().filter(|(_, text)| declares(text));
+    let mut declared: Vec<_> =
+        declared.map(|(path, _)| path.strip_prefix(FOLDER).unwrap().strip_suffix(".rs").unwrap()).collect();
+    declared.sort_unstable();
+    assert!(entries.is_sorted() && entries.len() >= 6, "{entries:?}");
+    entries.dedup();
+    assert_eq!(entries, declared);
+    // Nobody else knows one of them: not the engines, save for what is their own, nor the checks.
+    for (path, text) in rust_files("src") {
+        let known =
+            path.starts_with(FOLDER) || path == "src/model/delivery.rs" || path.starts_with("src/render/");
+        let code = code(&text);
+        let variant = ["HelmChartProxy", "ClusterResourceSet", "SveltosProfile", "AzimuthHelmRelease"]
+            .into_iter()
+            .find(|name| code.contains(&format!("AddonDelivery::{name}")));
+        assert!(known || variant.is_none(), "{path} says {variant:?}");
     }
 }
 

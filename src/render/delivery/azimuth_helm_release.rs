@@ -1,0 +1,246 @@
+//! The addon provider of Azimuth (`StackHPC`): a `HelmRelease` for the chart of an addon, and Manifests. It evaluates values and
+//! manifests as templates of Jinja, and waits for nothing but the cluster itself.
+
+use super::{
+    super::{Composed, Drawn, Fact, Limit, Object, Target},
+    Delivery,
+    addon::{self, Addon},
+    cluster_resource_set, facts,
+    keeps::{Keeps, Order},
+    text::{literal, read},
+};
+use crate::{
+    model::{AddonDelivery, Engine, Stage},
+    note::{Notes, Severity},
+    plan::{ClusterPlan, HelmPlan, ManifestsPlan, installer_name},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node, Path},
+};
+
+const API_VERSION: &str = "addons.stackhpc.com/v1alpha1";
+/// Of a release of Helm.
+const NAME_LIMIT: usize = 53;
+
+/// `HelmReleases` and Manifests of the addon provider of Azimuth.
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::AzimuthHelmRelease,
+    keeps: Keeps {
+        actor: "the addon provider of Azimuth",
+        object: "a HelmRelease of Azimuth",
+        charts: true,
+        manifests: true,
+        // It would evaluate the Secret as a template, and join lists where Helm replaces them.
+        values_from: false,
+        registries: false,
+        digests: false,
+        order: Order::Stages,
+        release: true,
+        manifests_stay: false,
+    },
+    draw,
+    installer,
+    list,
+    apis: &["addons.stackhpc.com/"],
+    rests: |text| text.contains("\n  paused: true\n"),
+    installs: "HelmRelease",
+    values,
+    values_at: &["spec", "valuesSources", "", "template"],
+    facts: fields,
+    limits,
+    registration: |_| None,
+};
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, input, drawn) {
+        let file = |what: &str| part.join("addons").join(&format!("{}{what}.yaml", addon.name()));
+        if let Some(helm) = &addon.plan.helm
+            && let Some(values) = addon.values(notes)
+        {
+            let at = Path::of(&["spec", "valuesSources"]).item(0).key("template");
+            addon.inlay(&file(""), at, &values, drawn);
+            let object = of_chart(&addon, helm, &values);
+            drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
+        }
+        if let Some(manifests) = &addon.plan.manifests {
+            let file = file(".manifests");
+            let before = drawn.embedded.len();
+            let at = Path::of(&["spec", "manifestSources"]).item(0).key("template");
+            let text = addon.documents(&file, at, drawn, notes);
+            check_manifests(&addon, &drawn.embedded[before..], notes);
+            let object = of_manifests(&addon, manifests, &text);
+            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = manifests.protected;
+        }
+    }
+}
+
+fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
+    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
+    let name = installer_name(&plan.cluster, addon);
+    let kind = match planned {
+        Some(one) if one.helm.is_none() => "manifests",
+        _ => "helmreleases",
+    };
+    (plan.cluster.namespace.to_string(), format!("{kind}.addons.stackhpc.com/{name}"))
+}
+
+fn list(plan: &ClusterPlan) -> String {
+    let (name, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    format!(
+        "kubectl --namespace {namespace} get helmreleases.addons.stackhpc.com,manifests.addons.stackhpc.com --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,PAUSED:.spec.paused"
+    )
+}
+
+fn values(object: &Node) -> Option<Node> {
+    let sources = object.at(&["spec", "valuesSources"]).and_then(Node::as_sequence);
+    match sources.and_then(|sources| sources.first()?.get("template")?.as_str()) {
+        Some(text) => read(text),
+        None => Some(Mapping::new().into()),
+    }
+}
+
+/// What both kinds have in common.
+fn object(addon: &Addon<'_>, kind: &str, paused: bool) -> (Mapping, Mapping) {
+    let cluster = &addon.cluster.cluster;
+    let mut spec = Mapping::new();
+    spec.set("bootstrap", addon.plan.frozen.addon.stage == Stage::Bootstrap);
+    spec.set("clusterName", cluster.name.as_str());
+    if paused || cluster.management.standby {
+        spec.set("paused", true);
+    }
+    let mut root = Mapping::new();
+    root.set("apiVersion", API_VERSION);
+    root.set("kind", kind);
+    let name = installer_name(cluster, addon.name());
+    root.set("metadata", cluster_resource_set::metadata(cluster, &name, false));
+    (root, spec)
+}
+
+/// A text as a source. Jinja takes the last line break away.
+fn source(text: &str) -> Vec<Node> {
+    let mut source = Mapping::new();
+    source.set("template", format!("{text}\n"));
+    vec![source.into()]
+}
+
+fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
+    let frozen = &addon.plan.frozen.addon;
+    let (mut root, mut spec) = object(addon, "HelmRelease", helm.suspended);
+    let mut chart = Mapping::new();
+    chart.set("name", helm.chart.chart.as_str());
+    chart.set("repo", helm.chart.repository.as_str());
+    chart.set("version", helm.chart.version.to_string());
+    spec.set("chart", chart);
+    spec.set("releaseName", frozen.release_name.as_str());
+    spec.set("targetNamespace", frozen.release_namespace.as_str());
+    if !values.is_empty_collection() {
+        spec.set("valuesSources", source(&literal(values)));
+    }
+    root.set("spec", spec);
+    root
+}
+
+fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, text: &str) -> Mapping {
+    let (mut root, mut spec) = object(addon, "Manifests", manifests.suspended);
+    spec.set("manifestSources", source(text));
+    spec.set("releaseName", manifests_release(addon.name()));
+    // Where objects without a namespace of their own go with other deliveries, too.
+    spec.set("targetNamespace", "default");
+    root.set("spec", spec);
+    root
+}
+
+/// Manifests become a release of Helm, whose name no chart has.
+fn manifests_release(addon: &str) -> String {
+    format!("stackloom-{addon}")
+}
+
+/// Names that its resource definitions do not take.
+fn limits(plan: &ClusterPlan) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    for addon in &plan.addons {
+        let frozen = &addon.frozen.addon;
+        let origin = frozen.matrix.first().map_or(plan.cluster.origin, |row| row.version_origin);
+        if plan.cluster.management.engine == Engine::ArgoCd {
+            limits.push(Limit {
+                severity: Severity::Warning,
+                origin,
+                message: format!(
+                    "`{}` stays installed when it leaves git: the addon provider of Azimuth lets the Cluster own its objects, and Argo CD prunes nothing that has an owner",
+                    frozen.name
+                ),
+                hints: vec!["delete the object by hand then".to_owned()],
+            });
+        }
+        let mut refuse = |what: String, hint: &str| {
+            limits.push(Limit {
+                severity: Severity::Error,
+                origin,
+                message: format!("{what}, which a HelmRelease of Azimuth does not take"),
+                hints: vec![hint.to_owned()],
+            });
+        };
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if let Some(helm) = addon.helm.as_ref().filter(|helm| !helm.chart.chart.chars().all(plain)) {
+            refuse(
+                format!("the chart of `{}` is called `{}`", frozen.name, helm.chart.chart),
+                "it takes lower-case letters, digits and dashes: choose another `addonDelivery`",
+            );
+        }
+        let release = manifests_release(frozen.name.as_str());
+        if addon.manifests.is_some() && release.len() > NAME_LIMIT {
+            refuse(
+                format!("the manifests of `{}` would be the Helm release `{release}`", frozen.name),
+                "Helm takes 53 characters: give the addon a shorter name",
+            );
+        }
+    }
+    limits
+}
+
+/// Its chart would change these objects, or treat them in a way of its own.
+fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
+    for object in objects {
+        let kind = object.node.get("kind").and_then(Node::as_str).unwrap_or_default();
+        let name = object.node.at(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
+        let annotations = object.node.at(&["metadata", "annotations"]).and_then(Node::as_mapping);
+        let hook =
+            annotations.into_iter().flat_map(Mapping::iter).find(|one| one.key.name.starts_with("helm.sh/"));
+        let why = if let Some(hook) = hook {
+            format!("has the annotation `{}`, and the provider applies manifests with Helm", hook.key.name)
+        } else if kind == "CustomResourceDefinition" && holds_action(&object.node) {
+            "holds `{{`, which the provider writes as `{{ \"{{\" }}` there".to_owned()
+        } else {
+            continue;
+        };
+        let place = addon.input.sources.place(object.node.origin);
+        notes
+            .error("delivery", place, format!("{kind} `{name}` of the addon `{}` {why}", addon.name()))
+            .hint(
+                "choose another `addonDelivery` for this cluster: docs/deliveries.md says what each can do",
+            );
+    }
+}
+
+fn holds_action(node: &Node) -> bool {
+    if let Some(text) = node.as_str() {
+        return text.contains("{{");
+    }
+    let mut entries = node.as_mapping().into_iter().flat_map(Mapping::iter);
+    node.as_sequence().unwrap_or_default().iter().any(holds_action)
+        || entries.any(|one| one.key.name.contains("{{") || holds_action(&one.value))
+}
+
+fn fields<'a>(_field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+    Some(match names {
+        ["spec", "bootstrap"] => vec![Fact::Addon(&["stage"])],
+        ["spec", "paused"] => vec![Fact::Suspension],
+        ["spec", "chart", "name"] => vec![Fact::Addon(&["chart", "name"])],
+        ["spec", "chart", "repo"] => vec![Fact::AddonRepository],
+        ["spec", "chart", "version"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
+        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
+        ["spec", "targetNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
+        ["spec", "valuesSources", ..] => vec![Fact::AddonValues],
+        _ => return facts::common(names),
+    })
+}

@@ -1,0 +1,187 @@
+//! Cluster API itself: a `ClusterResourceSet` for the manifests of an addon, which lie in a `ConfigMap` beside it. It applies
+//! them again when they change, and deletes nothing.
+
+use super::{
+    super::{Composed, Drawn, Fact, Target},
+    Delivery,
+    addon::{self, Addon},
+    facts,
+    keeps::{Keeps, Order},
+};
+use crate::{
+    model::{AddonDelivery, Cluster},
+    note::Notes,
+    plan::{ClusterPlan, installer_name},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node},
+};
+
+/// Of an object that Cluster API and its addon providers leave alone.
+const PAUSED: &str = "cluster.x-k8s.io/paused";
+/// On every Cluster; its value is the Cluster's name.
+const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
+
+/// `ClusterResourceSets` of Cluster API.
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::ClusterResourceSet,
+    keeps: Keeps {
+        actor: "Cluster API",
+        object: "a ClusterResourceSet",
+        charts: false,
+        manifests: true,
+        values_from: false,
+        registries: false,
+        digests: false,
+        order: Order::None,
+        release: true,
+        manifests_stay: true,
+    },
+    draw,
+    installer: |plan, addon| (plan.cluster.namespace.to_string(), of_manifests(plan, addon)),
+    list: |plan| list("clusterresourcesets.addons.cluster.x-k8s.io", plan),
+    apis: &["addons.cluster.x-k8s.io/v1beta2"],
+    rests: |_| true,
+    installs: "",
+    values: |_| None,
+    values_at: &[],
+    facts: fields,
+    limits: |_| Vec::new(),
+    registration: |_| None,
+};
+
+/// How `kubectl` names what applies the manifests of an addon.
+pub(super) fn of_manifests(plan: &ClusterPlan, addon: &str) -> String {
+    format!("clusterresourcesets.addons.cluster.x-k8s.io/{}", manifests_name(&plan.cluster, addon))
+}
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, input, drawn) {
+        manifests(&addon, part, drawn, notes);
+    }
+}
+
+/// Draws what applies the manifests of an addon, if it has any.
+pub(super) fn manifests(addon: &Addon<'_>, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+    let Some(manifests) = &addon.plan.manifests else { return };
+    let plan = addon.cluster;
+    let cluster = &plan.cluster;
+    let file = |what: &str| part.join("addons").join(&format!("{}.{what}.yaml", addon.name()));
+    let data_file = file("manifests-data");
+    let before = drawn.embedded.len();
+    let Some(data) = addon.embedded(&data_file, drawn, notes) else { return };
+    check_namespaces(addon, &drawn.embedded[before..], notes);
+    let name = manifests_name(cluster, addon.name());
+    let mut config_map = Mapping::new();
+    config_map.set("apiVersion", "v1");
+    config_map.set("kind", "ConfigMap");
+    config_map.set("metadata", metadata(cluster, &name, false));
+    config_map.set("data", data);
+    drawn.add(data_file, &cluster.file, Target::Management, config_map).kept = manifests.protected;
+    let mut resource = Mapping::new();
+    resource.set("kind", "ConfigMap");
+    resource.set("name", name.as_str());
+    let mut spec = Mapping::new();
+    spec.set("clusterSelector", selector(cluster));
+    spec.set("resources", vec![Node::from(resource)]);
+    // By itself it would never apply a change.
+    spec.set("strategy", "Reconcile");
+    let mut root = Mapping::new();
+    root.set("apiVersion", "addons.cluster.x-k8s.io/v1beta2");
+    root.set("kind", "ClusterResourceSet");
+    let paused = manifests.suspended || cluster.management.standby;
+    root.set("metadata", metadata(cluster, &name, paused));
+    root.set("spec", spec);
+    drawn.add(file("manifests"), &cluster.file, Target::Management, root).kept = manifests.protected;
+}
+
+/// Of an object that installs something in a cluster.
+pub(super) fn metadata(cluster: &Cluster, name: &str, paused: bool) -> Mapping {
+    let mut labels = Mapping::new();
+    labels.set(CLUSTER_NAME, cluster.name.as_str());
+    let mut metadata = Mapping::new();
+    metadata.set("name", name);
+    metadata.set("namespace", cluster.namespace.as_str());
+    metadata.set("labels", labels);
+    if paused {
+        let mut annotations = Mapping::new();
+        annotations.set(PAUSED, "true");
+        metadata.set("annotations", annotations);
+    }
+    metadata
+}
+
+/// Selects one Cluster of the namespace: Cluster API itself labels it with its name.
+pub(super) fn selector(cluster: &Cluster) -> Mapping {
+    let mut labels = Mapping::new();
+    labels.set(CLUSTER_NAME, cluster.name.as_str());
+    let mut selector = Mapping::new();
+    selector.set("matchLabels", labels);
+    selector
+}
+
+/// The command that lists objects of a cluster, and which of them are paused.
+pub(super) fn list(kind: &str, plan: &ClusterPlan) -> String {
+    let (name, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    format!(
+        "kubectl --namespace {namespace} get {kind} --selector {CLUSTER_NAME}={name} --output 'custom-columns=NAME:.metadata.name,PAUSED:.metadata.annotations.cluster\\.x-k8s\\.io/paused'"
+    )
+}
+
+fn manifests_name(cluster: &Cluster, addon: &str) -> String {
+    // A name of an addon holds no dot, so that of no other chart is this.
+    installer_name(cluster, &format!("{addon}.manifests"))
+}
+
+/// Kinds of Kubernetes' own that lie in a namespace.
+const IN_NAMESPACES: [&str; 18] = [
+    "ConfigMap",
+    "CronJob",
+    "DaemonSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "Ingress",
+    "Job",
+    "LimitRange",
+    "NetworkPolicy",
+    "PersistentVolumeClaim",
+    "Pod",
+    "PodDisruptionBudget",
+    "ResourceQuota",
+    "Role",
+    "RoleBinding",
+    "Secret",
+    "Service",
+    "ServiceAccount",
+];
+
+/// Others fill in `default`; Cluster API fills in nothing, and the API server refuses the object.
+fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: &mut Notes) {
+    for object in objects {
+        let text = |path: &[&str]| object.node.at(path).and_then(Node::as_str);
+        let Some(kind) = text(&["kind"]).filter(|kind| IN_NAMESPACES.contains(kind)) else { continue };
+        if text(&["metadata", "namespace"]).is_none() {
+            let name = text(&["metadata", "name"]).unwrap_or_default();
+            let message = format!(
+                "{kind} `{name}` of the addon `{}` names no namespace, and a ClusterResourceSet fills none in",
+                addon.name()
+            );
+            notes
+                .error("delivery", addon.input.sources.place(object.node.origin), message)
+                .hint("write `namespace: default`, which is what other deliveries take");
+        }
+    }
+}
+
+/// What the fields of its objects are made of.
+pub(super) fn fields<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+    Some(match (field.kind(), names) {
+        ("ClusterResourceSet", ["spec", "strategy"]) => {
+            vec![Fact::Program("manifests are applied again when they change: see docs/deliveries.md")]
+        }
+        ("ClusterResourceSet", ["spec", "resources", ..]) => {
+            vec![Fact::Definition(&["metadata", "name"]), Fact::Addon(&[])]
+        }
+        _ => return facts::common(names),
+    })
+}

@@ -1,0 +1,123 @@
+//! Cluster API's addon provider for Helm: a `HelmChartProxy` for the chart of an addon, which selects the Cluster by its name.
+//! Its values are a template of Go. Manifests are for Cluster API itself, in a `ClusterResourceSet`.
+
+use super::{
+    super::{Composed, Drawn, Fact, Target},
+    Delivery,
+    addon::{self, Addon},
+    cluster_resource_set, facts,
+    keeps::{Keeps, Order},
+    text::{literal, read},
+};
+use crate::{
+    model::AddonDelivery,
+    note::Notes,
+    plan::{ClusterPlan, HelmPlan, installer_name},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node, Path},
+};
+
+/// How long Helm may wait for an addon.
+const TIMEOUT: &str = "10m0s";
+
+/// `HelmChartProxies`, and `ClusterResourceSets` for manifests.
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::HelmChartProxy,
+    keeps: Keeps {
+        actor: "the addon provider for Helm",
+        object: "a HelmChartProxy",
+        charts: true,
+        manifests: true,
+        values_from: false,
+        registries: true,
+        digests: false,
+        order: Order::None,
+        release: false,
+        manifests_stay: true,
+    },
+    draw,
+    installer,
+    list: |plan| cluster_resource_set::list("helmchartproxies.addons.cluster.x-k8s.io", plan),
+    apis: &["addons.cluster.x-k8s.io/v1alpha1"],
+    rests: |_| false,
+    installs: "HelmChartProxy",
+    values: |object| match object.at(&["spec", "valuesTemplate"]).and_then(Node::as_str) {
+        Some(text) => read(text),
+        None => Some(Mapping::new().into()),
+    },
+    values_at: &["spec", "valuesTemplate"],
+    facts: fields,
+    limits: |_| Vec::new(),
+    registration: |_| None,
+};
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, input, drawn) {
+        if let Some(helm) = &addon.plan.helm
+            && let Some(values) = addon.values(notes)
+        {
+            let file = part.join("addons").join(&format!("{}.yaml", addon.name()));
+            addon.inlay(&file, Path::of(&["spec", "valuesTemplate"]), &values, drawn);
+            let object = of_chart(&addon, helm, &values);
+            drawn.add(file, &plan.cluster.file, Target::Management, object).kept = helm.protected;
+        }
+        cluster_resource_set::manifests(&addon, part, drawn, notes);
+    }
+}
+
+fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
+    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
+    let object = match planned {
+        Some(one) if one.helm.is_none() => cluster_resource_set::of_manifests(plan, addon),
+        _ => format!("helmchartproxies.addons.cluster.x-k8s.io/{}", installer_name(&plan.cluster, addon)),
+    };
+    (plan.cluster.namespace.to_string(), object)
+}
+
+fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
+    let (cluster, frozen) = (&addon.cluster.cluster, &addon.plan.frozen.addon);
+    let mut install = Mapping::new();
+    install.set("createNamespace", true);
+    let mut options = Mapping::new();
+    options.set("install", install);
+    options.set("timeout", TIMEOUT);
+    options.set("wait", helm.wait);
+    let mut spec = Mapping::new();
+    spec.set("chartName", helm.chart.chart.as_str());
+    spec.set("clusterSelector", cluster_resource_set::selector(cluster));
+    spec.set("namespace", frozen.release_namespace.as_str());
+    spec.set("options", options);
+    spec.set("reconcileStrategy", "Continuous");
+    spec.set("releaseName", frozen.release_name.as_str());
+    spec.set("repoURL", helm.chart.repository.as_str());
+    spec.set("version", helm.chart.version.to_string());
+    if !values.is_empty_collection() {
+        spec.set("valuesTemplate", literal(values));
+    }
+    let mut root = Mapping::new();
+    root.set("apiVersion", "addons.cluster.x-k8s.io/v1alpha1");
+    root.set("kind", "HelmChartProxy");
+    let paused = helm.suspended || cluster.management.standby;
+    let name = installer_name(cluster, addon.name());
+    root.set("metadata", cluster_resource_set::metadata(cluster, &name, paused));
+    root.set("spec", spec);
+    root
+}
+
+fn fields<'a>(_field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+    Some(match names {
+        ["spec", "chartName"] => vec![Fact::Addon(&["chart", "name"])],
+        ["spec", "repoURL"] => vec![Fact::AddonRepository],
+        ["spec", "version"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
+        ["spec", "releaseName"] => vec![Fact::Addon(&["release", "name"])],
+        ["spec", "namespace"] => vec![Fact::Addon(&["release", "namespace"])],
+        ["spec", "options", "wait"] => vec![Fact::Addon(&["stage"])],
+        ["spec", "options", ..] => {
+            vec![Fact::Program("how Helm installs and how long it waits: see docs/deliveries.md")]
+        }
+        ["spec", "reconcileStrategy"] => vec![Fact::Program("later versions and values are installed, too")],
+        ["spec", "valuesTemplate"] => vec![Fact::AddonValues],
+        _ => return facts::common(names),
+    })
+}

@@ -1,0 +1,210 @@
+//! Sveltos: a Profile for the chart of an addon, and one for its manifests. Profiles lie in the Cluster's namespace, where a
+//! project of Argo CD and the rights of a tenant reach them; a `ClusterProfile` would be of no namespace.
+//!
+//! Sveltos evaluates values as a template of Go, on some ways once and on others twice, so no marker may stand in them.
+
+use super::{
+    super::{Composed, Drawn, Fact, Target},
+    Delivery,
+    addon::{self, Addon},
+    cluster_resource_set, facts,
+    keeps::{Keeps, Order},
+    text::{literal, read},
+};
+use crate::{
+    model::{AddonDelivery, Cluster, Stage},
+    note::Notes,
+    plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
+    tree::TreePath,
+    world::Input,
+    yaml::{Mapping, Node, Path},
+};
+
+/// How long Helm may wait for an addon.
+const TIMEOUT: &str = "10m0s";
+
+/// Profiles of Sveltos.
+pub(super) static DELIVERY: Delivery = Delivery {
+    kind: AddonDelivery::SveltosProfile,
+    keeps: Keeps {
+        actor: "Sveltos",
+        object: "a Profile of Sveltos",
+        charts: true,
+        manifests: true,
+        values_from: false,
+        registries: true,
+        digests: false,
+        order: Order::Ready,
+        release: true,
+        manifests_stay: false,
+    },
+    draw,
+    installer,
+    list,
+    apis: &["config.projectsveltos.io/"],
+    rests: |text| text.contains("\n  stopMatchingBehavior: LeavePolicies\n"),
+    installs: "Profile",
+    values,
+    values_at: &["spec", "helmCharts", "", "values"],
+    facts: fields,
+    limits: |_| Vec::new(),
+    registration: |_| None,
+};
+
+fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, input, drawn) {
+        let file = |what: &str| part.join("addons").join(&format!("{}{what}.yaml", addon.name()));
+        if let Some(helm) = &addon.plan.helm
+            && let Some(values) = addon.values(notes)
+        {
+            let at = Path::of(&["spec", "helmCharts"]).item(0).key("values");
+            addon.inlay(&file(""), at, &values, drawn);
+            let object = of_chart(&addon, helm, &values);
+            drawn.add(file(""), &plan.cluster.file, Target::Management, object).kept = helm.protected;
+        }
+        if let Some(manifests) = &addon.plan.manifests {
+            let data_file = file(".manifests-data");
+            let Some(data) = addon.embedded(&data_file, drawn, notes) else { continue };
+            let name = manifests_name(&plan.cluster, addon.name());
+            let mut config_map = Mapping::new();
+            config_map.set("apiVersion", "v1");
+            config_map.set("kind", "ConfigMap");
+            config_map.set("metadata", cluster_resource_set::metadata(&plan.cluster, &name, false));
+            config_map.set("data", data);
+            drawn.add(data_file, &plan.cluster.file, Target::Management, config_map).kept =
+                manifests.protected;
+            let object = of_manifests(&addon, manifests, &name);
+            drawn.add(file(".manifests"), &plan.cluster.file, Target::Management, object).kept =
+                manifests.protected;
+        }
+    }
+}
+
+fn installer(plan: &ClusterPlan, addon: &str) -> (String, String) {
+    let planned = plan.addons.iter().find(|one| one.frozen.addon.name.as_str() == addon);
+    let name = match planned {
+        Some(one) if one.helm.is_none() => manifests_name(&plan.cluster, addon),
+        _ => installer_name(&plan.cluster, addon),
+    };
+    (plan.cluster.namespace.to_string(), format!("profiles.config.projectsveltos.io/{name}"))
+}
+
+fn list(plan: &ClusterPlan) -> String {
+    let (name, namespace) = (&plan.cluster.name, &plan.cluster.namespace);
+    format!(
+        "kubectl --namespace {namespace} get profiles.config.projectsveltos.io --selector cluster.x-k8s.io/cluster-name={name} --output custom-columns=NAME:.metadata.name,LEAVES:.spec.stopMatchingBehavior"
+    )
+}
+
+fn values(object: &Node) -> Option<Node> {
+    let charts = object.at(&["spec", "helmCharts"]).and_then(Node::as_sequence)?;
+    match charts.first()?.get("values").and_then(Node::as_str) {
+        Some(text) => read(text),
+        None => Some(Mapping::new().into()),
+    }
+}
+
+fn manifests_name(cluster: &Cluster, addon: &str) -> String {
+    // A name of an addon holds no dot, so that of no other chart is this.
+    installer_name(cluster, &format!("{addon}.manifests"))
+}
+
+/// A Profile of one cluster, after others; what it installed stays when it goes, if it `leaves` that.
+fn profile(cluster: &Cluster, name: &str, after: Vec<String>, leaves: bool) -> (Mapping, Mapping) {
+    let mut reference = Mapping::new();
+    reference.set("apiVersion", "cluster.x-k8s.io/v1beta2");
+    reference.set("kind", "Cluster");
+    reference.set("name", cluster.name.as_str());
+    reference.set("namespace", cluster.namespace.as_str());
+    let mut spec = Mapping::new();
+    spec.set("clusterRefs", vec![Node::from(reference)]);
+    spec.set_filled("dependsOn", after.into_iter().map(Node::from).collect::<Vec<_>>());
+    if leaves || cluster.management.standby {
+        spec.set("stopMatchingBehavior", "LeavePolicies");
+    }
+    spec.set("syncMode", "Continuous");
+    let mut root = Mapping::new();
+    root.set("apiVersion", "config.projectsveltos.io/v1beta1");
+    root.set("kind", "Profile");
+    root.set("metadata", cluster_resource_set::metadata(cluster, name, false));
+    (root, spec)
+}
+
+fn of_chart(addon: &Addon<'_>, helm: &HelmPlan, values: &Node) -> Mapping {
+    let (cluster, frozen) = (&addon.cluster.cluster, &addon.plan.frozen.addon);
+    let after = helm.after.iter().map(|other| installer_name(cluster, other)).collect();
+    let name = installer_name(cluster, addon.name());
+    let (mut root, mut spec) = profile(cluster, &name, after, helm.suspended);
+    let mut install = Mapping::new();
+    install.set("createNamespace", true);
+    let mut upgrade = Mapping::new();
+    upgrade.set("upgradeCRDs", true);
+    let mut options = Mapping::new();
+    options.set("installOptions", install);
+    options.set("timeout", TIMEOUT);
+    options.set("upgradeOptions", upgrade);
+    options.set("wait", helm.wait);
+    let mut chart = Mapping::new();
+    chart.set("chartName", helm.chart.chart.as_str());
+    chart.set("chartVersion", helm.chart.version.to_string());
+    chart.set("helmChartAction", "Install");
+    chart.set("options", options);
+    chart.set("releaseName", frozen.release_name.as_str());
+    chart.set("releaseNamespace", frozen.release_namespace.as_str());
+    chart.set("repositoryName", helm.chart.repository_name());
+    chart.set("repositoryURL", helm.chart.repository.as_str());
+    if !values.is_empty_collection() {
+        chart.set("values", literal(values));
+    }
+    spec.set("helmCharts", vec![Node::from(chart)]);
+    root.set("spec", spec);
+    root
+}
+
+fn of_manifests(addon: &Addon<'_>, manifests: &ManifestsPlan, name: &str) -> Mapping {
+    let plan = addon.cluster;
+    let cluster = &plan.cluster;
+    let units = manifests.after.iter().filter_map(|unit| match unit {
+        Unit::Cluster { part: ClusterPart::Manifests { addon }, .. } => Some(manifests_name(cluster, addon)),
+        Unit::Cluster { .. } | Unit::Release { .. } | Unit::Namespace { .. } => None,
+    });
+    let mut after: Vec<_> = units.collect();
+    if addon.plan.frozen.addon.stage == Stage::Default {
+        let is_before =
+            |one: &&crate::plan::AddonPlan| one.helm.is_some() && one.frozen.addon.stage == Stage::Bootstrap;
+        let charts = plan.addons.iter().filter(is_before);
+        after.extend(charts.map(|one| installer_name(cluster, one.frozen.addon.name.as_str())));
+    }
+    after.sort_unstable();
+    let (mut root, mut spec) = profile(cluster, name, after, manifests.suspended || manifests.orphan);
+    let mut policy = Mapping::new();
+    policy.set("deploymentType", "Remote");
+    policy.set("kind", "ConfigMap");
+    policy.set("name", name);
+    policy.set("namespace", cluster.namespace.as_str());
+    spec.set("policyRefs", vec![Node::from(policy)]);
+    root.set("spec", spec);
+    root
+}
+
+fn fields<'a>(field: &Composed<'a>, names: &[&'a str]) -> Option<Vec<Fact<'a>>> {
+    Some(match names {
+        ["spec", "dependsOn"] => vec![Fact::Dependencies { charts: !field.name().ends_with(".manifests") }],
+        ["spec", "dependsOn", ""] => vec![Fact::Installer(field.node.as_str()?)],
+        ["spec", "stopMatchingBehavior"] => vec![Fact::Suspension],
+        ["spec", "syncMode"] => vec![Fact::Program("later versions and values are installed, too")],
+        ["spec", "policyRefs", "", "namespace"] => return facts::common(names),
+        ["spec", "policyRefs", ..] => vec![Fact::Definition(&["metadata", "name"]), Fact::Addon(&[])],
+        ["spec", "helmCharts", "", rest @ ..] => match rest {
+            ["chartName"] => vec![Fact::Addon(&["chart", "name"])],
+            ["chartVersion"] => vec![Fact::AddonVersion, Fact::ReleaseChoice],
+            ["repositoryURL" | "repositoryName"] => vec![Fact::AddonRepository],
+            ["releaseName"] => vec![Fact::Addon(&["release", "name"])],
+            ["releaseNamespace"] => vec![Fact::Addon(&["release", "namespace"])],
+            ["options", "wait"] => vec![Fact::Addon(&["stage"])],
+            ["values"] => vec![Fact::AddonValues],
+            _ => vec![Fact::Program("how Helm installs and how long it waits: see docs/deliveries.md")],
+        },
+        _ => return facts::common(names),
+    })
+}

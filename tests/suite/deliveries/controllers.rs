@@ -1,0 +1,201 @@
+//! What controllers make of the objects of deliveries, each in its own way, apart from the code that writes them.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+/// A release of Helm.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Release {
+    pub(super) repository: String,
+    pub(super) chart: String,
+    pub(super) version: String,
+    pub(super) name: String,
+    pub(super) namespace: String,
+    pub(super) values: Json,
+    /// Whether Helm waits, and for which others; where the controller can be told.
+    pub(super) waits: Option<bool>,
+    pub(super) after: Option<BTreeSet<String>>,
+}
+
+pub(super) fn text(object: &Json, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Json::as_str).unwrap_or_default().to_owned()
+}
+
+fn is(object: &Json, api: &str, kind: &str) -> bool {
+    text(object, "/apiVersion").starts_with(api) && text(object, "/kind") == kind
+}
+
+/// What Go's templates make of a text, with what the controllers know; then again as often as one of them evaluates it.
+fn after_go(template: &str, times: usize) -> Json {
+    let known = json!({ "Cluster": { "metadata": { "name": "changed" } } });
+    let mut text = template.to_owned();
+    for _ in 0..times {
+        text = gotmpl::Template::parse(&text).unwrap().render(&known).unwrap();
+    }
+    gotmpl::yaml::parse(&text).unwrap()
+}
+
+/// What Jinja makes of a text.
+fn after_jinja(template: &str) -> String {
+    let known = minijinja::Value::from_pairs([("x", "changed"), ("cluster", "changed")]);
+    minijinja::Environment::new().render_str(template, known).unwrap()
+}
+
+fn values(found: Option<Json>) -> Json {
+    found.unwrap_or_else(|| json!({}))
+}
+
+/// The names of an object's `dependsOn`, whether it is a list of names or of references.
+fn after(object: &Json) -> BTreeSet<String> {
+    let list = object.pointer("/spec/dependsOn").and_then(Json::as_array);
+    let name = |one: &Json| one.as_str().map_or_else(|| text(one, "/name"), str::to_owned);
+    list.into_iter().flatten().map(name).collect()
+}
+
+/// A release of Helm as the controller of an object would make it, with its cluster; none of other objects.
+pub(super) fn release(object: &Json, all: &[Json]) -> Option<(String, Release)> {
+    if is(object, "helm.toolkit.fluxcd.io/", "HelmRelease") {
+        Some(of_flux(object, all))
+    } else if is(object, "argoproj.io/", "Application") && object.pointer("/spec/source/helm").is_some() {
+        Some(of_argocd(object))
+    } else if is(object, "addons.cluster.x-k8s.io/", "HelmChartProxy") {
+        Some(of_proxy(object))
+    } else if is(object, "config.projectsveltos.io/", "Profile")
+        && object.pointer("/spec/helmCharts").is_some()
+    {
+        Some(of_sveltos(object))
+    } else {
+        is(object, "addons.stackhpc.com/", "HelmRelease").then(|| of_azimuth(object))
+    }
+}
+
+fn of_flux(object: &Json, all: &[Json]) -> (String, Release) {
+    let get = |pointer: &str| text(object, pointer);
+    let (repository, chart, version) = flux_chart(object, all);
+    let found = Release {
+        repository,
+        chart,
+        version,
+        name: get("/spec/releaseName"),
+        namespace: get("/spec/targetNamespace"),
+        values: values(object.pointer("/spec/values").cloned()),
+        waits: Some(object.pointer("/spec/install/disableWait") != Some(&json!(true))),
+        after: Some(after(object)),
+    };
+    (get("/spec/kubeConfig/secretRef/name").replace("-kubeconfig", ""), found)
+}
+
+fn of_argocd(object: &Json) -> (String, Release) {
+    let get = |pointer: &str| text(object, pointer);
+    let (mut repository, mut chart) = (get("/spec/source/repoURL"), get("/spec/source/chart"));
+    if chart.is_empty() {
+        let (before, last) = repository.rsplit_once('/').unwrap();
+        (chart, repository) = (last.to_owned(), before.to_owned());
+    }
+    let found = Release {
+        repository,
+        chart,
+        version: get("/spec/source/targetRevision"),
+        name: get("/spec/source/helm/releaseName"),
+        namespace: get("/spec/destination/namespace"),
+        values: values(object.pointer("/spec/source/helm/valuesObject").cloned()),
+        waits: None,
+        after: None,
+    };
+    (get("/metadata/labels/stackloom.dev~1cluster"), found)
+}
+
+fn of_proxy(object: &Json) -> (String, Release) {
+    let get = |pointer: &str| text(object, pointer);
+    let template = object.pointer("/spec/valuesTemplate").and_then(Json::as_str);
+    let found = Release {
+        repository: get("/spec/repoURL"),
+        chart: get("/spec/chartName"),
+        version: get("/spec/version"),
+        name: get("/spec/releaseName"),
+        namespace: get("/spec/namespace"),
+        values: values(template.map(|text| after_go(text, 1))),
+        waits: object.pointer("/spec/options/wait").and_then(Json::as_bool),
+        after: None,
+    };
+    (get("/spec/clusterSelector/matchLabels/cluster.x-k8s.io~1cluster-name"), found)
+}
+
+/// Sveltos evaluates values twice when it installs, and once when it looks for changes.
+fn of_sveltos(object: &Json) -> (String, Release) {
+    let chart = object.pointer("/spec/helmCharts/0").unwrap();
+    let get = |key: &str| text(chart, &format!("/{key}"));
+    let template = chart.get("values").and_then(Json::as_str);
+    let [once, twice] = [1, 2].map(|times| template.map(|text| after_go(text, times)));
+    assert_eq!(once, twice);
+    let found = Release {
+        repository: get("repositoryURL"),
+        chart: get("chartName"),
+        version: get("chartVersion"),
+        name: get("releaseName"),
+        namespace: get("releaseNamespace"),
+        values: values(once),
+        waits: chart.pointer("/options/wait").and_then(Json::as_bool),
+        after: Some(after(object)),
+    };
+    (text(object, "/spec/clusterRefs/0/name"), found)
+}
+
+fn of_azimuth(object: &Json) -> (String, Release) {
+    let get = |pointer: &str| text(object, pointer);
+    let template = object.pointer("/spec/valuesSources/0/template").and_then(Json::as_str);
+    let found = Release {
+        repository: get("/spec/chart/repo"),
+        chart: get("/spec/chart/name"),
+        version: get("/spec/chart/version"),
+        name: get("/spec/releaseName"),
+        namespace: get("/spec/targetNamespace"),
+        values: values(template.map(|text| gotmpl::yaml::parse(&after_jinja(text)).unwrap())),
+        waits: None,
+        after: None,
+    };
+    (get("/spec/clusterName"), found)
+}
+
+/// The chart behind a `HelmRelease` of Flux: its repository, name and version.
+fn flux_chart(object: &Json, all: &[Json]) -> (String, String, String) {
+    let named = |kind: &str, name: &str| {
+        all.iter()
+            .find(|one| is(one, "source.toolkit.fluxcd.io/", kind) && text(one, "/metadata/name") == name)
+            .unwrap()
+    };
+    let source = named(&text(object, "/spec/chartRef/kind"), &text(object, "/spec/chartRef/name"));
+    if is(source, "source.", "HelmChart") {
+        let repository = named("HelmRepository", &text(source, "/spec/sourceRef/name"));
+        return (text(repository, "/spec/url"), text(source, "/spec/chart"), text(source, "/spec/version"));
+    }
+    let url = text(source, "/spec/url");
+    let (repository, chart) = url.rsplit_once('/').unwrap();
+    (repository.to_owned(), chart.to_owned(), text(source, "/spec/ref/tag"))
+}
+
+/// The manifests in an object or a file, as they reach the workload cluster, with the cluster.
+pub(super) fn applied(object: &Json) -> Vec<(String, Json)> {
+    let file = text(object, "/file");
+    let parts: Vec<&str> = file.split('/').collect();
+    let home = parts.get(5).copied().unwrap_or_default().to_owned();
+    if parts.get(6) == Some(&"manifests") {
+        let mut own = object.clone();
+        own.as_object_mut().unwrap().remove("file");
+        return vec![(home, own)];
+    }
+    if is(object, "v1", "ConfigMap") && file.ends_with(".manifests-data.yaml") {
+        let data = object["data"].as_object().unwrap();
+        return data
+            .values()
+            .map(|text| (home.clone(), gotmpl::yaml::parse(text.as_str().unwrap()).unwrap()))
+            .collect();
+    }
+    if is(object, "addons.stackhpc.com/", "Manifests") {
+        let rendered = after_jinja(&text(object, "/spec/manifestSources/0/template"));
+        let documents = rendered.split("\n---\n").map(|one| gotmpl::yaml::parse(one).unwrap());
+        return documents.map(|one| (text(object, "/spec/clusterName"), one)).collect();
+    }
+    Vec::new()
+}

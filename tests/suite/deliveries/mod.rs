@@ -1,0 +1,329 @@
+//! Every delivery of addons installs the same, or `check` refuses the addon: what its controller would make of its objects is
+//! computed here in the controller's own way, apart from the code that writes them.
+
+mod controllers;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use serde_json::{Map, Value as Json, json};
+use stackloom::{
+    generate::generate,
+    model::AddonDelivery,
+    note::{Notes, Severity},
+    tree::Memory,
+    world::Files,
+};
+
+use controllers::{Release, applied, release, text};
+
+use super::{sandbox, support};
+
+/// What a cluster gets: the releases of Helm and the manifests, by cluster and name.
+#[derive(Debug, Default, PartialEq)]
+struct Installed {
+    charts: BTreeMap<String, Release>,
+    manifests: BTreeMap<String, Json>,
+}
+
+/// The strings that mean something to some engine between here and a chart.
+fn hostile() -> Json {
+    let mut texts: Vec<String> = [
+        "{{ .Cluster.metadata.name }}",
+        "{{- if .Values.x -}}a{{- end }}",
+        "{% raw %}{{ x }}{% endraw %}",
+        "{# comment #} #} %} }}",
+        "{{{{{%{#{{",
+        "${HOME} $(id) $$ ${x:=y}",
+        "<< a >> *b &c !d @e `f` %g",
+        "`{{ backtick }}` \"quoted\" 'single' \\{{ \\n",
+        "1.30",
+        "012",
+        "yes",
+        "null",
+        "~",
+        "12:30",
+        "2026-01-01",
+        "0x1f",
+        "1e3",
+        " leading and trailing ",
+        "tab\there\r\nwindows\r",
+        "---\n...\n# {{ no comment }}\n",
+        "line\n{{ second }}\n\n",
+        "\n{{ first }}",
+        "umlaut \u{e4} emoji \u{1f600} nel \u{85} bom \u{feff}",
+        "{{\"{{\"}} {{`{{`}} \\x7b\\x7b",
+        "",
+    ]
+    .map(str::to_owned)
+    .into();
+    // Every way in which markers and what stands around them can meet.
+    let alphabet = ["{", "%", "#", "-", "}", "`", "\"", "\n", " "];
+    for length in 1..=3_u32 {
+        for number in 0..alphabet.len().pow(length) {
+            let letter = |at: u32| alphabet[number / alphabet.len().pow(at) % alphabet.len()];
+            texts.push((0..length).map(letter).collect());
+        }
+    }
+    let keys: Map<String, Json> = ["{{ key }}", "{% key %}", "${key}", "on", "1"]
+        .map(|key| (key.to_owned(), json!("{{ x }}")))
+        .into_iter()
+        .collect();
+    json!({
+        "texts": texts,
+        "keys": keys,
+        "types": [1, -7, 1.5, 1e21, true, null, [], {}],
+        "removed": null,
+        "nested": { "removed": null, "list": [{ "a": "{{ b }}" }, null] },
+        "large": "{{ x }} 0123456789abcdef\n".repeat(2000),
+    })
+}
+
+const MANIFESTS: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hostile
+  namespace: default
+data:
+  go: '{{ .Values.x }}'
+  jinja: '{% raw %} {# x #} {{ y }}'
+  shell: |
+    echo ${HOME} \"{{ z }}\" `id`
+    {%- if x %}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hostile
+  namespace: kube-system
+data:
+  version: '1.30'
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: hostile
+";
+
+fn chart(name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: {name}\nspec:\n  chart:\n    repository: \
+         https://charts.example.org/\n    name: {name}-chart\n  versions:\n    - version: 2.0.0+build.1\n      kubernetes: \
+         \">=1.35\"\n  release: {{ name: {name}-release, namespace: {name}-system }}\n{rest}"
+    )
+}
+
+fn manifests(name: &str, rest: &str) -> String {
+    format!(
+        "apiVersion: stackloom.dev/v1alpha1\nkind: Addon\nmetadata:\n  name: {name}\nspec: {{ {rest} }}\n"
+    )
+}
+
+/// What an addon may ask for, as files of the stack beside those of the base.
+fn wishes() -> Vec<(&'static str, Vec<(&'static str, String)>)> {
+    let notes = ("addons/extra/manifests/all.yaml", MANIFESTS.to_owned());
+    let single = |name: &str, namespace: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n{namespace}data:\n  a: b\n")
+    };
+    vec![
+        ("a chart", vec![("addons/extra/addon.yaml", chart("extra", ""))]),
+        ("manifests", vec![("addons/extra/addon.yaml", manifests("extra", "")), notes.clone()]),
+        ("both", vec![("addons/extra/addon.yaml", chart("extra", "")), notes]),
+        (
+            "a registry",
+            vec![(
+                "addons/extra/addon.yaml",
+                chart("extra", "")
+                    .replace("https://charts.example.org/", "oci://registry.example.org/charts"),
+            )],
+        ),
+        (
+            "an order of charts",
+            vec![
+                ("addons/extra/addon.yaml", chart("extra", "")),
+                ("addons/last/addon.yaml", chart("last", "  dependsOn: [extra]\n")),
+            ],
+        ),
+        (
+            "an order of manifests",
+            vec![
+                ("addons/extra/addon.yaml", manifests("extra", "")),
+                ("addons/extra/manifests/a.yaml", single("a", "  namespace: default\n")),
+                ("addons/last/addon.yaml", manifests("last", "dependsOn: [extra]")),
+                ("addons/last/manifests/b.yaml", single("b", "  namespace: default\n")),
+            ],
+        ),
+        (
+            "values of a Secret",
+            vec![(
+                "addons/extra/addon.yaml",
+                chart("extra", "  valuesFrom:\n    - secret: ${{ cluster.name }}-extra\n"),
+            )],
+        ),
+        (
+            "no namespace",
+            vec![
+                ("addons/extra/addon.yaml", manifests("extra", "")),
+                ("addons/extra/manifests/a.yaml", single("a", "")),
+            ],
+        ),
+    ]
+}
+
+/// The base with what a wish adds, delivered in a way.
+fn fleet(delivery: AddonDelivery, files: &[(&str, String)], values: &Json) -> Files {
+    let mut world: Files = support::fleet(&support::package().join("tests/cases/_base"));
+    let engine = if delivery.needs().is_some() { "argocd" } else { "flux" };
+    let fleet = world.0.get_mut("stackloom.yaml").unwrap();
+    *fleet =
+        fleet.replace("engine: flux", &format!("engine: {engine}\n  addonDelivery: {}", delivery.as_str()));
+    for (path, text) in files {
+        world.0.insert(format!("stacks/test/tiny/{path}"), text.clone());
+    }
+    let mut addons = Map::new();
+    if delivery == AddonDelivery::ClusterResourceSet {
+        // It installs no chart, and the base has one.
+        addons.insert("net".to_owned(), json!({ "enabled": false }));
+    } else {
+        addons.insert("net".to_owned(), json!({ "values": values }));
+    }
+    let one = world.0.get_mut("clusters/blue/one.yaml").unwrap();
+    write!(one, "\n  addons: {}\n", Json::from(addons)).unwrap();
+    if delivery == AddonDelivery::ClusterResourceSet {
+        let two = world.0.get_mut("clusters/green/two.yaml").unwrap();
+        *two = two.replace("      values:\n        relay:\n          enabled: false", "      enabled: false");
+    }
+    world
+}
+
+/// The objects of the tree, or what was refused.
+fn objects(world: &Files) -> Result<Vec<Json>, Vec<String>> {
+    let (mut tree, mut notes) = (Memory::default(), Notes::new());
+    let done = generate(world, &mut tree, &|_, _| {}, &mut notes);
+    let faults: Vec<_> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
+    if done.is_err() {
+        assert!(faults.iter().all(|note| note.code == "delivery"), "{}", sandbox::messages(&notes));
+        return Err(faults.iter().map(|note| note.message.clone()).collect());
+    }
+    let files = tree.files().map(|file| (file.path.as_str(), std::str::from_utf8(&file.bytes).unwrap()));
+    let objects = files.filter(|(path, _)| path.starts_with("generated/management/"));
+    Ok(objects.map(|(path, text)| located(path, text)).collect())
+}
+
+/// An object with its file.
+fn located(path: &str, text: &str) -> Json {
+    let mut object = gotmpl::yaml::parse(text).unwrap();
+    object["file"] = json!(path);
+    object
+}
+
+fn installed(all: &[Json]) -> Installed {
+    let manifest = |(home, mut object): (String, Json)| {
+        // Flux needs its own annotation on an object with `${`; the object is the same.
+        if let Some(annotations) = object.pointer("/metadata/annotations") {
+            assert_eq!(annotations, &json!({ "kustomize.toolkit.fluxcd.io/substitute": "disabled" }));
+            object["metadata"].as_object_mut().unwrap().remove("annotations");
+        }
+        let at = ["/kind", "/metadata/namespace", "/metadata/name"].map(|pointer| text(&object, pointer));
+        (format!("{home}/{}", at.join("/")), object)
+    };
+    let named = |(home, release): (String, Release)| (format!("{home}/{}", release.name), release);
+    Installed {
+        charts: all.iter().filter_map(|object| release(object, all)).map(named).collect(),
+        manifests: all.iter().flat_map(applied).map(manifest).collect(),
+    }
+}
+
+/// What both controllers can be told must be the same; tags of a registry write `_` for `+`, and Helm reads both.
+fn assert_same(mut found: Installed, expected: &Installed, what: &str) {
+    let plain = |chart: &Release| chart.version.replace('_', "+");
+    for (name, chart) in &mut found.charts {
+        let other = expected
+            .charts
+            .get(name)
+            .unwrap_or_else(|| panic!("{what}: {name} is installed by this one only"));
+        assert_eq!(plain(chart), plain(other), "{what}: {name}");
+        chart.version.clone_from(&other.version);
+        chart.waits = chart.waits.or(other.waits);
+        chart.after = chart.after.take().or_else(|| other.after.clone());
+        assert_eq!(chart, other, "{what}: {name}");
+    }
+    assert_eq!(found.manifests, expected.manifests, "{what}");
+    assert_eq!(found.charts.len(), expected.charts.len(), "{what}");
+}
+
+#[test]
+fn every_delivery_installs_the_same_or_says_what_it_cannot() {
+    let flux = AddonDelivery::FluxHelmRelease;
+    let mut refused = BTreeSet::new();
+    // The first wish brings all values, the others a few.
+    let few = json!({ "texts": ["{{ x }} {% y %} ${z}"] });
+    let all_values = std::iter::once(hostile()).chain(std::iter::repeat(few));
+    for ((wish, files), values) in wishes().into_iter().zip(all_values) {
+        let expected = installed(
+            &objects(&fleet(flux, &files, &values)).unwrap_or_else(|faults| panic!("{wish}: {faults:?}")),
+        );
+        assert!(expected.charts.len() >= 2 && expected.manifests.len() >= 2, "{wish}: {expected:?}");
+        for delivery in AddonDelivery::all().filter(|one| *one != flux) {
+            let what = format!("{wish} through {}", delivery.as_str());
+            match objects(&fleet(delivery, &files, &values)) {
+                Err(faults) => {
+                    assert!(!faults.is_empty(), "{what}");
+                    refused.insert(what);
+                }
+                Ok(all) if delivery == AddonDelivery::ClusterResourceSet => {
+                    let manifests = expected.manifests.clone();
+                    assert_same(installed(&all), &Installed { manifests, ..Installed::default() }, &what);
+                }
+                Ok(all) => assert_same(installed(&all), &expected, &what),
+            }
+        }
+    }
+    let expected = [
+        "a chart through cluster-resource-set",
+        "a registry through azimuth-helm-release",
+        "a registry through cluster-resource-set",
+        "an order of charts through azimuth-helm-release",
+        "an order of charts through cluster-resource-set",
+        "an order of manifests through azimuth-helm-release",
+        "both through cluster-resource-set",
+        "no namespace through cluster-resource-set",
+        "no namespace through helm-chart-proxy",
+        "values of a Secret through argocd-application",
+        "values of a Secret through azimuth-helm-release",
+        "values of a Secret through cluster-resource-set",
+        "values of a Secret through helm-chart-proxy",
+        "values of a Secret through sveltos-profile",
+    ];
+    assert_eq!(refused, expected.map(str::to_owned).into());
+}
+
+#[test]
+fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
+    let fleet = |delivery: AddonDelivery, folder: &str| {
+        let mut files = support::own();
+        // Those of OpenStack have addons that take values from a Secret.
+        files.0.retain(|path, _| {
+            !path.starts_with("clusters/staging/") && !path.starts_with("clusters/prod/")
+                || path.starts_with(folder)
+        });
+        let defaults = files.0.get_mut(&format!("{folder}_defaults.yaml")).unwrap();
+        *defaults =
+            defaults.replacen("spec:\n", &format!("spec:\n  addonDelivery: {}\n", delivery.as_str()), 1);
+        objects(&files)
+    };
+    let flux = installed(&fleet(AddonDelivery::FluxHelmRelease, "clusters/dev/").unwrap());
+    let own = flux.charts.keys().filter(|name| name.starts_with("dev-"));
+    assert!(own.count() >= 3 && !flux.manifests.is_empty(), "{:?}", flux.charts.keys());
+    let others =
+        [AddonDelivery::HelmChartProxy, AddonDelivery::SveltosProfile, AddonDelivery::AzimuthHelmRelease];
+    for delivery in others {
+        let found = fleet(delivery, "clusters/dev/").unwrap_or_else(|faults| panic!("{faults:?}"));
+        assert_same(installed(&found), &flux, delivery.as_str());
+        let refused = fleet(delivery, "clusters/staging/").unwrap_err();
+        assert!(refused.iter().all(|message| message.contains("takes values from a Secret")), "{refused:?}");
+    }
+}
