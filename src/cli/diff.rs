@@ -1,6 +1,6 @@
 //! `stackloom diff`.
 
-use std::{collections::BTreeSet, str::FromStr, sync::Arc};
+use std::{collections::BTreeSet, str::FromStr};
 
 use super::{
     Done, Exit, Global, Printer, input_or_world,
@@ -14,7 +14,7 @@ use crate::{
         disk::{Workspace, folder_in_repository},
         git::{Base, Repository, Revision},
     },
-    model::{EngineSource, Fleet, GitReference, ManagementCluster},
+    model::Fleet,
     note::Notes,
     report::{self, Report, Risk},
     world::{Held, Input},
@@ -202,11 +202,8 @@ fn before(
         let before = revision::named(repository, name, name, notes)?;
         return Ok((Base { commit: before.commit(), why: name.clone() }, before));
     }
-    let branch = |one: &Arc<ManagementCluster>| match &one.source {
-        EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch.clone()),
-        _ => None,
-    };
-    let branches: BTreeSet<String> = fleet.management_clusters.iter().filter_map(branch).collect();
+    let branches: BTreeSet<String> =
+        fleet.management_clusters.iter().filter_map(|one| one.branch().map(str::to_owned)).collect();
     let base = repository.base(&branches)?;
     let before = repository.revision(&base.commit)?;
     Ok((base, before))

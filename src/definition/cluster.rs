@@ -241,7 +241,7 @@ pub struct AddonChoice {
     /// Another version of the release's matrix.
     pub version: Option<String>,
     /// A version that the cluster keeps until an upgrade is done: `stackloom upgrade next` sets it and removes it. `version`
-    /// outranks it, and no upgrade changes that without need.
+    /// overrides it, and stays when an upgrade is done.
     #[schemars(example = "1.18.9")]
     pub interim_version: Option<String>,
     /// Why a version outside the matrix is taken all the same.

@@ -77,6 +77,16 @@ pub struct ManagementCluster {
     pub provided: Provided,
 }
 
+impl ManagementCluster {
+    /// The branch that the engine reads; none if it reads a tag, a commit, or an artifact.
+    pub fn branch(&self) -> Option<&str> {
+        match &self.source {
+            EngineSource::Git { reference: GitReference::Branch(branch), .. } => Some(branch),
+            _ => None,
+        }
+    }
+}
+
 /// What a management cluster has, as far as it is said.
 #[derive(Clone, Debug)]
 pub struct Provided {

@@ -85,8 +85,12 @@ impl<'a> Defined<'a> {
             }
             About::AddonVersion(addon) => {
                 let version: &[&str] = &["spec", "addons", addon, "version"];
+                let interim: &[&str] = &["spec", "addons", addon, "interimVersion"];
                 let release: &[&str] = &["spec", "addons", addon, "release"];
-                self.place(cluster, &[version, release, &["spec", "kubernetes"], &["spec", "release"], name])
+                self.place(
+                    cluster,
+                    &[version, interim, release, &["spec", "kubernetes"], &["spec", "release"], name],
+                )
             }
             About::Release => self.place(cluster, &[&["spec", "kubernetes"], &["spec", "release"], name]),
             About::Network(kind) => {

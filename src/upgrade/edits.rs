@@ -3,7 +3,10 @@
 //! A value changes where it is written. Defaults change only if every cluster that takes the value from them makes the same
 //! change; otherwise the definitions of those that make it say so themselves. Absent on purpose: the disk, and the tree.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crate::{
     definition::{self, Layer},
@@ -221,9 +224,9 @@ impl<'a> Layers<'a> {
             }
             found.of.insert(cluster.id(), layers);
         }
+        let known: BTreeSet<&str> = fleet.model.clusters.iter().map(|cluster| &*cluster.file).collect();
         for (folder, layer) in &definitions.defaults {
             found.by_file.insert(&layer.source.path, layer);
-            let known: BTreeSet<&str> = fleet.model.clusters.iter().map(|cluster| &*cluster.file).collect();
             let is_lost = |source: &Source| {
                 let name = source.path.rsplit('/').next().unwrap_or_default();
                 !name.starts_with("_defaults.") && !known.contains(&*source.path)
@@ -289,18 +292,31 @@ impl Setting {
         Some(source.with_text(edit.apply(&source.text)))
     }
 
-    /// Removes a key, and the maps of an addon that are empty without it.
+    /// Removes a key, and the maps around it that are empty without it, unless a comment would go with them.
     fn remove(&self, source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<Source> {
         let document = yaml::read(source, notes)?;
         let entries = |keys: &[String]| {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
             document.at(&keys).and_then(Node::as_mapping).map(yaml::Mapping::len)
         };
-        let mut length = path.len();
-        while length > 2 && entries(&self.path[..length - 1]) == Some(1) {
-            length -= 1;
+        let mut outermost = path.len();
+        while outermost > 2 && entries(&self.path[..outermost - 1]) == Some(1) {
+            outermost -= 1;
         }
-        let edit = edit::remove(source, &path[..length], notes)?;
+        let none = Node::from(yaml::Value::Mapping(Arc::default()));
+        let says_nothing = |edit: &edit::Edit| !source.text[edit.range.clone()].contains('#');
+        for length in outermost..path.len() {
+            let gone = edit::remove(source, &path[..length], &mut Notes::new()).filter(says_nothing);
+            let emptied =
+                || edit::set(source, &path[..length], &none, &mut Notes::new()).filter(says_nothing);
+            if let Some(edit) = gone.or_else(emptied) {
+                return Some(source.with_text(edit.apply(&source.text)));
+            }
+        }
+        let edit = match path.len() - outermost {
+            0 => edit::remove(source, path, notes),
+            _ => edit::set(source, &path[..path.len() - 1], &none, notes),
+        }?;
         Some(source.with_text(edit.apply(&source.text)))
     }
 }

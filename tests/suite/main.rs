@@ -28,6 +28,7 @@ mod laws;
 mod messages;
 mod migrate;
 mod mistakes;
+mod next;
 mod origins;
 mod output;
 mod page;

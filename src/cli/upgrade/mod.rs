@@ -4,12 +4,13 @@ mod document;
 mod group;
 mod next;
 mod plan;
+mod start;
 mod text;
 mod which;
 
 use super::{Done, Global, Printer};
 
-/// Plan upgrades of clusters
+/// Plan upgrades of clusters, and take their next step
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]

@@ -8,6 +8,7 @@ use super::{
     document,
     group::{self, Shown, State},
     plan::Outcome,
+    start::Start,
     text,
     which::Which,
 };
@@ -22,10 +23,10 @@ use crate::{
         git::{CommitSink, Repository},
     },
     model::ClusterId,
-    note::{Fault, Notes, Place},
+    note::{Fault, Notes},
     tree::Sink,
     upgrade::{self, Answer, Edits, Fleet, Planned, Taken, ToldChange, after},
-    world::{AlreadyRead, Held, Input},
+    world::{AlreadyRead, Held},
 };
 
 /// Take the next step of the plan: edit definitions, and generate
@@ -37,11 +38,12 @@ use crate::{
 /// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A `version` that you wrote
 /// stays, unless the plan has to change it.
 ///
-/// Clusters without a plan, and those whose step would be refused, stay as they are; the exit code is then 1. So do suspended
-/// clusters. If a check fails, nothing is written.
+/// Suspended clusters stay as they are. So do clusters without a plan, and those whose step would be refused; the exit code is
+/// then 1. If a check fails, nothing is written.
 ///
 /// A step needs time: push it, wait until it is rolled out, and run the command again for the one after it. A step is refused
-/// while the definitions that it changes differ from the last commit.
+/// while the definitions that it changes differ from the last commit, and while what was committed for its clusters is not on the
+/// branch that the engine reads: the engine would apply both at once.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom upgrade next --dry-run                       # what would the next step be?\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
@@ -152,8 +154,13 @@ fn edited(
     let faulty = found.errors() > 0;
     notes.append(found);
     let Some(edits) = edits.filter(|_| !faulty) else { return Err(Failure::Input) };
-    if !args.dry_run {
-        refuse_uncommitted(args, world, &held.input, &edits, notes)?;
+    if !args.dry_run
+        && let Some(repository) = Repository::find(world)?
+    {
+        let start =
+            Start { repository: &repository, input: &held.input, edits: &edits, is_commit: args.commit };
+        start.refuse_uncommitted(notes)?;
+        start.refuse_unpushed(understood, notes)?;
     }
     let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
     let mut found = Notes::new();
@@ -163,38 +170,6 @@ fn edited(
     let faulty = found.errors() > 0;
     notes.append(found);
     if faulty { Err(Failure::Input) } else { Ok(edits) }
-}
-
-/// The step before must be committed, and a commit must hold nothing but the step.
-fn refuse_uncommitted(
-    args: &Args,
-    world: &Workspace,
-    input: &Input,
-    edits: &Edits,
-    notes: &mut Notes,
-) -> Result<(), Failure> {
-    let Some(repository) = Repository::find(world)? else { return Ok(()) };
-    let before = notes.errors();
-    let is_edited = |path: &str| edits.files.iter().any(|one| one.file == path);
-    for source in input.sources.iter() {
-        let is_meant = is_edited(&source.path) || args.commit && !source.path.starts_with("generated/");
-        if !is_meant || repository.committed(&source.path)?.as_deref() == Some(source.text.as_bytes()) {
-            continue;
-        }
-        let note = notes.error(
-            "uncommitted",
-            Place::file(&*source.path),
-            "this file differs from the last commit, and a step is a commit of its own",
-        );
-        if is_edited(&source.path) {
-            note.hint(
-                "commit the step before, `stackloom generate --commit --all`, and push; or put the file back",
-            );
-        } else {
-            note.hint("commit it first, `stackloom generate --commit --all`, or put it back");
-        }
-    }
-    if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
 }
 
 /// Writes the definitions, then the tree; if that fails, the definitions are put back.
@@ -292,7 +267,7 @@ fn report(args: &Args, found: &Found, generation: Option<&Generation>, printer: 
     }
     for defaults in &found.edits.overruled {
         printer.result(&format!(
-            "{defaults} stays as it is: not all clusters that take the value from it make this step"
+            "{defaults} stays as it is: some clusters that take the value from it do not take this step"
         ));
     }
     match generation {
@@ -306,14 +281,15 @@ fn report(args: &Args, found: &Found, generation: Option<&Generation>, printer: 
             match &generation.changes.commit {
                 Some(commit) => {
                     printer.result(&format!("{count} changed; committed as {}", short_id(commit)));
-                    printer.result("next:\n  stackloom diff HEAD^ HEAD, then push");
+                    printer.result("next:\n  stackloom diff HEAD^ HEAD\n  git push");
                 }
                 None => {
                     printer.result(&format!("{count} changed"));
-                    printer.result("next:\n  stackloom diff, then commit and push");
+                    printer
+                        .result("next:\n  stackloom diff\n  stackloom generate --commit --all\n  git push");
                 }
             }
-            printer.result("  when it is rolled out: run this command again");
+            printer.result("  when it is rolled out: the same command for the step after it");
         }
     }
 }

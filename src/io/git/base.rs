@@ -108,6 +108,13 @@ impl Repository {
         })
     }
 
+    /// Whether there is any remote.
+    pub fn has_remotes(&self) -> Result<bool, Fault> {
+        let remotes =
+            self.inner.remotes().map_err(|error| Fault::because("cannot list the remotes", error))?;
+        Ok(!remotes.is_empty())
+    }
+
     /// The commits of a branch, by remote.
     fn tracked(&self, branch: &str) -> Result<BTreeMap<String, Oid>, Fault> {
         let failed = |error| Fault::because("cannot list the remote-tracking branches", error);

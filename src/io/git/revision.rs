@@ -82,6 +82,21 @@ impl Revision {
         })
     }
 
+    /// What names the content of a folder; none where there is no such folder. Equal content has the same name.
+    pub fn folder(&self, path: &str) -> Result<Option<String>, Fault> {
+        Ok(self.tree_at(path)?.map(|tree| tree.to_string()))
+    }
+
+    fn tree_at(&self, path: &str) -> Result<Option<Oid>, Fault> {
+        let whole = format!("{}{path}", self.prefix);
+        self.with(|repository| match repository.find_tree(self.tree)?.get_path(whole.as_ref()) {
+            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => Ok(Some(entry.id())),
+            Ok(_) => Ok(None),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        })
+    }
+
     /// The files of a tree; the trees in it side by side.
     fn collect(&self, tree: Oid, path: &str) -> Result<Vec<(String, BlobId)>, Fault> {
         let (mut files, mut folders) = (Vec::new(), Vec::new());
@@ -121,13 +136,7 @@ impl Revision {
 impl Archive for Revision {
     /// Plain files alone: links and submodules are none of the program's.
     fn list(&self, folder: &str) -> Result<BTreeMap<String, BlobId>, Fault> {
-        let top = format!("{}{folder}", self.prefix);
-        let top = self.with(|repository| match repository.find_tree(self.tree)?.get_path(top.as_ref()) {
-            Ok(entry) if entry.kind() == Some(ObjectType::Tree) => Ok(Some(entry.id())),
-            Ok(_) => Ok(None),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error),
-        })?;
+        let top = self.tree_at(folder)?;
         let files = top.map(|top| self.collect(top, folder)).transpose()?;
         Ok(files.into_iter().flatten().collect())
     }

@@ -145,6 +145,7 @@ fn no_case_is_forgotten() {
         "support",
         "topology",
         "upgrade",
+        "upgrade-next",
     ];
     for folder in sandbox::folders(&tests) {
         assert!(known.contains(&sandbox::name(&folder)), "nobody runs {}", folder.display());

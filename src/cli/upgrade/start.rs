@@ -1,0 +1,106 @@
+//! Whether a step may start: what it starts from is committed, and on the branch that the engine reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    cli::printer::counted,
+    generate::{Failure, Understood},
+    io::git::Repository,
+    model::ClusterId,
+    note::{Notes, Place},
+    render,
+    upgrade::Edits,
+    world::Input,
+};
+
+/// What is known of the step.
+pub(super) struct Start<'a> {
+    pub(super) repository: &'a Repository,
+    pub(super) input: &'a Input,
+    pub(super) edits: &'a Edits,
+    /// Whether the step is going to be a commit.
+    pub(super) is_commit: bool,
+}
+
+impl Start<'_> {
+    /// The step before must be committed, and a commit must hold nothing but the step.
+    pub(super) fn refuse_uncommitted(&self, notes: &mut Notes) -> Result<(), Failure> {
+        let before = notes.errors();
+        let is_edited = |path: &str| self.edits.files.iter().any(|one| one.file == path);
+        for source in self.input.sources.iter() {
+            let is_meant =
+                is_edited(&source.path) || self.is_commit && !source.path.starts_with("generated/");
+            if !is_meant
+                || self.repository.committed(&source.path)?.as_deref() == Some(source.text.as_bytes())
+            {
+                continue;
+            }
+            let note = notes.error(
+                "uncommitted",
+                Place::file(&*source.path),
+                "this file differs from the last commit, and a step is a commit of its own",
+            );
+            if is_edited(&source.path) {
+                note.hint("if it is the step before: commit and push it, and wait until it is rolled out");
+                note.hint("`stackloom generate --commit --all` commits it; `git restore` puts it back");
+            } else {
+                note.hint("commit it first, `stackloom generate --commit --all`, or put it back");
+            }
+        }
+        if notes.errors() > before { Err(Failure::Input) } else { Ok(()) }
+    }
+
+    /// The branch that the engine reads must have the step before: otherwise the engine applies both at once.
+    pub(super) fn refuse_unpushed(&self, fleet: &Understood, notes: &mut Notes) -> Result<(), Failure> {
+        if !self.repository.has_remotes()? {
+            return Ok(());
+        }
+        let all = &fleet.model.clusters;
+        let taken: BTreeSet<&ClusterId> = self.edits.files.iter().flat_map(|one| &one.clusters).collect();
+        let chosen = all.iter().filter(|cluster| taken.contains(&cluster.id()));
+        let branches: BTreeSet<String> =
+            chosen.filter_map(|cluster| cluster.management.branch().map(str::to_owned)).collect();
+        let base = match self.repository.base(&branches) {
+            Ok(base) => base,
+            Err(fault) => {
+                notes
+                    .warning(
+                        "step-before",
+                        None,
+                        format!("cannot tell whether the steps before are pushed: {fault}"),
+                    )
+                    .hint("make sure that each of these clusters has rolled out what was committed last");
+                return Ok(());
+            }
+        };
+        let (pushed, here) = (self.repository.revision(&base.commit)?, self.repository.revision("HEAD")?);
+        let mut waiting: BTreeMap<&str, Vec<&ClusterId>> = BTreeMap::new();
+        for file in &self.edits.files {
+            for cluster in &file.clusters {
+                let folder = render::folder_of_cluster(cluster);
+                if pushed.folder(folder.as_str())? != here.folder(folder.as_str())? {
+                    waiting.entry(&file.file).or_default().push(cluster);
+                }
+            }
+        }
+        for (file, clusters) in &waiting {
+            let who = match clusters.as_slice() {
+                [one] => one.to_string(),
+                several => counted(several.len(), "cluster"),
+            };
+            notes
+                .error(
+                    "unpushed",
+                    Place::file(*file),
+                    format!(
+                        "what was committed for {who} is not on the branch that the engine reads ({}): with another step \
+                         the engine would apply both at once",
+                        base.why
+                    ),
+                )
+                .hint("push it, have it merged, and wait until it is rolled out; then run this command again")
+                .hint("if it is merged already: `git fetch`, and rebase this branch");
+        }
+        if waiting.is_empty() { Ok(()) } else { Err(Failure::Input) }
+    }
+}
