@@ -88,7 +88,8 @@ fn run(root: &Path, commands: &str) -> String {
             Some(("touch", file)) => sandbox::write(&root.join(file), "not the program's\n"),
             _ => panic!("`{line}` is no command of a case"),
         }
-        told.push_str(&if line.starts_with("next") { "\n".to_owned() } else { format!("# {line}\n\n") });
+        let end = if line.starts_with("next") { String::new() } else { format!("# {line}\n") };
+        told.extend([end.as_str(), "\n"]);
     }
     told
 }
