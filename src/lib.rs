@@ -46,6 +46,7 @@ pub mod migrate;
 pub mod relocate;
 pub mod report;
 pub mod upgrade;
+pub mod propose;
 pub mod explain;
 pub mod watch;
 pub mod argocd_health;

@@ -65,6 +65,9 @@ pub struct FleetSpec {
     pub cluster_api: Option<String>,
     /// Releases that other repositories publish.
     pub releases: Option<Releases>,
+    /// Where `stackloom upgrade next --pr` opens pull requests. Needed if the host of the git remote is not github.com, gitlab.com
+    /// or codeberg.org.
+    pub forge: Option<Forge>,
     /// Which versions work together, where the fleet knows better than the data that is built in.
     #[schemars(length(max = 200))]
     pub compatibility: Option<Vec<Assumption>>,
@@ -112,6 +115,32 @@ pub struct ReleaseSource {
     /// The stacks of interest, as `<provider>/<stack>`; all where nothing is said.
     #[schemars(length(min = 1))]
     pub stacks: Option<Vec<String>>,
+}
+
+/// Where pull requests are made.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Forge {
+    /// What runs there.
+    pub kind: ForgeKind,
+    /// The address of its start page; that of the git remote's host if not set.
+    #[schemars(length(min = 1, max = 512), example = "https://git.example.org")]
+    pub url: Option<String>,
+    /// The repository there; the path of the git remote if not set.
+    #[schemars(length(min = 3, max = 512), example = "platform/fleet")]
+    pub project: Option<String>,
+}
+
+/// What serves pull requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForgeKind {
+    /// github.com, or GitHub Enterprise Server.
+    GitHub,
+    /// gitlab.com, or a GitLab of one's own.
+    GitLab,
+    /// Forgejo, such as codeberg.org, or Gitea.
+    Forgejo,
 }
 
 /// What reconciles the tree.

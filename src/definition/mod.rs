@@ -28,8 +28,8 @@ pub use cluster::{
     AcceptedRisk, AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network,
 };
 pub use fleet::{
-    ArgoCd, Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, ManagementCluster,
-    ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
+    ArgoCd, Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, Forge, ForgeKind,
+    ManagementCluster, ReleaseSource, Releases, SourceObject, SourceObjectKind, SourceRef,
 };
 pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};

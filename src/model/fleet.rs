@@ -30,6 +30,49 @@ pub struct Fleet {
     pub management_clusters: Vec<Arc<ManagementCluster>>,
     /// Where other repositories publish releases.
     pub release_sources: Vec<ReleaseSource>,
+    /// Where pull requests are made, as far as it is said.
+    pub forge: Option<Forge>,
+}
+
+/// Where pull requests are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forge {
+    /// What runs there.
+    pub kind: ForgeKind,
+    /// The address of its start page, without a slash at its end; that of the remote's host if not said.
+    pub url: Option<String>,
+    /// The repository there, such as `platform/fleet`; the path of the remote if not said.
+    pub project: Option<String>,
+}
+
+/// What serves pull requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForgeKind {
+    /// github.com, or GitHub Enterprise Server.
+    GitHub,
+    /// gitlab.com, or a GitLab of one's own.
+    GitLab,
+    /// Forgejo, such as codeberg.org, or Gitea.
+    Forgejo,
+}
+
+impl ForgeKind {
+    /// Its name, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::GitHub => "GitHub",
+            Self::GitLab => "GitLab",
+            Self::Forgejo => "Forgejo",
+        }
+    }
+
+    /// What it calls a proposed change.
+    pub fn request(self) -> &'static str {
+        match self {
+            Self::GitHub | Self::Forgejo => "pull request",
+            Self::GitLab => "merge request",
+        }
+    }
 }
 
 /// Where releases are published.

@@ -25,8 +25,8 @@ pub use cluster::{
 pub use date::Date;
 pub use delivery::AddonDelivery;
 pub use fleet::{
-    ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, GitReference,
-    ManagementCluster, Mirror, Provided, ReleaseSource,
+    ArgoCd, Assumption, ClusterNames, Decryption, Destination, Engine, EngineSource, Fleet, Forge, ForgeKind,
+    GitReference, ManagementCluster, Mirror, Provided, ReleaseSource,
 };
 pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};

@@ -53,9 +53,14 @@ const DETAILS: [Detail; 6] = [
 
 /// A report as Markdown; `compared` says with what the change was compared.
 pub fn markdown(report: &Report, compared: &str) -> String {
+    markdown_within(report, compared, LIMIT)
+}
+
+/// The same in at most so many bytes, as far as it can be folded.
+pub fn markdown_within(report: &Report, compared: &str, limit: usize) -> String {
     let end = format!("\n<!-- stackloom-diff sha256:{} -->\n", digest(report));
     let made = DETAILS.iter().map(|detail| Out::made(report, compared, *detail));
-    let fits = |text: &String| text.len() + end.len() <= LIMIT;
+    let fits = |text: &String| text.len() + end.len() <= limit;
     let mut made: Vec<String> = made
         .scan(false, |done, text| {
             let is_next = !*done;

@@ -55,7 +55,7 @@ pub use group::{Group, GroupChange};
 pub use html::{Page, html};
 pub use json::document;
 pub use left::LeftClusters;
-pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing};
+pub use markdown::{LIMIT, digest, markdown, markdown_of_nothing, markdown_within};
 pub use own::OwnObject;
 pub use past::{Missing, Past, PastStep};
 pub use places::Places;

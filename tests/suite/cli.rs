@@ -37,6 +37,7 @@ const COMMANDS: &[&[&str]] = &[
     &["topology"],
     &["diff"],
     &["upgrade", "plan"],
+    &["upgrade", "next"],
     &["argocd", "health"],
     &["completions"],
     &["man"],

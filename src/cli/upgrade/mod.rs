@@ -4,7 +4,9 @@ mod document;
 mod group;
 mod next;
 mod plan;
+mod propose;
 mod start;
+mod step;
 mod text;
 mod which;
 

@@ -38,7 +38,7 @@ fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
     lines
 }
 
-fn summary(groups: &[Shown]) -> String {
+pub(super) fn summary(groups: &[Shown]) -> String {
     let count = |is_meant: &dyn Fn(&State) -> bool| -> usize {
         groups.iter().filter(|group| is_meant(&group.state)).map(|group| group.clusters.len()).sum()
     };
@@ -178,7 +178,7 @@ pub(super) fn waits(step: &StepShown) -> String {
     }
 }
 
-fn rollout(one: &RolloutShown, count: usize, all: bool) -> String {
+pub(super) fn rollout(one: &RolloutShown, count: usize, all: bool) -> String {
     let machines = machines(one.machines);
     let text = match (&one.refused, machines) {
         (Some(why), _) => format!("REFUSED: {why}"),

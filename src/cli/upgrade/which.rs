@@ -1,12 +1,15 @@
 //! Which clusters are to be upgraded, and to what: the options that the commands of `upgrade` share.
 
+use std::collections::BTreeSet;
+
 use crate::{
-    cli::cluster as names,
+    cli::{cluster as names, printer::shell_word},
     definition::closest,
     generate::Understood,
-    model::{Cluster, Minor, ReleaseRef, Selector, is_called},
+    model::{Cluster, ClusterId, Minor, ReleaseRef, Selector, is_called},
     note::Notes,
     partial::LeftOut,
+    propose,
     release::Releases,
     upgrade::Target,
 };
@@ -18,8 +21,8 @@ pub(super) struct Which {
     #[arg(value_name = "CLUSTER")]
     clusters: Vec<String>,
     /// Only clusters with these labels, as kubectl writes them: `env=prod,region in (eu,us),!legacy`
-    #[arg(long, value_name = "SELECTOR", value_parser = Selector::parse)]
-    selector: Option<Selector>,
+    #[arg(long, value_name = "SELECTOR", value_parser = selector)]
+    selector: Option<(String, Selector)>,
     /// To this release; addons follow it, one step for each that another minor kept at its version
     #[arg(long, value_name = "RELEASE", group = "target")]
     to_release: Option<String>,
@@ -34,6 +37,10 @@ pub(super) struct Which {
     pub(super) through_expired: bool,
 }
 
+fn selector(text: &str) -> Result<(String, Selector), String> {
+    Ok((text.to_owned(), Selector::parse(text)?))
+}
+
 fn minor(text: &str) -> Result<Minor, String> {
     Minor::parse(text).ok_or_else(|| "write a Kubernetes minor, such as `1.36`".to_owned())
 }
@@ -43,7 +50,7 @@ impl Which {
         let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
         let name = cluster.full_name();
         let is_named = self.clusters.is_empty() || self.clusters.iter().any(|one| is_called(&name, one));
-        is_named && self.selector.as_ref().is_none_or(|selector| selector.matches(label))
+        is_named && self.selector.as_ref().is_none_or(|(_, selector)| selector.matches(label))
     }
 
     pub(super) fn target(&self, releases: &Releases, notes: &mut Notes) -> Option<Target> {
@@ -99,5 +106,38 @@ impl Which {
             "latest": self.to_release.is_none() && self.to_kubernetes.is_none(),
             "throughExpired": self.through_expired,
         })
+    }
+    /// The clusters that were asked for by name.
+    pub(super) fn named(&self, fleet: &Understood) -> BTreeSet<ClusterId> {
+        let is_named = |cluster: &&Cluster| !self.clusters.is_empty() && self.means(cluster);
+        fleet.model.clusters.iter().filter(is_named).map(Cluster::id).collect()
+    }
+
+    /// The branch of a proposal for these clusters and this target.
+    pub(super) fn branch(&self, named: &BTreeSet<ClusterId>) -> String {
+        let names: Vec<String> = named.iter().map(ToString::to_string).collect();
+        let target = match (&self.to_release, self.to_kubernetes) {
+            (Some(release), _) => format!("to-{release}"),
+            (None, Some(minor)) => format!("to-{minor}"),
+            (None, None) => "latest".to_owned(),
+        };
+        let target = if self.through_expired { target + "-through-expired" } else { target };
+        propose::branch_name(&names, self.selector.as_ref().map(|(text, _)| text.as_str()), &target)
+    }
+
+    /// The command that asks for the same.
+    pub(super) fn command(&self) -> String {
+        let mut words = vec!["stackloom upgrade next --pr".to_owned()];
+        words.extend(self.clusters.iter().map(|name| shell_word(name)));
+        let mut option = |name: &str, value: Option<String>| {
+            words.extend(value.map(|value| format!("{name} {}", shell_word(&value))));
+        };
+        option("--selector", self.selector.as_ref().map(|(text, _)| text.clone()));
+        option("--to-release", self.to_release.clone());
+        option("--to-kubernetes", self.to_kubernetes.map(|minor| minor.to_string()));
+        if self.through_expired {
+            words.push("--through-expired".to_owned());
+        }
+        words.join(" ")
     }
 }

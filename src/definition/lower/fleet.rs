@@ -8,8 +8,8 @@ use super::{Lowering, addon::origin_at, check_address, holds_credential, label, 
 use crate::{
     definition::{self as written, SourceObjectKind, parse::Written},
     model::{
-        Assumption, Engine, EngineSource, Fleet, GitReference, Label, ManagementCluster, Minor, Mirror,
-        ReleaseSource, Subdomain, address,
+        Assumption, Engine, EngineSource, Fleet, Forge, ForgeKind, GitReference, Label, ManagementCluster,
+        Minor, Mirror, ReleaseSource, Subdomain, address,
     },
     note::{Notes, Place},
     world::Input,
@@ -23,6 +23,7 @@ pub(super) struct Lowered {
     pub name: Option<Label>,
     pub management_clusters: Vec<Arc<ManagementCluster>>,
     pub release_sources: Vec<ReleaseSource>,
+    pub forge: Option<Forge>,
     /// Whether something of it is at fault, so that a name that is not there may well be meant to be.
     pub broken: bool,
 }
@@ -31,7 +32,8 @@ impl Lowered {
     /// The fleet, if all of it is sound.
     pub(super) fn whole(self) -> Option<Fleet> {
         let management_clusters = (!self.broken).then_some(self.management_clusters)?;
-        Some(Fleet { name: self.name?, management_clusters, release_sources: self.release_sources })
+        let Self { name, release_sources, forge, .. } = self;
+        Some(Fleet { name: name?, management_clusters, release_sources, forge })
     }
 }
 
@@ -41,6 +43,7 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
             name: None,
             management_clusters: Vec::new(),
             release_sources: Vec::new(),
+            forge: None,
             broken: true,
         };
     };
@@ -70,7 +73,39 @@ pub(super) fn lower(context: &Lowering<'_>, input: &Input, program: &Version, no
         }
     }
     let release_sources = super::sources::lower(written, notes);
-    Lowered { name, management_clusters: clusters, release_sources, broken }
+    let forge = forge(written, notes);
+    Lowered { name, management_clusters: clusters, release_sources, forge, broken }
+}
+
+fn forge(written: &Written<written::Fleet>, notes: &mut Notes) -> Option<Forge> {
+    let forge = written.value.spec.forge.as_ref()?;
+    let kind = match forge.kind {
+        written::ForgeKind::GitHub => ForgeKind::GitHub,
+        written::ForgeKind::GitLab => ForgeKind::GitLab,
+        written::ForgeKind::Forgejo => ForgeKind::Forgejo,
+    };
+    let place = |key: &str| place_at(written, &["spec", "forge", key]);
+    if let Some(address) = &forge.url {
+        if holds_credential(address) {
+            notes
+                .error(
+                    "secret",
+                    Place { source: String::new(), ..place("url") },
+                    "the address holds a credential",
+                )
+                .hint("take it out: a token comes from the environment (`stackloom upgrade next --help`)");
+            return None;
+        }
+        if !address.starts_with("https://") && !address.starts_with("http://") {
+            notes
+                .error("wrong-url", place("url"), format!("`{address}` is not the address of a forge"))
+                .hint("write that of its start page, such as `https://git.example.org`");
+            return None;
+        }
+    }
+    let url = forge.url.as_ref().map(|url| url.trim_end_matches('/').to_owned());
+    let project = forge.project.as_ref().map(|name| name.trim_matches('/').to_owned());
+    Some(Forge { kind, url, project })
 }
 
 fn check_program(written: &Written<written::Fleet>, program: &Version, notes: &mut Notes) {

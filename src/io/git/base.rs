@@ -131,7 +131,7 @@ impl Repository {
         Ok(found)
     }
 
-    fn upstream_remote(&self) -> Option<String> {
+    pub(super) fn upstream_remote(&self) -> Option<String> {
         let head = self.inner.head().ok()?;
         let remote = self.inner.branch_upstream_remote(head.name().ok()?).ok()?;
         Some(remote.as_str().ok()?.to_owned())

@@ -26,6 +26,7 @@ use super::{
 use crate::{
     io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
     note::{Fault, Notes},
+    propose,
     remove::{Before, Guard},
     tree::{Changes, File, FileChange, Part, Sink, TreePath},
     world::Input,
@@ -41,6 +42,8 @@ pub struct CommitSink {
     input: Option<Input>,
     /// What the commit is to be called.
     subject: Option<String>,
+    /// Whether the message names the tree.
+    claims: bool,
 }
 
 /// What a run knows from its beginning to its end.
@@ -88,7 +91,15 @@ impl CommitSink {
         // What it brought may be what the definitions ask for, so this comes before they are read.
         ReleaseRun::finish(workspace, &repository)?;
         let disk = DiskSink::new(workspace);
-        Ok(Self { workspace: workspace.clone(), repository, disk, open: None, input: None, subject: None })
+        Ok(Self {
+            workspace: workspace.clone(),
+            repository,
+            disk,
+            open: None,
+            input: None,
+            subject: None,
+            claims: false,
+        })
     }
 
     /// Commits the sources of this input, too: the bytes that were read, whatever has been saved since.
@@ -102,6 +113,13 @@ impl CommitSink {
     #[must_use]
     pub fn with_subject(mut self, subject: &str) -> Self {
         self.subject = Some(subject.trim().to_owned());
+        self
+    }
+
+    /// Has the message end with the name of the commit's own tree, as a trailer: [`propose::TREE`].
+    #[must_use]
+    pub fn with_claim(mut self) -> Self {
+        self.claims = true;
         self
     }
 
@@ -280,6 +298,10 @@ impl Sink for CommitSink {
         let text = match (&self.subject, text.split_once('\n')) {
             (Some(subject), Some((_, rest))) => format!("{subject}\n{rest}"),
             (Some(_), None) | (None, _) => text,
+        };
+        let text = match tree.filter(|_| self.claims) {
+            Some(tree) => format!("{}\n{}: {tree}\n", text.trim_end(), propose::TREE),
+            None => text,
         };
         let commit = tree.map(|tree| self.write_commit(tree, &text)).transpose()?;
         let fresh = self.follow(&removed).map_err(|fault| left_behind(commit, fault))?;

@@ -1,0 +1,413 @@
+//! `stackloom upgrade next --pr`: the step as a branch and a request to merge it.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    group::{Reason, RolloutShown, Shown, State, StepShown},
+    next, step,
+    step::{Found, Mode},
+    text,
+    which::Which,
+};
+use crate::{
+    cli::{Done, Global, Printer, printer::short_id},
+    generate::{self, Failure, Generation},
+    io::{
+        disk::Workspace,
+        forge::{self, Forge},
+        git::{PushEnd, Remote, Repository},
+    },
+    model::ForgeKind,
+    note::{Fault, Notes},
+    propose::{
+        self, Action, Address, Decision, Limits, Outcome, Plan, PlanOf, Proposed, Request, RequestState,
+        Seen, Step, Wish,
+    },
+    report,
+    world::Held,
+};
+
+/// How often a run begins again because somebody else was faster.
+const TRIES: usize = 3;
+
+/// The options of a proposal.
+#[derive(Debug, clap::Args)]
+pub(super) struct Propose {
+    /// Propose the step: commit it on a branch of its own, push that, and open a pull request, or bring the open one up to date. The
+    /// work tree stays as it is
+    #[arg(long, conflicts_with = "commit")]
+    pub(super) pr: bool,
+    /// The branch that the request is for; by itself, the one that the engine reads
+    #[arg(long, value_name = "BRANCH", requires = "pr")]
+    base: Option<String>,
+    /// The branch to push; by itself, named after the clusters and the target
+    #[arg(long, value_name = "BRANCH", requires = "pr")]
+    branch: Option<String>,
+    /// Push the branch, and open no request
+    #[arg(long, requires = "pr")]
+    no_forge: bool,
+}
+
+/// Where a proposal goes.
+struct Target<'a> {
+    args: &'a Propose,
+    which: &'a Which,
+    repository: &'a Repository,
+    remote: Remote,
+    base: String,
+    address: Option<Address>,
+    forge: Option<Forge<'a>>,
+    is_dry: bool,
+}
+
+/// What a run came to.
+struct Ended {
+    found: Found,
+    generation: Option<Generation>,
+    branch: String,
+    commit: Option<String>,
+    wish: Wish,
+    decision: Decision,
+    request: Option<Request>,
+}
+
+pub(super) fn run(args: &Propose, which: &Which, is_dry: bool, global: &Global, printer: &Printer) -> Done {
+    let world = crate::cli::fleet(global, printer)?;
+    let repository = Repository::discover(&world)?;
+    let mut notes = Notes::new();
+    let target = match target(args, which, is_dry, &world, &repository, printer, &mut notes) {
+        Ok(target) => target,
+        Err(failure) => return next::failed(failure, &notes, printer),
+    };
+    for _ in 0..TRIES {
+        let mut notes = Notes::new();
+        match target.once(printer, &mut notes) {
+            Ok(Some(ended)) => return target.tell(&ended, &notes, printer),
+            Ok(None) => printer.talk("the branch changed meanwhile; beginning again"),
+            Err(failure) => return next::failed(failure, &notes, printer),
+        }
+    }
+    Err(Fault::new(format!("the branch changed {TRIES} times while it was being pushed"))
+        .hint("another run is at work: let it finish, and run this again")
+        .into())
+}
+
+/// Finds out where the proposal goes.
+fn target<'a>(
+    args: &'a Propose,
+    which: &'a Which,
+    is_dry: bool,
+    world: &Workspace,
+    repository: &'a Repository,
+    printer: &'a Printer,
+    notes: &mut Notes,
+) -> Result<Target<'a>, Failure> {
+    let held = Held::read(world)?;
+    let mut own = held.notes.clone();
+    let fleet = generate::fleet(&held.input, &mut own).inspect_err(|_| notes.append(own))?;
+    let read: BTreeSet<&str> = fleet.management_clusters.iter().filter_map(|one| one.branch()).collect();
+    let base = match (&args.base, read.into_iter().collect::<Vec<_>>().as_slice()) {
+        (Some(base), _) => base.clone(),
+        (None, [only]) => (*only).to_owned(),
+        (None, _) => {
+            return Err(Fault::new("nothing says which one branch the engines read")
+                .hint("name the branch that requests are for: `--base main`")
+                .into());
+        }
+    };
+    let remote = repository.remote()?;
+    let address = if args.no_forge {
+        None
+    } else {
+        propose::address(&remote.url, fleet.forge.as_ref()).map_err(|why| {
+            Fault::new(why).hint("`forge` in stackloom.yaml says where pull requests are opened")
+        })?
+    };
+    let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
+    let forge = address.as_ref().map(open).transpose()?;
+    Ok(Target { args, which, repository, remote, base, address, forge, is_dry })
+}
+
+impl Target<'_> {
+    /// One run; none if somebody else changed the branch meanwhile.
+    fn once(&self, printer: &Printer, notes: &mut Notes) -> Result<Option<Ended>, Failure> {
+        let Self { repository, remote, .. } = self;
+        let base = repository.fetch_base(remote, &self.base)?;
+        let tree = repository.work_tree_of(&base)?;
+        let world = tree.workspace()?;
+        let found = step::find(self.which, Mode::Propose, &world, notes)?;
+        let branch = self.args.branch.clone().unwrap_or_else(|| self.which.branch(&found.named));
+        let requests = self.forge.as_ref().map(|forge| forge.requests(&self.base, &branch)).transpose()?;
+        let generation = match found.edits.files.is_empty() {
+            true => None,
+            false => Some(step::write(Mode::Propose, &world, &found, printer, notes)?),
+        };
+        let commit = generation.as_ref().and_then(|made| made.changes.commit.clone());
+        let wish = match &commit {
+            Some(commit) => {
+                self.step(&base, commit, &found, requests.as_deref().unwrap_or_default(), notes)?
+            }
+            None => nothing(&found.outcome.groups),
+        };
+        let seen = self.seen(base, &branch, requests)?;
+        let decision = propose::decide(&seen, &wish);
+        let mut request = open_request(&seen).cloned();
+        if !self.is_dry {
+            for action in &decision.actions {
+                match self.perform(action, &branch)? {
+                    Performed::Moved => return Ok(None),
+                    Performed::Opened(opened) => request = Some(opened),
+                    Performed::Done => {}
+                }
+            }
+        }
+        Ok(Some(Ended { found, generation, branch, commit, wish, decision, request }))
+    }
+
+    fn seen(&self, base: String, branch: &str, requests: Option<Vec<Request>>) -> Result<Seen, Fault> {
+        let on_remote = self.repository.fetch_branch(&self.remote, &base, branch)?;
+        let mut seen = Seen { base, branch: on_remote, requests, comments: Vec::new() };
+        if let (Some(forge), Some(open)) = (&self.forge, open_request(&seen)) {
+            seen.comments = forge.comments(open.number)?;
+        }
+        Ok(seen)
+    }
+
+    /// The step as a commit and a text.
+    fn step(
+        &self,
+        base: &str,
+        commit: &str,
+        found: &Found,
+        earlier: &[Request],
+        notes: &mut Notes,
+    ) -> Result<Wish, Failure> {
+        let before = self.repository.revision(base)?;
+        let after = self.repository.revision(commit)?;
+        let definitions = report::definitions(&after, after.file("stackloom.yaml")?)?;
+        let since = self.repository.since(base, Some(commit))?;
+        let made = report::committed(&before, &after, &definitions, Some(&since), notes)?;
+        let compared = format!("{} ({}/{})", short_id(base), self.remote.name, self.base);
+        let subject = step::message(found).lines().next().unwrap_or_default().to_owned();
+        let limits =
+            self.address.as_ref().map_or(Limits { body: report::LIMIT }, |one| forge::limits(one.kind));
+        let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
+        let text =
+            propose::text(&capital(&subject), &plans, earlier, &self.which.command(), limits, |room| {
+                report::markdown_within(&made, &compared, room)
+            });
+        let commit = self.repository.commit_of(commit)?;
+        Ok(Wish::Step(Proposed { commit, title: text.title, body: text.body, step: text.step }))
+    }
+
+    fn perform(&self, action: &Action, branch: &str) -> Result<Performed, Fault> {
+        let forge = || self.forge.as_ref().ok_or_else(|| Fault::new("there is no forge to ask"));
+        match action {
+            Action::Push { old, new } => {
+                let end =
+                    self.repository.push_branch(&self.remote, branch, old.as_deref(), new.as_deref())?;
+                return Ok(if end == PushEnd::Moved { Performed::Moved } else { Performed::Done });
+            }
+            Action::Create { title, body } => {
+                let opened = forge()?.create(&self.base, branch, title, body)?;
+                return Ok(opened.map_or(Performed::Moved, Performed::Opened));
+            }
+            Action::Update { number, title, body } => forge()?.update(*number, title, body)?,
+            Action::Comment { number, text } => forge()?.comment(*number, text)?,
+            Action::Close { number } => forge()?.close(*number)?,
+        }
+        Ok(Performed::Done)
+    }
+
+    fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Done {
+        printer.notes(notes);
+        next::edits(&ended.found, printer);
+        for line in self.lines(ended) {
+            printer.result(&line);
+        }
+        let exit = ended.found.outcome.exit;
+        let mut document = next::document(self.which, &ended.found, ended.generation.as_ref());
+        document["written"] = json!(false);
+        document["request"] = self.document(ended);
+        printer.document(exit, notes, document);
+        Ok(exit)
+    }
+
+    /// What was done, and what comes next.
+    fn lines(&self, ended: &Ended) -> Vec<String> {
+        let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
+        let noun = kind.request();
+        let mut lines: Vec<String> =
+            ended.decision.actions.iter().map(|action| self.line(action, ended, noun)).collect();
+        let page = ended.request.as_ref().map(|one| one.page.as_str());
+        match &ended.decision.outcome {
+            Outcome::Proposed => {
+                if lines.is_empty() {
+                    lines.push(format!("{} is up to date", page.unwrap_or(&ended.branch)));
+                }
+                if let (Wish::Step(step), true) = (&ended.wish, self.is_dry) {
+                    lines.extend([String::new(), step.title.clone(), String::new(), step.body.clone()]);
+                }
+                if self.forge.is_none() {
+                    lines.push(match &self.address {
+                        Some(address) => format!("open the {noun}: {}", address.page(&self.base, &ended.branch)),
+                        None => "open the request at your forge; `forge` in stackloom.yaml has stackloom do it".to_owned(),
+                    });
+                }
+            }
+            Outcome::Nothing(why) => lines.push(format!("nothing to propose: {why}")),
+            Outcome::Declined(number) => lines.push(format!(
+                "{noun} {} for this step was closed by a person: it is not opened again until the step changes; to have it, reopen it",
+                number_of(kind, *number)
+            )),
+            Outcome::Stopped(authors) => lines.push(format!(
+                "`{}` has commits of {}: it stays as it is; to go on, move them to another branch and delete this one",
+                ended.branch,
+                authors.join(", ")
+            )),
+        }
+        if self.is_dry {
+            lines.push(
+                "nothing was pushed; to propose the step: the same command without --dry-run".to_owned(),
+            );
+        }
+        lines
+    }
+
+    fn line(&self, action: &Action, ended: &Ended, noun: &str) -> String {
+        let would =
+            |done: &str, will: &str| if self.is_dry { format!("would {will}") } else { done.to_owned() };
+        let kind = self.address.as_ref().map_or(ForgeKind::GitHub, |one| one.kind);
+        let branch = &ended.branch;
+        let page = ended.request.as_ref().map(|one| format!(": {}", one.page)).unwrap_or_default();
+        match action {
+            Action::Push { new: Some(commit), old } => {
+                let how = if old.is_some() { ", in place of what it had" } else { "" };
+                format!(
+                    "{} {branch} to {}: {}{how}",
+                    would("pushed", "push"),
+                    self.remote.name,
+                    short_id(commit)
+                )
+            }
+            Action::Push { new: None, .. } => {
+                format!("{} {branch} from {}", would("deleted", "delete"), self.remote.name)
+            }
+            Action::Create { .. } => format!("{} a {noun}{page}", would("opened", "open")),
+            Action::Update { number, .. } => {
+                format!("{} {noun} {}{page}", would("updated", "update"), number_of(kind, *number))
+            }
+            Action::Comment { number, .. } => {
+                format!("{} {noun} {}{page}", would("commented on", "comment on"), number_of(kind, *number))
+            }
+            Action::Close { number } => {
+                format!("{} {noun} {}", would("closed", "close"), number_of(kind, *number))
+            }
+        }
+    }
+
+    fn document(&self, ended: &Ended) -> Json {
+        let outcome = match &ended.decision.outcome {
+            Outcome::Proposed => "proposed",
+            Outcome::Nothing(_) => "nothing",
+            Outcome::Declined(_) => "declined",
+            Outcome::Stopped(_) => "stopped",
+        };
+        let action = |action: &Action| match action {
+            Action::Push { new: Some(_), .. } => "push",
+            Action::Push { new: None, .. } => "delete-branch",
+            Action::Create { .. } => "open",
+            Action::Update { .. } => "update",
+            Action::Comment { .. } => "comment",
+            Action::Close { .. } => "close",
+        };
+        let text = if let Wish::Step(step) = &ended.wish { Some(step) } else { None };
+        json!({
+            "outcome": outcome,
+            "actions": ended.decision.actions.iter().map(action).collect::<Vec<_>>(),
+            "done": !self.is_dry,
+            "remote": self.remote.name,
+            "base": self.base,
+            "branch": ended.branch,
+            "commit": ended.commit,
+            "forge": self.address.as_ref().map(|one| json!({ "url": one.url, "project": one.project })),
+            "number": ended.request.as_ref().map(|one| one.number),
+            "page": ended.request.as_ref().map(|one| &one.page),
+            "title": text.map(|one| &one.title),
+            "body": text.map(|one| &one.body),
+        })
+    }
+}
+
+/// What became of an action.
+enum Performed {
+    Done,
+    Opened(Request),
+    /// Somebody else was faster.
+    Moved,
+}
+
+fn open_request(seen: &Seen) -> Option<&Request> {
+    seen.requests.iter().flatten().find(|one| one.state == RequestState::Open)
+}
+
+fn number_of(kind: ForgeKind, number: u64) -> String {
+    match kind {
+        ForgeKind::GitLab => format!("!{number}"),
+        ForgeKind::GitHub | ForgeKind::Forgejo => format!("#{number}"),
+    }
+}
+
+/// Why there is no step. Where a cluster waits for somebody, what was proposed before stays.
+fn nothing(groups: &[Shown]) -> Wish {
+    let why = text::summary(groups);
+    let is_settled = |group: &Shown| matches!(group.state, State::Done | State::Ahead | State::Leaving);
+    if !groups.is_empty() && groups.iter().all(is_settled) { Wish::Nothing(why) } else { Wish::Unsure(why) }
+}
+
+/// The plan of a group; none where there is nothing to do.
+fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
+    let clusters = group.clusters.iter().map(ToString::to_string).collect();
+    let from = group.from.as_ref().map(|(name, version)| format!("{name} (Kubernetes {version})"));
+    let plan = match &group.state {
+        State::Plan(steps) => {
+            let is_taken = |one| found.edits.files.iter().any(|file| file.clusters.contains(one));
+            match group.clusters.iter().any(is_taken) {
+                true => Plan::Steps(steps.iter().map(|step| step_of(step, group.clusters.len())).collect()),
+                false if group.suspended > 0 => Plan::LeftOut(vec!["suspended".to_owned()]),
+                false => Plan::LeftOut(refusals(steps)),
+            }
+        }
+        State::Blocked(reasons) => Plan::LeftOut(reasons.iter().map(blocking).collect()),
+        State::Failed(why) => Plan::LeftOut(vec![why.clone()]),
+        State::Done | State::Ahead | State::Leaving => return None,
+    };
+    Some(PlanOf { clusters, from, plan })
+}
+
+fn step_of(step: &StepShown, clusters: usize) -> Step {
+    let rollout = |one: &RolloutShown| text::rollout(one, clusters, false);
+    Step {
+        title: text::title(&step.told.change),
+        reason: step.reason.clone(),
+        rollouts: step.rollouts.iter().map(rollout).collect(),
+        until: text::waits(step),
+    }
+}
+
+fn refusals(steps: &[StepShown]) -> Vec<String> {
+    let all = steps.iter().flat_map(|step| &step.rollouts).filter_map(|one| one.refused.clone());
+    all.map(|why| format!("the step would be refused: {why}")).collect()
+}
+
+fn blocking(reason: &Reason) -> String {
+    let place = reason.file.as_ref().map(|(file, line, _)| format!(" (`{file}:{line}`)")).unwrap_or_default();
+    format!("{}{place}; to lift it: {}", reason.text, reason.lift)
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

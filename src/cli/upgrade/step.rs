@@ -1,0 +1,204 @@
+//! The step that comes next: what it edits, and how it is written.
+
+use std::collections::BTreeSet;
+
+use super::{
+    group::{self, State},
+    plan::Outcome,
+    start::Start,
+    text,
+    which::Which,
+};
+use crate::{
+    cli::{Exit, Printer, printer::counted, progress::Progress},
+    generate::{self, Failure, Generation, Understood},
+    io::{
+        disk::{self, DiskSink, Workspace},
+        git::{CommitSink, Repository},
+    },
+    model::ClusterId,
+    note::{Fault, Notes},
+    tree::Sink,
+    upgrade::{self, Answer, Edits, Fleet, Planned, Taken, ToldChange, after},
+    world::{AlreadyRead, Held},
+};
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// It is shown.
+    DryRun,
+    /// It is written to the work tree.
+    WorkTree,
+    /// It is committed on what is checked out.
+    Commit,
+    /// It is committed in a work tree of its own.
+    Propose,
+}
+
+/// What was found to do.
+pub(super) struct Found {
+    pub(super) outcome: Outcome,
+    pub(super) edits: Edits,
+    /// The fleet with the edits.
+    pub(super) edited: Held,
+    /// Suspended clusters, which take no step.
+    pub(super) suspended: BTreeSet<ClusterId>,
+    /// The clusters that were asked for by name.
+    pub(super) named: BTreeSet<ClusterId>,
+}
+
+/// The first step of each plan, as edits.
+pub(super) fn find(
+    which: &Which,
+    mode: Mode,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Found, Failure> {
+    let held = Held::read(world)?;
+    let (understood, left) = generate::understand_sound(&held, notes)?;
+    which.note_unknown(&understood, &left, notes);
+    left.warn(notes);
+    let target = which.target(&understood.releases, notes);
+    let Some(target) = notes.halt(target)? else { return Err(Failure::from(notes.halted())) };
+    let Understood { input, model, releases, .. } = &understood;
+    let through_expired = which.through_expired;
+    let fleet = Fleet { model, releases, input, target: &target, through_expired };
+    let solved = fleet.solve(&which.chosen(&target, &understood));
+    let mut planned = Vec::new();
+    for one in &solved {
+        if let Answer::Plan { open, plan, .. } = &one.answer {
+            let first = plan.steps.get(..1).unwrap_or_default();
+            let clusters = one.clusters.iter().copied();
+            planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: first }));
+        }
+    }
+    let rollouts = fleet.rollouts(&planned)?;
+    let groups = group::groups(&solved, &rollouts, input);
+    let exit = if group::note_faults(&groups, notes) { Exit::Input } else { Exit::Done };
+    let mut suspended = BTreeSet::new();
+    let mut taken = Vec::new();
+    for one in &planned {
+        let cluster = one.cluster.id();
+        let Some(step) = one.steps.first() else { continue };
+        if one.cluster.suspend.is_some() {
+            suspended.insert(cluster);
+        } else if rollouts.get(&cluster).and_then(|all| all.first()).is_none_or(|one| one.refused.is_none()) {
+            taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
+        }
+    }
+    let edits = edited(mode, world, (&understood, &held), &taken, notes)?;
+    let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let named = which.named(&understood);
+    Ok(Found { outcome: Outcome { groups, left, exit }, edits, edited, suspended, named })
+}
+
+/// The edits, which mean what the steps ask for.
+fn edited(
+    mode: Mode,
+    world: &Workspace,
+    (understood, held): (&Understood, &Held),
+    taken: &[Taken<'_>],
+    notes: &mut Notes,
+) -> Result<Edits, Failure> {
+    let mut found = Notes::new();
+    let edits = upgrade::edits(understood, &held.input, taken, &mut found);
+    let faulty = found.errors() > 0;
+    notes.append(found);
+    let Some(edits) = edits.filter(|_| !faulty) else { return Err(Failure::Input) };
+    if matches!(mode, Mode::WorkTree | Mode::Commit)
+        && let Some(repository) = Repository::find(world)?
+    {
+        let start = Start {
+            repository: &repository,
+            input: &held.input,
+            edits: &edits,
+            is_commit: mode == Mode::Commit,
+        };
+        start.refuse_uncommitted(notes)?;
+        start.refuse_unpushed(understood, notes)?;
+    }
+    let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let mut found = Notes::new();
+    let (after, _) = generate::understand_sound(&after, &mut found)?;
+    let mut found = Notes::new();
+    upgrade::check_edits(understood, taken, &after, &mut found);
+    let faulty = found.errors() > 0;
+    notes.append(found);
+    if faulty { Err(Failure::Input) } else { Ok(edits) }
+}
+
+/// Writes the definitions, then the tree; if that fails, the definitions are put back.
+pub(super) fn write(
+    mode: Mode,
+    world: &Workspace,
+    found: &Found,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let all = |text: fn(&upgrade::Edited) -> &str| -> Result<(), Fault> {
+        found.edits.files.iter().try_for_each(|one| disk::replace(&world.root().join(&one.file), text(one)))
+    };
+    let done = all(|one| &one.after).map_err(Failure::from).and_then(|()| {
+        let commit = || {
+            let sink = CommitSink::open(world)?;
+            Ok::<_, Fault>(sink.with_subject(&message(found)).with_sources(&found.edited.input))
+        };
+        let sink: Box<dyn Sink> = match mode {
+            Mode::DryRun | Mode::WorkTree => Box::new(DiskSink::new(world)),
+            Mode::Commit => Box::new(commit()?),
+            Mode::Propose => Box::new(commit()?.with_claim()),
+        };
+        generated_into(sink, found, printer, notes)
+    });
+    if done.is_err() {
+        all(|one| &one.before)?;
+    }
+    done
+}
+
+fn generated_into(
+    mut sink: Box<dyn Sink>,
+    found: &Found,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<Generation, Failure> {
+    let progress = Progress::new(printer, "Generating");
+    let tell = |done, all| progress.at(done, all);
+    let source = AlreadyRead::new(found.edited.input.clone(), found.edited.notes.clone());
+    let mut own = Notes::new();
+    let done = generate::generate(&source, sink.as_mut(), &tell, &mut own);
+    progress.end();
+    notes.append(own);
+    done
+}
+
+/// What a commit says: what changes, and why.
+pub(super) fn message(found: &Found) -> String {
+    let groups = &found.outcome.groups;
+    let clusters: BTreeSet<&ClusterId> = found.edits.files.iter().flat_map(|one| &one.clusters).collect();
+    let who = match clusters.first() {
+        Some(one) if clusters.len() == 1 => one.to_string(),
+        _ => counted(clusters.len(), "cluster"),
+    };
+    let mut steps = Vec::new();
+    for group in groups {
+        let State::Plan(all) = &group.state else { continue };
+        let Some(step) = all.first().filter(|_| group.clusters.iter().any(|one| clusters.contains(one)))
+        else {
+            continue;
+        };
+        let what = match &step.told.change {
+            ToldChange::Release { after, .. } => after.clone(),
+            ToldChange::Addon { addon, after, .. } => format!("{addon} {after}"),
+        };
+        steps.push((what, format!("{}: {}", text::title(&step.told.change), step.reason)));
+    }
+    let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
+    let subject = match whats.first() {
+        Some(one) if whats.len() == 1 => format!("upgrade {who} to {one}"),
+        _ => format!("upgrade {who}, each by its next step"),
+    };
+    let reasons: BTreeSet<&str> = steps.iter().map(|(_, why)| why.as_str()).collect();
+    format!("{subject}\n\n{}\n", reasons.into_iter().collect::<Vec<_>>().join("\n"))
+}

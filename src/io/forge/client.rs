@@ -1,0 +1,337 @@
+//! Asking a forge over HTTP: pages, pauses, and what may be tried again.
+
+use std::{
+    fmt, thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use reqwest::{
+    Method, StatusCode, Url,
+    header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER},
+    redirect::Policy,
+};
+use serde_json::Value as Json;
+use tokio::runtime::{Builder, Runtime};
+
+use super::Call;
+use crate::note::Fault;
+
+/// How long a connection may take, and a pause in an answer.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long a whole answer may take.
+const WHOLE: Duration = Duration::from_mins(2);
+
+/// The longest answer: a page of requests with their texts.
+const LIMIT: usize = 64 * 1024 * 1024;
+
+/// How often something is tried.
+const TRIES: u32 = 4;
+
+/// The longest pause that is waited for; a job of a CI should end.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// How often one may be sent on.
+const REDIRECTS: usize = 5;
+
+/// What asks one forge, as one user.
+pub(super) struct Client<'a> {
+    runtime: Runtime,
+    inner: reqwest::Client,
+    /// The address of the API, with a slash at its end.
+    api: Url,
+    authorization: HeaderValue,
+    /// Where the token comes from.
+    pub(super) variable: &'static str,
+    tell: Box<dyn Fn(&str) + 'a>,
+}
+
+/// What a forge answered.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    /// What it says; null if that is no JSON.
+    pub(super) json: Json,
+    /// The next page, as a path below the address of the API.
+    pub(super) next: Option<String>,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Problem {
+    Network(reqwest::Error),
+    TooLong,
+    TooSlow,
+    /// The forge sends elsewhere.
+    SentOn(String),
+    /// The forge asks for a pause that is too long to wait for.
+    Wait(Duration),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Network(error) => {
+                // The last cause says what it was; the ones before it, that there was one.
+                let mut cause: &dyn std::error::Error = error;
+                while let Some(deeper) = cause.source() {
+                    cause = deeper;
+                }
+                write!(f, "{cause}")
+            }
+            Self::TooLong => write!(f, "the answer is longer than {LIMIT} bytes"),
+            Self::TooSlow => write!(f, "there was no whole answer within {} seconds", WHOLE.as_secs()),
+            Self::SentOn(host) => write!(f, "it sends on to {host}"),
+            Self::Wait(pause) => {
+                write!(f, "it takes no more requests for {} minutes", pause.as_secs().div_ceil(60))
+            }
+        }
+    }
+}
+
+impl Problem {
+    pub(super) fn hint(&self) -> &'static str {
+        match self {
+            Self::SentOn(_) => {
+                "the repository may have moved: correct the address of the git remote, or `forge` in stackloom.yaml"
+            }
+            Self::Wait(_) => "run the same command again later: it goes on where this run ended",
+            Self::Network(_) | Self::TooLong | Self::TooSlow => {
+                "look whether it can be reached from here; then run the same command again: it goes on where this run ended"
+            }
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn is_success(&self) -> bool {
+        self.status.is_success()
+    }
+
+    /// What the forge says went wrong: `message`, `error`, and the texts of `errors`.
+    pub(super) fn words(&self) -> String {
+        let mut words = Vec::new();
+        for key in ["message", "error", "errors"] {
+            texts(&self.json[key], &mut words);
+        }
+        words.dedup();
+        words.join("; ").chars().filter(|c| !c.is_control()).take(500).collect()
+    }
+}
+
+fn texts(value: &Json, words: &mut Vec<String>) {
+    match value {
+        Json::String(text) => words.push(text.clone()),
+        Json::Array(list) => list.iter().for_each(|one| texts(one, words)),
+        Json::Object(map) => texts(map.get("message").unwrap_or(&Json::Null), words),
+        _ => {}
+    }
+}
+
+impl<'a> Client<'a> {
+    pub(super) fn open(
+        api: &str,
+        authorization: String,
+        variable: &'static str,
+        tell: Box<dyn Fn(&str) + 'a>,
+    ) -> Result<Self, Fault> {
+        let api = Url::parse(&format!("{}/", api.trim_end_matches('/'))).map_err(|error| {
+            Fault::because(format!("`{api}` is not a valid address"), error)
+                .hint("look at `forge.url` in stackloom.yaml")
+        })?;
+        let is_local = match api.host_str() {
+            Some(host) => {
+                host == "localhost"
+                    || host
+                        .trim_matches(['[', ']'])
+                        .parse::<std::net::IpAddr>()
+                        .is_ok_and(|ip| ip.is_loopback())
+            }
+            None => false,
+        };
+        if api.scheme() != "https" && !is_local {
+            return Err(Fault::new(format!("`{api}` is not encrypted, and the token would go over it"))
+                .hint("write `https://` in `forge.url` of stackloom.yaml"));
+        }
+        let mut authorization = HeaderValue::from_str(&authorization).map_err(|_| {
+            Fault::new(format!("`{variable}` holds no token: it has characters that no token has"))
+                .hint("set it again")
+        })?;
+        authorization.set_sensitive(true);
+        // An error means that there is one already.
+        drop(rustls::crypto::ring::default_provider().install_default());
+        let failed =
+            |error: &dyn fmt::Display| Fault::new(format!("cannot prepare for the network: {error}"));
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(|error| failed(&error))?;
+        let inner = reqwest::Client::builder()
+            .user_agent(concat!("stackloom/", env!("CARGO_PKG_VERSION")))
+            .connect_timeout(SILENCE)
+            .read_timeout(SILENCE)
+            // The token must not follow.
+            .redirect(Policy::none())
+            .build()
+            .map_err(|error| failed(&error))?;
+        Ok(Self { runtime, inner, api, authorization, variable, tell })
+    }
+
+    /// Asks, and asks again where that does no harm: after a pause that the forge names, and after an error of the server or the
+    /// network if the same call twice is as good as once.
+    pub(super) fn send(&self, call: &Call) -> Result<Answer, Problem> {
+        let is_safe = call.method != Method::POST;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let pause = match self.once(call) {
+                Ok((answer, headers)) => match pause_of(&answer, &headers, tries) {
+                    Some(pause) if tries < TRIES || pause > LONGEST => pause,
+                    None if answer.status.is_server_error() && is_safe && tries < TRIES => backoff(tries),
+                    _ => return Ok(answer),
+                },
+                Err(Problem::Network(_) | Problem::TooSlow) if is_safe && tries < TRIES => backoff(tries),
+                Err(problem) => return Err(problem),
+            };
+            if pause > LONGEST {
+                return Err(Problem::Wait(pause));
+            }
+            (self.tell)(&format!("{} asks to wait for {} s", self.host(), pause.as_secs()));
+            thread::sleep(pause);
+        }
+    }
+
+    fn host(&self) -> &str {
+        self.api.host_str().unwrap_or_default()
+    }
+
+    /// Asks once, and follows to other paths of the same host where only something is read.
+    fn once(&self, call: &Call) -> Result<(Answer, HeaderMap), Problem> {
+        let mut url = self.api.join(&call.path).map_err(|_| Problem::SentOn(call.path.clone()))?;
+        for _ in 0..REDIRECTS {
+            let (answer, headers) = self.runtime.block_on(async {
+                match tokio::time::timeout(WHOLE, self.exchange(call, url.clone())).await {
+                    Ok(done) => done,
+                    Err(_) => Err(Problem::TooSlow),
+                }
+            })?;
+            if !answer.status.is_redirection() {
+                return Ok((answer, headers));
+            }
+            let to = headers.get(LOCATION).and_then(|to| to.to_str().ok());
+            let to = to.and_then(|to| url.join(to).ok());
+            match to {
+                Some(to) if to.origin() == self.api.origin() && call.method == Method::GET => url = to,
+                to => {
+                    let host = to.and_then(|to| to.host_str().map(str::to_owned));
+                    return Err(Problem::SentOn(host.unwrap_or_else(|| "another address".to_owned())));
+                }
+            }
+        }
+        Err(Problem::SentOn("address after address".to_owned()))
+    }
+
+    async fn exchange(&self, call: &Call, url: Url) -> Result<(Answer, HeaderMap), Problem> {
+        let network = |error: reqwest::Error| Problem::Network(error.without_url());
+        let mut request = self
+            .inner
+            .request(call.method.clone(), url)
+            .header(ACCEPT, "application/json")
+            .header(AUTHORIZATION, self.authorization.clone());
+        if let Some(body) = &call.body {
+            request =
+                request.header(reqwest::header::CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        let mut answer = request.send().await.map_err(network)?;
+        let (status, headers) = (answer.status(), answer.headers().clone());
+        let mut bytes = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(network)? {
+            if bytes.len() + chunk.len() > LIMIT {
+                return Err(Problem::TooLong);
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        let json = serde_json::from_slice(&bytes).unwrap_or(Json::Null);
+        let next = headers.get_all(LINK).iter().filter_map(|link| link.to_str().ok()).find_map(next_page);
+        let next = next.and_then(|next| self.below_api(&next));
+        Ok((Answer { status, json, next }, headers))
+    }
+
+    /// The path of an address below that of the API; none if it is elsewhere.
+    fn below_api(&self, address: &str) -> Option<String> {
+        let url = self.api.join(address).ok().filter(|url| url.origin() == self.api.origin())?;
+        let path = url.path().strip_prefix(self.api.path())?;
+        Some(url.query().map_or_else(|| path.to_owned(), |query| format!("{path}?{query}")))
+    }
+}
+
+/// The address of the next page in a `Link` header (RFC 8288), which all these forges send.
+fn next_page(link: &str) -> Option<String> {
+    link.split(',').find_map(|one| {
+        let (address, parameters) = one.split_once(';')?;
+        let is_next = parameters.split(';').any(|one| matches!(one.trim(), "rel=\"next\"" | "rel=next"));
+        is_next.then(|| address.trim().trim_start_matches('<').trim_end_matches('>').to_owned())
+    })
+}
+
+/// How long a forge asks to wait: 429, and 403 of GitHub
+/// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). A 403 without these headers is about
+/// permissions.
+fn pause_of(answer: &Answer, headers: &HeaderMap, tries: u32) -> Option<Duration> {
+    let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+    let is_limit = answer.status == StatusCode::TOO_MANY_REQUESTS;
+    if !is_limit && answer.status != StatusCode::FORBIDDEN {
+        return None;
+    }
+    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
+        return Some(Duration::from_secs(seconds));
+    }
+    let is_used_up = number("x-ratelimit-remaining") == Some(0);
+    let reset = number("x-ratelimit-reset").or_else(|| number("ratelimit-reset"));
+    match reset.filter(|_| is_limit || is_used_up) {
+        Some(reset) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Some(Duration::from_secs(reset).saturating_sub(now) + Duration::from_secs(1))
+        }
+        None if is_limit => Some(Duration::from_secs(30) * tries),
+        None => None,
+    }
+}
+
+fn backoff(tries: u32) -> Duration {
+    Duration::from_millis(500) * 4_u32.pow(tries - 1)
+}
+
+/// A text as a part of a path or of a query.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_page_is_read_from_the_link() {
+        let link = "<https://api.example.org/x?page=1>; rel=\"prev\", <https://api.example.org/x?page=3>; rel=\"next\"";
+        assert_eq!(next_page(link).as_deref(), Some("https://api.example.org/x?page=3"));
+        assert_eq!(next_page("<https://api.example.org/x?page=1>; rel=\"last\""), None);
+    }
+
+    #[test]
+    fn a_name_is_escaped() {
+        assert_eq!(escaped("a/b:c d.é"), "a%2Fb%3Ac%20d.%C3%A9");
+    }
+
+    #[test]
+    fn a_token_goes_over_encrypted_connections_only() {
+        let open = |api: &str| Client::open(api, "Bearer x".to_owned(), "X", Box::new(|_| {}));
+        assert!(open("http://git.example.org/api").is_err());
+        assert!(open("http://127.0.0.1:1/api").is_ok() && open("http://[::1]:1/api").is_ok());
+        assert!(open("https://git.example.org/api").is_ok());
+    }
+}

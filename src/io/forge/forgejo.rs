@@ -1,0 +1,66 @@
+//! Forgejo and Gitea: <https://codeberg.org/api/swagger>, <https://forgejo.org/docs/latest/user/api-usage/>.
+
+use reqwest::Method;
+use serde_json::{Value as Json, json};
+
+use super::{Answer, Call, Dialect, client::escaped, github::read};
+use crate::propose::Request;
+
+/// A repository.
+pub(super) struct Forgejo {
+    /// `repos/<owner>/<name>`.
+    repository: String,
+}
+
+impl Forgejo {
+    pub(super) fn new(project: &str) -> Self {
+        let (owner, name) = project.split_once('/').unwrap_or((project, ""));
+        Self { repository: format!("repos/{}/{}", escaped(owner), escaped(name)) }
+    }
+}
+
+impl Dialect for Forgejo {
+    fn authorization(&self, token: &str) -> String {
+        format!("token {token}")
+    }
+
+    /// All requests, the last updated first: there is no filter by branch, and 50 are a page.
+    fn list(&self, _base: &str, _branch: &str) -> Call {
+        Call::get(format!("{}/pulls?state=all&sort=recentupdate&limit=50", self.repository))
+    }
+
+    fn read(&self, one: &Json) -> Option<(String, Request)> {
+        read(one)
+    }
+
+    fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {
+        let text = json!({ "title": title, "body": body, "base": base, "head": branch });
+        Call::with(Method::POST, format!("{}/pulls", self.repository), text)
+    }
+
+    fn is_there(&self, answer: &Answer) -> bool {
+        answer.status.as_u16() == 409
+    }
+
+    fn update(&self, number: u64, title: &str, body: &str) -> Call {
+        let text = json!({ "title": title, "body": body });
+        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), text)
+    }
+
+    fn close(&self, number: u64) -> Call {
+        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), json!({ "state": "closed" }))
+    }
+
+    fn comment(&self, number: u64, text: &str) -> Call {
+        let path = format!("{}/issues/{number}/comments", self.repository);
+        Call::with(Method::POST, path, json!({ "body": text }))
+    }
+
+    fn comments(&self, number: u64) -> Call {
+        Call::get(format!("{}/issues/{number}/comments", self.repository))
+    }
+
+    fn permissions(&self) -> &'static str {
+        "read and write issues and the repository (`write:issue`, `write:repository`)"
+    }
+}

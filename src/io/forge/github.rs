@@ -1,0 +1,87 @@
+//! GitHub: <https://docs.github.com/en/rest/pulls/pulls>, <https://docs.github.com/en/rest/issues/comments>.
+
+use reqwest::Method;
+use serde_json::{Value as Json, json};
+
+use super::{Answer, Call, Dialect, client::escaped};
+use crate::propose::{Request, RequestState};
+
+/// A repository.
+pub(super) struct GitHub {
+    owner: String,
+    /// `repos/<owner>/<name>`.
+    repository: String,
+}
+
+impl GitHub {
+    pub(super) fn new(project: &str) -> Self {
+        let (owner, name) = project.split_once('/').unwrap_or((project, ""));
+        Self { owner: owner.to_owned(), repository: format!("repos/{}/{}", escaped(owner), escaped(name)) }
+    }
+}
+
+impl Dialect for GitHub {
+    fn authorization(&self, token: &str) -> String {
+        format!("Bearer {token}")
+    }
+
+    fn list(&self, base: &str, branch: &str) -> Call {
+        let head = escaped(&format!("{}:{branch}", self.owner));
+        let Self { repository, .. } = self;
+        Call::get(format!("{repository}/pulls?state=all&head={head}&base={}&per_page=100", escaped(base)))
+    }
+
+    fn read(&self, one: &Json) -> Option<(String, Request)> {
+        read(one)
+    }
+
+    fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {
+        let text = json!({ "title": title, "body": body, "base": base, "head": branch });
+        Call::with(Method::POST, format!("{}/pulls", self.repository), text)
+    }
+
+    fn is_there(&self, answer: &Answer) -> bool {
+        answer.status.as_u16() == 422 && answer.words().contains("already exists")
+    }
+
+    fn update(&self, number: u64, title: &str, body: &str) -> Call {
+        let text = json!({ "title": title, "body": body });
+        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), text)
+    }
+
+    fn close(&self, number: u64) -> Call {
+        Call::with(Method::PATCH, format!("{}/pulls/{number}", self.repository), json!({ "state": "closed" }))
+    }
+
+    fn comment(&self, number: u64, text: &str) -> Call {
+        let path = format!("{}/issues/{number}/comments", self.repository);
+        Call::with(Method::POST, path, json!({ "body": text }))
+    }
+
+    fn comments(&self, number: u64) -> Call {
+        Call::get(format!("{}/issues/{number}/comments?per_page=100", self.repository))
+    }
+
+    fn permissions(&self) -> &'static str {
+        "read and write pull requests of the repository"
+    }
+}
+
+/// A pull request, as GitHub and Forgejo describe it.
+pub(super) fn read(one: &Json) -> Option<(String, Request)> {
+    let state = match one["state"].as_str()? {
+        "open" => RequestState::Open,
+        _ if one["merged_at"].is_string() => RequestState::Merged,
+        _ => RequestState::Closed,
+    };
+    let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let request = Request {
+        number: one["number"].as_u64()?,
+        state,
+        base: one["base"]["ref"].as_str()?.to_owned(),
+        title: text("title"),
+        body: text("body"),
+        page: text("html_url"),
+    };
+    Some((one["head"]["ref"].as_str()?.to_owned(), request))
+}

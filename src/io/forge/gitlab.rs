@@ -1,0 +1,88 @@
+//! GitLab: <https://docs.gitlab.com/api/merge_requests/>, <https://docs.gitlab.com/api/notes/>.
+
+use reqwest::Method;
+use serde_json::{Value as Json, json};
+
+use super::{Answer, Call, Dialect, client::escaped};
+use crate::propose::{Request, RequestState};
+
+/// A project.
+pub(super) struct GitLab {
+    /// `projects/<path>/merge_requests`.
+    requests: String,
+}
+
+impl GitLab {
+    pub(super) fn new(project: &str) -> Self {
+        Self { requests: format!("projects/{}/merge_requests", escaped(project)) }
+    }
+}
+
+impl Dialect for GitLab {
+    /// GitLab takes personal, project and group tokens like this, too.
+    fn authorization(&self, token: &str) -> String {
+        format!("Bearer {token}")
+    }
+
+    fn list(&self, base: &str, branch: &str) -> Call {
+        let (base, branch) = (escaped(base), escaped(branch));
+        Call::get(format!(
+            "{}?state=all&source_branch={branch}&target_branch={base}&per_page=100",
+            self.requests
+        ))
+    }
+
+    fn read(&self, one: &Json) -> Option<(String, Request)> {
+        let state = match one["state"].as_str()? {
+            "opened" | "locked" => RequestState::Open,
+            "merged" => RequestState::Merged,
+            _ => RequestState::Closed,
+        };
+        let text = |key: &str| one[key].as_str().unwrap_or_default().to_owned();
+        let request = Request {
+            number: one["iid"].as_u64()?,
+            state,
+            base: one["target_branch"].as_str()?.to_owned(),
+            title: text("title"),
+            body: text("description"),
+            page: text("web_url"),
+        };
+        Some((one["source_branch"].as_str()?.to_owned(), request))
+    }
+
+    fn create(&self, base: &str, branch: &str, title: &str, body: &str) -> Call {
+        let text = json!({
+            "title": title,
+            "description": body,
+            "target_branch": base,
+            "source_branch": branch,
+            "remove_source_branch": true,
+        });
+        Call::with(Method::POST, self.requests.clone(), text)
+    }
+
+    fn is_there(&self, answer: &Answer) -> bool {
+        answer.status.as_u16() == 409
+    }
+
+    fn update(&self, number: u64, title: &str, body: &str) -> Call {
+        let text = json!({ "title": title, "description": body });
+        Call::with(Method::PUT, format!("{}/{number}", self.requests), text)
+    }
+
+    fn close(&self, number: u64) -> Call {
+        Call::with(Method::PUT, format!("{}/{number}", self.requests), json!({ "state_event": "close" }))
+    }
+
+    fn comment(&self, number: u64, text: &str) -> Call {
+        Call::with(Method::POST, format!("{}/{number}/notes", self.requests), json!({ "body": text }))
+    }
+
+    fn comments(&self, number: u64) -> Call {
+        Call::get(format!("{}/{number}/notes?per_page=100", self.requests))
+    }
+
+    fn permissions(&self) -> &'static str {
+        "use the API as a Developer of the project (scope `api`)"
+    }
+}

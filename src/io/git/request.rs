@@ -1,0 +1,255 @@
+//! What a proposal needs of git: the remote with its branches, a work tree of its own, and a push that overwrites nothing unseen.
+//! Whatever goes over the network is done by the user's own `git`, which knows their credentials and proxies.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use git2::Oid;
+
+use super::Repository;
+use crate::{
+    io::{disk::Workspace, program},
+    note::Fault,
+    propose::{Branch, Commit},
+};
+
+/// A remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remote {
+    /// Its name.
+    pub name: String,
+    /// Where it is; it may hold a credential, and is never printed.
+    pub url: String,
+}
+
+/// What became of a push.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PushEnd {
+    /// The branch is as it is meant to be.
+    Done,
+    /// Somebody else changed it meanwhile.
+    Moved,
+}
+
+/// The most commits of a branch that are looked at.
+const COMMITS: usize = 200;
+
+impl Repository {
+    /// The remote that proposals go to: that of the branch that is checked out, or `origin`, or the only one.
+    pub fn remote(&self) -> Result<Remote, Fault> {
+        let failed = |error| Fault::because("cannot list the remotes", error);
+        let names = self.inner.remotes().map_err(failed)?;
+        let names: Vec<&str> = names.iter().filter_map(|name| name.ok().flatten()).collect();
+        let upstream = self.upstream_remote();
+        let name = match (upstream.as_deref(), names.as_slice()) {
+            (_, []) => {
+                return Err(Fault::new(
+                    "this repository has no remote, so there is nowhere to propose a change",
+                )
+                .hint("`git remote add origin <address>`, and push the branch that the engine reads"));
+            }
+            (Some(upstream), names) if names.contains(&upstream) => upstream,
+            (_, [only]) => only,
+            (_, names) if names.contains(&"origin") => "origin",
+            (_, names) => {
+                let list = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+                return Err(Fault::new(format!("this repository has several remotes: {list}"))
+                    .hint("check out a branch that tracks one of them, or name it `origin`"));
+            }
+        };
+        let remote = self.inner.find_remote(name).map_err(failed)?;
+        let url = remote
+            .url()
+            .map_err(|error| Fault::because(format!("the address of `{name}` is not text"), error))?;
+        Ok(Remote { name: name.to_owned(), url: url.to_owned() })
+    }
+
+    /// Fetches a branch, and says which commit it names.
+    pub fn fetch_base(&self, remote: &Remote, base: &str) -> Result<String, Fault> {
+        self.listed(remote, base)?.ok_or_else(|| {
+            Fault::new(format!("`{}` has no branch `{base}`, which the engine reads", remote.name))
+                .hint("push it first, or look at `source.branch` in stackloom.yaml")
+        })?;
+        Ok(self.fetched(remote, base)?.to_string())
+    }
+
+    /// Fetches the branch of a proposal, if the remote has it.
+    pub fn fetch_branch(&self, remote: &Remote, base: &str, branch: &str) -> Result<Option<Branch>, Fault> {
+        if self.listed(remote, branch)?.is_none() {
+            return Ok(None);
+        }
+        let tip = self.fetched(remote, branch)?;
+        let base = Oid::from_str(base)
+            .map_err(|error| Fault::because(format!("cannot read the commit {base}"), error))?;
+        self.branch(base, tip).map(Some)
+    }
+
+    /// The commit that a branch of a remote names, if there is such a branch.
+    fn listed(&self, remote: &Remote, branch: &str) -> Result<Option<String>, Fault> {
+        let reference = format!("refs/heads/{branch}");
+        let what = format!("cannot list the branches of `{}`", remote.name);
+        let listed = self.git(&["ls-remote", "--quiet", "--", &remote.name, &reference], &what)?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let mut named = listed.lines().filter_map(|line| line.split_once('\t'));
+        Ok(named.find(|(_, name)| *name == reference).map(|(id, _)| id.to_owned()))
+    }
+
+    fn fetched(&self, remote: &Remote, branch: &str) -> Result<Oid, Fault> {
+        let refspec = format!("+refs/heads/{branch}:refs/remotes/{}/{branch}", remote.name);
+        let what = format!("cannot fetch `{branch}` from `{}`", remote.name);
+        self.git(&["fetch", "--quiet", "--no-tags", "--", &remote.name, &refspec], &what)?;
+        self.tracked_commit(&remote.name, branch)
+    }
+
+    fn tracked_commit(&self, remote: &str, branch: &str) -> Result<Oid, Fault> {
+        let name = format!("refs/remotes/{remote}/{branch}");
+        let found = self.inner.find_reference(&name).and_then(|found| found.peel_to_commit());
+        found
+            .map(|commit| commit.id())
+            .map_err(|error| Fault::because(format!("cannot read `{name}`"), error))
+    }
+
+    fn branch(&self, base: Oid, tip: Oid) -> Result<Branch, Fault> {
+        let failed = |error| Fault::because("cannot read the commits of the branch", error);
+        let mut walk = self.inner.revwalk().map_err(failed)?;
+        walk.push(tip).map_err(failed)?;
+        walk.hide(base).map_err(failed)?;
+        let ids = walk.take(COMMITS).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let commits = ids.into_iter().map(|id| self.commit_of(&id.to_string())).collect::<Result<_, _>>()?;
+        Ok(Branch { tip: tip.to_string(), commits })
+    }
+
+    /// What a commit says of itself.
+    pub fn commit_of(&self, id: &str) -> Result<Commit, Fault> {
+        let failed = |error| Fault::because(format!("cannot read the commit {id}"), error);
+        let oid = Oid::from_str(id).map_err(failed)?;
+        let commit = self.inner.find_commit(oid).map_err(failed)?;
+        let author = commit.author();
+        Ok(Commit {
+            id: id.to_owned(),
+            tree: commit.tree_id().to_string(),
+            parents: commit.parent_ids().map(|id| id.to_string()).collect(),
+            message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+            author: String::from_utf8_lossy(author.name_bytes()).into_owned(),
+        })
+    }
+
+    /// A work tree of a commit, beside the user's own. It goes with the value.
+    pub fn work_tree_of(&self, commit: &str) -> Result<WorkTree<'_>, Fault> {
+        let folder = tempfile::Builder::new()
+            .prefix("stackloom-propose-")
+            .tempdir()
+            .map_err(|error| Fault::because("cannot make a folder for the proposal", error))?;
+        let path = folder.path().join("fleet");
+        let shown = path.to_string_lossy().into_owned();
+        self.git(
+            &["worktree", "add", "--quiet", "--detach", &shown, commit],
+            "cannot make a work tree for the proposal",
+        )?;
+        Ok(WorkTree { repository: self, path, _folder: folder })
+    }
+
+    /// Has a branch of the remote name a commit, or none, if it still names `old`.
+    pub fn push_branch(
+        &self,
+        remote: &Remote,
+        branch: &str,
+        old: Option<&str>,
+        new: Option<&str>,
+    ) -> Result<PushEnd, Fault> {
+        let lease = format!("--force-with-lease=refs/heads/{branch}:{}", old.unwrap_or_default());
+        let refspec = format!("{}:refs/heads/{branch}", new.unwrap_or_default());
+        let output = self.run(&["push", "--porcelain", &lease, "--", &remote.name, &refspec])?;
+        if output.status.success() {
+            return Ok(PushEnd::Done);
+        }
+        let told =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        // What git and servers say of a reference that is not what it was: <https://git-scm.com/docs/git-push#Documentation/git-push.txt---porcelain>.
+        let moved = [
+            "stale info",
+            "cannot lock ref",
+            "reference already exists",
+            "failed to update ref",
+            "(fetch first)",
+        ];
+        if moved.iter().any(|words| told.contains(words)) {
+            return Ok(PushEnd::Moved);
+        }
+        let told = self.without_credentials(&program::words(&output));
+        Err(Fault::new(format!("cannot push `{branch}` to `{}`: {told}", remote.name))
+            .hint("git does this with your own configuration; the account needs the right to push branches"))
+    }
+
+    fn git(&self, arguments: &[&str], what: &str) -> Result<Output, Fault> {
+        let output = self.run(arguments)?;
+        if output.status.success() {
+            return Ok(output);
+        }
+        let told = self.without_credentials(&program::words(&output));
+        Err(Fault::new(format!("{what}: {told}"))
+            .hint("git does this with your own configuration: try `git fetch`"))
+    }
+
+    /// What git said, without what the addresses of remotes hold of credentials.
+    fn without_credentials(&self, text: &str) -> String {
+        let Ok(names) = self.inner.remotes() else { return text.to_owned() };
+        let mut text = text.to_owned();
+        for name in names.iter().filter_map(|name| name.ok().flatten()) {
+            let Ok(remote) = self.inner.find_remote(name) else { continue };
+            let url = remote.url().unwrap_or_default();
+            let authority = url.split_once("://").and_then(|(_, rest)| rest.split('/').next());
+            if let Some((credential, _)) = authority.and_then(|authority| authority.rsplit_once('@')) {
+                text = text.replace(&format!("{credential}@"), "");
+                if let Some((_, password)) =
+                    credential.split_once(':').filter(|(_, password)| !password.is_empty())
+                {
+                    text = text.replace(password, "***");
+                }
+            }
+        }
+        text
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<Output, Fault> {
+        let mut command = Command::new("git");
+        command.current_dir(&self.work_tree).args(arguments).env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
+        // What it says is read.
+        command.env("LC_ALL", "C");
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE"] {
+            command.env_remove(name);
+        }
+        program::spoken(command, b"")
+            .map_err(|fault| fault.hint("proposals are fetched and pushed with git: install it"))
+    }
+}
+
+/// A work tree that goes with the value.
+pub struct WorkTree<'a> {
+    repository: &'a Repository,
+    path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl std::fmt::Debug for WorkTree<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkTree").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl WorkTree<'_> {
+    /// The fleet in it, which lies where it lies in the repository.
+    pub fn workspace(&self) -> Result<Workspace, Fault> {
+        Workspace::open(&self.path.join(Path::new(&self.repository.prefix)))
+    }
+}
+
+impl Drop for WorkTree<'_> {
+    fn drop(&mut self) {
+        let shown = self.path.to_string_lossy().into_owned();
+        // Where this fails, git forgets the work tree by itself once its folder is gone.
+        self.repository.run(&["worktree", "remove", "--force", &shown]).ok();
+    }
+}

@@ -1,0 +1,272 @@
+//! What a request says: the report, the plan, what to wait for, how to go back.
+
+use std::{collections::BTreeSet, fmt::Write as _};
+
+use sha2::{Digest as _, Sha256};
+
+use super::decide::{Request, RequestState};
+use crate::model::hex;
+
+/// A step of a plan, in words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// What it changes.
+    pub title: String,
+    /// Why it is taken.
+    pub reason: String,
+    /// What becomes of machines, and of how many.
+    pub rollouts: Vec<String>,
+    /// What must be so before the next step.
+    pub until: String,
+}
+
+/// The plan of clusters that take the same steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOf {
+    /// Their names.
+    pub clusters: Vec<String>,
+    /// Their release and Kubernetes version; none if not known.
+    pub from: Option<String>,
+    /// The steps or, where there is no plan, why.
+    pub plan: Plan,
+}
+
+/// Steps, or why there are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// The first is the one that is proposed.
+    Steps(Vec<Step>),
+    /// These clusters are not in the request, and why.
+    LeftOut(Vec<String>),
+}
+
+/// What a forge takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a text.
+    pub body: usize,
+}
+
+/// Title and text of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    /// The title.
+    pub title: String,
+    /// The text.
+    pub body: String,
+    /// What names the step.
+    pub step: String,
+}
+
+/// Where the plan stands in the text of a request.
+const PLAN: &str = "<!-- stackloom-plan -->";
+/// Before the step that a request takes.
+const THIS: &str = "- [ ] **This request:** ";
+/// Before a step that a later request takes.
+const LATER: &str = "- [ ] ";
+/// Before a step that an earlier request took.
+const DONE: &str = "- [x] ";
+/// Clusters that are named of a group.
+const NAMED: usize = 12;
+/// What the report may be cut to.
+const LEAST_REPORT: usize = 2_000;
+
+/// The title and the text. `report` is the report of the step in at most so many bytes; `command` is what proposes the next step.
+pub fn text(
+    title: &str,
+    plans: &[PlanOf],
+    earlier: &[Request],
+    command: &str,
+    limits: Limits,
+    report: impl Fn(usize) -> String,
+) -> Text {
+    let step = step(plans);
+    let mut rest = String::from("\n### The plan\n\n");
+    rest.push_str(PLAN);
+    rest.push_str("\n\n");
+    rest.push_str(&plan(plans, &done(earlier)));
+    rest.push_str(PLAN);
+    rest.push_str("\n\n");
+    rest.push_str(&what_to_do(plans, command));
+    write!(rest, "\n<!-- stackloom-step {step} -->\n").expect("memory takes everything");
+    let room = limits.body.saturating_sub(rest.len()).max(LEAST_REPORT);
+    let body = format!("{}{rest}", report(room));
+    Text { title: title.to_owned(), body, step }
+}
+
+/// What names the first steps of plans.
+fn step(plans: &[PlanOf]) -> String {
+    let mut hasher = Sha256::new();
+    for one in plans {
+        if let Plan::Steps(steps) = &one.plan
+            && let Some(first) = steps.first()
+        {
+            hasher.update(format!("{}\n{}\n\n", first.title, one.clusters.join("\n")));
+        }
+    }
+    hex(&hasher.finalize()[..8])
+}
+
+/// The steps that earlier requests took, if the newest of them left steps to take.
+fn done(earlier: &[Request]) -> Vec<String> {
+    let Some(last) = earlier.iter().find(|one| one.state == RequestState::Merged) else { return Vec::new() };
+    let plan = last.body.split(PLAN).nth(1).unwrap_or_default();
+    let lines = || plan.lines().map(str::trim_end);
+    if !lines().any(|line| line.starts_with(LATER) && !line.starts_with(THIS)) {
+        return Vec::new();
+    }
+    let before = lines().filter(|line| line.starts_with(DONE)).map(str::to_owned);
+    let this: BTreeSet<&str> = lines().filter_map(|line| line.strip_prefix(THIS)).collect();
+    before.chain(this.into_iter().map(|title| format!("{DONE}{title} (#{})", last.number))).collect()
+}
+
+fn plan(plans: &[PlanOf], done: &[String]) -> String {
+    let mut text = String::new();
+    if !done.is_empty() {
+        writeln!(text, "Done:\n\n{}\n", done.join("\n")).expect("memory takes everything");
+    }
+    let mut line =
+        |text_of: std::fmt::Arguments<'_>| text.write_fmt(text_of).expect("memory takes everything");
+    for one in plans {
+        let from = one.from.as_ref().map(|from| format!(", on {}", prose(from))).unwrap_or_default();
+        let clusters = named(&one.clusters);
+        match &one.plan {
+            Plan::Steps(steps) => {
+                line(format_args!("**{clusters}**{from}\n\n"));
+                for (at, step) in steps.iter().enumerate() {
+                    let mark = if at == 0 { THIS } else { LATER };
+                    line(format_args!("{mark}{}\n", prose(&step.title)));
+                    line(format_args!("  - Why: {}\n", prose(&step.reason)));
+                    for rollout in &step.rollouts {
+                        line(format_args!("  - Rollout: {}\n", prose(rollout)));
+                    }
+                    if let Some(before) = at.checked_sub(1) {
+                        line(format_args!("  - Only when: {}\n", prose(&steps[before].until)));
+                    }
+                }
+                line(format_args!("\n"));
+            }
+            Plan::LeftOut(reasons) => {
+                line(format_args!("**Not in this request: {clusters}**{from}\n\n"));
+                for reason in reasons {
+                    line(format_args!("- {}\n", prose(reason)));
+                }
+                line(format_args!("\n"));
+            }
+        }
+    }
+    text
+}
+
+fn named(clusters: &[String]) -> String {
+    let mut names: Vec<String> = clusters.iter().take(NAMED).cloned().collect();
+    if clusters.len() > NAMED {
+        names.push(format!("and {} more", clusters.len() - NAMED));
+    }
+    names.join(", ")
+}
+
+fn what_to_do(plans: &[PlanOf], command: &str) -> String {
+    let steps =
+        || plans.iter().filter_map(|one| if let Plan::Steps(steps) = &one.plan { Some(steps) } else { None });
+    let is_last = steps().all(|steps| steps.len() <= 1);
+    let until: BTreeSet<&str> =
+        steps().filter_map(|steps| steps.first()).map(|step| step.until.as_str()).collect();
+    let until = until.into_iter().map(prose).collect::<Vec<_>>().join("; ");
+    let mut text = String::from("### Before you merge\n\n");
+    text.push_str(
+        "- Read the report: it lists every machine that goes, and every addon that changes.\n\
+         - The clusters must have finished what was merged before. `kubectl get clusters --all-namespaces` shows them as available, and no \
+         machine as being replaced.\n\n### After the merge\n\n",
+    );
+    if is_last {
+        writeln!(text, "This is the last step. It is done when {until}.\n").expect("memory takes everything");
+    } else {
+        writeln!(
+            text,
+            "The step is done when {until}. Then `{command}` proposes the next one; a schedule that runs it does so by itself. Merge that \
+             request only when this step is done.\n"
+        )
+        .expect("memory takes everything");
+    }
+    text.push_str(
+        "### How to go back\n\n\
+         Revert the merge: `git revert COMMIT`, for a merge commit with `--mainline 1`. The report says for each change whether a revert \
+         undoes it. Run `stackloom diff` on the branch with the revert before you merge that.\n",
+    );
+    text
+}
+
+/// A text in which backticks mark code, as Markdown that calls nobody and links nowhere.
+fn prose(text: &str) -> String {
+    let mut out = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        if at % 2 == 1 {
+            out.extend(["`", part, "`"]);
+            continue;
+        }
+        for c in part.chars() {
+            match c {
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '&' => out.push_str("&amp;"),
+                '@' => out.push_str("&#64;"),
+                '#' => out.push_str("&#35;"),
+                '\n' | '\r' => out.push(' '),
+                '\\' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+                c => out.push(c),
+            }
+        }
+    }
+    out
+}
+
+/// The branch for a selection of clusters and a target, the same for each run with the same options.
+pub fn branch_name(clusters: &[String], selector: Option<&str>, target: &str) -> String {
+    let named = match (clusters, selector) {
+        ([], None) => "all".to_owned(),
+        ([one], None) => word(one),
+        _ => {
+            let all: BTreeSet<&String> = clusters.iter().collect();
+            let digest = Sha256::digest(format!("{all:?}{selector:?}"));
+            let first = selector.or(clusters.first().map(String::as_str)).unwrap_or_default();
+            format!("{}-{}", word(first), hex(&digest[..4]))
+        }
+    };
+    format!("stackloom/upgrade/{named}-{}", word(target))
+}
+
+/// A text as a part of the name of a branch: <https://git-scm.com/docs/git-check-ref-format>.
+fn word(text: &str) -> String {
+    let keeps = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/');
+    let kept: String = text.chars().map(|c| if keeps(c) { c.to_ascii_lowercase() } else { '-' }).collect();
+    let part = |part: &str| part.split('-').filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-");
+    let parts = kept.split('/').map(part).filter(|part| !part.is_empty());
+    let word: String = parts.collect::<Vec<_>>().join("/").chars().take(80).collect();
+    word.replace("..", ".").trim_matches(['-', '.', '/']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_is_named_after_the_selection() {
+        let names = |list: &[&str]| list.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(branch_name(&[], None, "latest"), "stackloom/upgrade/all-latest");
+        assert_eq!(branch_name(&names(&["blue/one"]), None, "to-1.36"), "stackloom/upgrade/blue/one-to-1.36");
+        let two = branch_name(&names(&["blue/one", "blue/two"]), None, "latest");
+        assert_eq!(
+            two,
+            branch_name(&names(&["blue/two", "blue/one"]), None, "latest").replace("blue/two", "blue/one")
+        );
+        let selected = branch_name(&[], Some("env=prod,region in (eu, us)"), "latest");
+        assert!(selected.starts_with("stackloom/upgrade/env-prod-region-in-eu-us-"), "{selected}");
+        assert_ne!(selected, branch_name(&[], Some("env=prod,region in (eu,us),a"), "latest"));
+    }
+
+    #[test]
+    fn prose_calls_nobody() {
+        assert_eq!(prose("`a_b` has <1.36 @team #1 a_b"), "`a_b` has &lt;1.36 &#64;team &#35;1 a\\_b");
+    }
+}
