@@ -36,6 +36,7 @@ mod plans;
 mod partial;
 mod removal;
 mod rename;
+mod propose;
 mod replaced;
 mod shells;
 mod topology;

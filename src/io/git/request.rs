@@ -2,6 +2,7 @@
 //! Whatever goes over the network is done by the user's own `git`, which knows their credentials and proxies.
 
 use std::{
+    fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -32,6 +33,10 @@ pub enum PushEnd {
     /// Somebody else changed it meanwhile.
     Moved,
 }
+
+/// How the folders of work trees are called, and the file in them that a run holds the lock of.
+const FOLDER: &str = "stackloom-propose-";
+const LOCK: &str = "lock";
 
 /// The most commits of a branch that are looked at.
 const COMMITS: usize = 200;
@@ -136,19 +141,37 @@ impl Repository {
         })
     }
 
-    /// A work tree of a commit, beside the user's own. It goes with the value.
+    /// A work tree of a commit, beside the user's own. It goes with the value, or with the next one if the process is killed.
     pub fn work_tree_of(&self, commit: &str) -> Result<WorkTree<'_>, Fault> {
-        let folder = tempfile::Builder::new()
-            .prefix("stackloom-propose-")
-            .tempdir()
-            .map_err(|error| Fault::because("cannot make a folder for the proposal", error))?;
+        self.remove_left()?;
+        let failed = |error| Fault::because("cannot make a folder for the proposal", error);
+        let folder = tempfile::Builder::new().prefix(FOLDER).tempdir().map_err(failed)?;
+        let lock = File::create(folder.path().join(LOCK)).map_err(failed)?;
+        lock.lock().map_err(failed)?;
         let path = folder.path().join("fleet");
         let shown = path.to_string_lossy().into_owned();
         self.git(
             &["worktree", "add", "--quiet", "--detach", &shown, commit],
             "cannot make a work tree for the proposal",
         )?;
-        Ok(WorkTree { repository: self, path, _folder: folder })
+        Ok(WorkTree { repository: self, path, _lock: lock, _folder: folder })
+    }
+
+    /// Removes the work trees of runs that were killed: those that nobody holds the lock of.
+    fn remove_left(&self) -> Result<(), Fault> {
+        let listed = self.git(&["worktree", "list", "--porcelain"], "cannot list the work trees")?;
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        for path in listed.lines().filter_map(|line| line.strip_prefix("worktree ")) {
+            let Some(folder) = Path::new(path).parent() else { continue };
+            let is_ours = folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(FOLDER));
+            let is_held = || File::open(folder.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err());
+            if is_ours && !is_held() {
+                self.run(&["worktree", "remove", "--force", path])?;
+                // What cannot be removed is in the folder for what is temporary.
+                fs::remove_dir_all(folder).ok();
+            }
+        }
+        Ok(())
     }
 
     /// Has a branch of the remote name a commit, or none, if it still names `old`.
@@ -230,6 +253,7 @@ impl Repository {
 pub struct WorkTree<'a> {
     repository: &'a Repository,
     path: PathBuf,
+    _lock: File,
     _folder: tempfile::TempDir,
 }
 

@@ -1,0 +1,170 @@
+//! Laws of the decision, over random histories: the base moves, people commit, close and merge, steps change, and runs end after any
+//! action.
+
+use stackloom::propose::{
+    Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
+};
+
+use crate::support::random::Random;
+
+const CASES: u64 = 400;
+const EVENTS: usize = 40;
+
+/// A remote and a forge in memory.
+struct World {
+    made: usize,
+    base: String,
+    branch: Option<Branch>,
+    requests: Vec<Request>,
+    comments: Vec<Vec<String>>,
+    /// Commits of people that were on the branch when a run began.
+    step: usize,
+}
+
+impl World {
+    fn commit(&mut self, is_own: bool, tree: String, parent: String) -> Commit {
+        self.made += 1;
+        let message = if is_own {
+            format!("upgrade\n\n{TREE}: {tree}\n")
+        } else {
+            format!("mine\n\n{TREE}: another\n")
+        };
+        let author = if is_own { "bot" } else { "Ada" }.to_owned();
+        Commit { id: format!("c{}", self.made), tree, parents: vec![parent], message, author }
+    }
+
+    fn seen(&self) -> Seen {
+        let open = self.requests.iter().position(|one| one.state == RequestState::Open);
+        let comments = open.map(|at| self.comments[at].clone()).unwrap_or_default();
+        let requests = self.requests.iter().rev().cloned().collect();
+        Seen { base: self.base.clone(), branch: self.branch.clone(), requests: Some(requests), comments }
+    }
+
+    fn wish(&mut self) -> Wish {
+        if self.step.is_multiple_of(5) {
+            return Wish::Nothing("done".to_owned());
+        }
+        let (tree, parent) = (format!("t{}-{}", self.step, self.base), self.base.clone());
+        let commit = self.commit(true, tree, parent);
+        let step = format!("s{}", self.step);
+        let body = format!("text of {step} on {}\n<!-- stackloom-step {step} -->\n", self.base);
+        Wish::Step(Proposed { commit, title: step.clone(), body, step })
+    }
+
+    fn perform(&mut self, action: &Action, wish: &Wish) {
+        let at = |number: &u64| usize::try_from(*number).unwrap() - 1;
+        match action {
+            Action::Push { old, new } => {
+                let tip = self.branch.as_ref().map(|branch| branch.tip.clone());
+                assert_eq!(&tip, old, "a push names what it replaces");
+                let foreign =
+                    self.branch.iter().flat_map(|branch| &branch.commits).filter(|one| !one.is_own());
+                assert_eq!(foreign.count(), 0, "commits of people were pushed over");
+                self.branch = new.as_ref().map(|new| {
+                    let Wish::Step(step) = wish else { panic!("nothing was to be pushed") };
+                    Branch { tip: new.clone(), commits: vec![step.commit.clone()] }
+                });
+            }
+            Action::Create { title, body } => {
+                assert!(self.branch.is_some(), "a request needs a branch");
+                assert!(self.requests.iter().all(|one| one.state != RequestState::Open), "a second request");
+                let number = self.requests.len() as u64 + 1;
+                self.requests.push(Request {
+                    number,
+                    state: RequestState::Open,
+                    base: "main".to_owned(),
+                    title: title.clone(),
+                    body: body.clone(),
+                    page: String::new(),
+                });
+                self.comments.push(Vec::new());
+            }
+            Action::Update { number, title, body } => {
+                let one = &mut self.requests[at(number)];
+                (one.title, one.body) = (title.clone(), body.clone());
+            }
+            Action::Comment { number, text } => self.comments[at(number)].push(text.clone()),
+            Action::Close { number } => self.requests[at(number)].state = RequestState::Closed,
+        }
+    }
+
+    /// Something that others do.
+    fn event(&mut self, random: &mut Random) {
+        let open = self.requests.iter().position(|one| one.state == RequestState::Open);
+        match random.below(6) {
+            0 => {
+                self.made += 1;
+                self.base = format!("b{}", self.made);
+                // The commits that the base has are no longer those of the branch alone; these it never had.
+            }
+            1 => self.step += 1,
+            2 if self.branch.is_some() => {
+                let tip = self.branch.as_ref().unwrap().tip.clone();
+                let commit = self.commit(false, "theirs".to_owned(), tip);
+                let branch = self.branch.as_mut().unwrap();
+                branch.tip.clone_from(&commit.id);
+                branch.commits.insert(0, commit);
+            }
+            3 => {
+                if let Some(open) = open {
+                    self.requests[open].state = RequestState::Closed;
+                }
+            }
+            4 => {
+                if let (Some(open), Some(branch)) = (open, self.branch.take()) {
+                    self.requests[open].state = RequestState::Merged;
+                    self.base = branch.tip;
+                    self.step += 1;
+                }
+            }
+            _ => self.branch = None,
+        }
+    }
+}
+
+#[test]
+fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
+    let mut ends = [0; 4];
+    for seed in 0..CASES {
+        let mut random = Random::new(seed);
+        let mut world = World {
+            made: 0,
+            base: "b0".to_owned(),
+            branch: None,
+            requests: Vec::new(),
+            comments: Vec::new(),
+            step: 1,
+        };
+        for _ in 0..EVENTS {
+            world.event(&mut random);
+            // A run that is killed after some of its actions, and one that is not.
+            let wish = world.wish();
+            let decision = decide(&world.seen(), &wish);
+            let cut = random.below(decision.actions.len() + 1);
+            decision.actions[..cut].iter().for_each(|action| world.perform(action, &wish));
+            let wish = world.wish();
+            let Decision { actions, outcome } = decide(&world.seen(), &wish);
+            actions.iter().for_each(|action| world.perform(action, &wish));
+            let again = decide(&world.seen(), &world.wish());
+            assert_eq!(
+                again,
+                Decision { actions: Vec::new(), outcome: outcome.clone() },
+                "seed {seed}: it comes to rest"
+            );
+            let open = world.requests.iter().filter(|one| one.state == RequestState::Open).count();
+            match outcome {
+                Outcome::Proposed => {
+                    assert_eq!(open, 1, "seed {seed}");
+                    ends[0] += 1;
+                }
+                Outcome::Nothing(_) => {
+                    assert_eq!((open, world.branch.is_some()), (0, false), "seed {seed}");
+                    ends[1] += 1;
+                }
+                Outcome::Declined(_) => ends[2] += 1,
+                Outcome::Stopped(_) => ends[3] += 1,
+            }
+        }
+    }
+    assert!(ends.iter().all(|count| *count > 100), "each end is reached: {ends:?}");
+}

@@ -1,0 +1,365 @@
+//! `stackloom upgrade next --pr`, with a real remote and a forge on this machine that behaves as each real one does.
+
+mod law;
+mod server;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use rayon::prelude::*;
+use stackloom::model::ForgeKind;
+
+use super::{
+    cli::{Ran, environment, stackloom},
+    overlay, sandbox, support,
+};
+use server::{Accident, Server, Stored, TOKEN};
+
+const KINDS: [ForgeKind; 3] = [ForgeKind::GitHub, ForgeKind::GitLab, ForgeKind::Forgejo];
+const BRANCH: &str = "stackloom/upgrade/all-to-1.36";
+const NEXT: [&str; 5] = ["upgrade", "next", "--to-kubernetes", "1.36", "--pr"];
+
+/// A fleet with a remote and a forge.
+struct Bench {
+    _folder: tempfile::TempDir,
+    root: PathBuf,
+    remote: PathBuf,
+    forge: Server,
+}
+
+fn git(root: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    environment(command.current_dir(root).args(arguments));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{arguments:?} {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+impl Bench {
+    fn new(kind: ForgeKind) -> Self {
+        let forge = Server::start(kind);
+        let folder = sandbox::folder();
+        let tests = support::package().join("tests");
+        let (root, remote) = (folder.path().join("fleet"), folder.path().join("remote.git"));
+        overlay::apply(&tests.join("cases/_base"), &tests.join("upgrade/_base"), &root).unwrap();
+        fs::remove_file(root.join("remove.txt")).ok();
+        let word = kind.name().to_lowercase();
+        let at = format!("  forge:\n    kind: {word}\n    url: {}\n    project: platform/fleet\n", forge.url);
+        let text = fs::read_to_string(root.join("stackloom.yaml")).unwrap();
+        fs::write(root.join("stackloom.yaml"), text.replace("  clusterApi:", &format!("{at}  clusterApi:")))
+            .unwrap();
+        git(&root, &["init", "--quiet", "--initial-branch", "main"]);
+        git(&root, &["init", "--quiet", "--bare", "--initial-branch", "main", remote.to_str().unwrap()]);
+        git(&root, &["remote", "add", "origin", remote.to_str().unwrap()]);
+        let bench = Self { _folder: folder, root, remote, forge };
+        let made = stackloom(&bench.root).args(["generate"]).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        bench.publish("the fleet");
+        bench
+    }
+
+    /// Commits everything, and pushes it to the base.
+    fn publish(&self, message: &str) {
+        git(&self.root, &["add", "--all"]);
+        git(&self.root, &["commit", "--quiet", "--message", message]);
+        git(&self.root, &["push", "--quiet", "origin", "main"]);
+    }
+
+    fn command(&self, more: &[&str]) -> Command {
+        let mut command = stackloom(&self.root);
+        command.args(NEXT).args(more).env("STACKLOOM_FORGE_TOKEN", TOKEN);
+        for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    fn next(&self, more: &[&str]) -> Ran {
+        let Output { status, stdout, stderr } = self.command(more).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let ran = Ran { code: status.code().unwrap(), out: text(stdout), err: text(stderr) };
+        assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN), "{}{}", ran.out, ran.err);
+        assert_eq!(git(&self.root, &["status", "--porcelain"]), "", "the work tree changed");
+        assert_eq!(git(&self.root, &["worktree", "list"]).lines().count(), 1, "a work tree was left");
+        ran
+    }
+
+    fn done(&self) -> String {
+        let ran = self.next(&[]);
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        ran.out
+    }
+
+    /// The commit of a branch of the remote.
+    fn tip(&self, branch: &str) -> Option<String> {
+        let listed =
+            git(&self.remote, &["for-each-ref", "--format=%(objectname)", &format!("refs/heads/{branch}")]);
+        (!listed.is_empty()).then_some(listed)
+    }
+
+    fn requests(&self) -> Vec<Stored> {
+        self.forge.with(|state| state.requests.clone())
+    }
+
+    /// Merges the branch, as a person does at the forge.
+    fn merge(&self, number: usize) {
+        git(&self.root, &["fetch", "--quiet", "origin"]);
+        git(&self.root, &["merge", "--quiet", "--no-ff", "--message", "merge", &format!("origin/{BRANCH}")]);
+        git(&self.root, &["push", "--quiet", "origin", "main", &format!(":{BRANCH}")]);
+        git(&self.root, &["fetch", "--quiet", "--prune", "origin"]);
+        self.forge.with(|state| state.requests[number].state = "merged");
+    }
+
+    /// A commit of a person on the branch.
+    fn interfere(&self) {
+        git(&self.root, &["fetch", "--quiet", "origin"]);
+        git(&self.root, &["checkout", "--quiet", "-b", "mine", &format!("origin/{BRANCH}")]);
+        sandbox::write(&self.root.join("NOTES.md"), "look at this first\n");
+        git(&self.root, &["add", "NOTES.md"]);
+        git(&self.root, &["commit", "--quiet", "--author", "Ada <ada@example.org>", "--message", "notes"]);
+        git(&self.root, &["push", "--quiet", "origin", &format!("mine:{BRANCH}")]);
+        git(&self.root, &["checkout", "--quiet", "main"]);
+        git(&self.root, &["branch", "--quiet", "-D", "mine"]);
+    }
+}
+
+#[test]
+fn a_step_becomes_one_request_that_is_kept_up_to_date() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        let told = bench.done();
+        assert!(
+            told.contains(&format!("pushed {BRANCH} to origin")) && told.contains("/platform/fleet/1"),
+            "{told}"
+        );
+        let first = bench.tip(BRANCH).unwrap();
+        let opened = bench.requests().remove(0);
+        assert_eq!((opened.head.as_str(), opened.base.as_str()), (BRANCH, "main"));
+        assert!(opened.title.starts_with("Upgrade blue/one to test-tiny-1-35-v0"), "{}", opened.title);
+        for part in [
+            "replaces 3 machines",
+            "- [ ] **This request:** release test-tiny-1-35",
+            "- [ ] addon net",
+            "git revert",
+        ] {
+            assert!(opened.body.contains(part), "{part}: {}", opened.body);
+        }
+
+        bench.forge.with(|state| state.calls.clear());
+        assert!(bench.done().contains("is up to date"));
+        let writes = |calls: &Vec<String>| calls.iter().filter(|call| !call.starts_with("GET")).count();
+        assert_eq!(bench.forge.with(|state| writes(&state.calls)), 0, "{kind:?}");
+        assert_eq!(bench.tip(BRANCH).unwrap(), first);
+
+        sandbox::write(&bench.root.join("README.md"), "a fleet\n");
+        bench.publish("a readme");
+        assert!(bench.done().contains("in place of what it had"));
+        let parent = git(&bench.remote, &["rev-parse", &format!("{BRANCH}^")]);
+        assert_eq!(
+            (bench.requests().len(), parent),
+            (1, bench.tip("main").unwrap()),
+            "rebuilt on the base that moved"
+        );
+
+        bench.merge(0);
+        bench.done();
+        let second = bench.requests().remove(1);
+        assert!(second.title.contains("net 1.1.0"), "{}", second.title);
+        assert!(second.body.contains("- [x] release test-tiny-1-35"), "{}", second.body);
+        bench.merge(1);
+        bench.done();
+        let third = bench.requests().remove(2);
+        assert_eq!(third.body.matches("- [x] ").count(), 2, "{}", third.body);
+        bench.merge(2);
+        assert!(bench.done().contains("nothing to propose: 1 cluster: 1 already there"));
+        assert_eq!(bench.requests().len(), 3);
+        assert!(!bench.forge.with(|state| state.was_denied));
+    }
+}
+
+#[test]
+fn commits_of_people_stop_a_run_and_are_kept() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        bench.done();
+        bench.interfere();
+        let theirs = bench.tip(BRANCH);
+        for _ in 0..2 {
+            assert!(bench.done().contains("has commits of Ada"), "{kind:?}");
+            assert_eq!(bench.tip(BRANCH), theirs);
+        }
+        let request = bench.requests().remove(0);
+        assert_eq!((request.comments.len(), request.state), (1, "open"));
+        assert!(request.comments[0].contains("the branch has commits of Ada"), "{}", request.comments[0]);
+    }
+}
+
+#[test]
+fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        bench.done();
+        bench.forge.with(|state| state.requests[0].state = "closed");
+        assert!(bench.done().contains("was closed by a person"), "{kind:?}");
+        assert_eq!(bench.requests().len(), 1);
+        bench.forge.with(|state| state.requests[0].state = "open");
+
+        for _ in 0..3 {
+            let by_hand = ["upgrade", "next", "--to-kubernetes", "1.36", "--commit"];
+            let made = stackloom(&bench.root).args(by_hand).output().unwrap();
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+            git(&bench.root, &["push", "--quiet", "origin", "main"]);
+        }
+        let told = bench.done();
+        assert!(told.contains("closed") && told.contains("deleted"), "{told}");
+        let request = bench.requests().remove(0);
+        assert_eq!((request.state, request.comments.len(), bench.tip(BRANCH)), ("closed", 1, None));
+    }
+}
+
+/// What is the same however often a run was interrupted.
+fn end(bench: &Bench) -> (Option<String>, Vec<(u64, &'static str, String, String, usize)>) {
+    let tree = bench.tip(BRANCH).map(|tip| git(&bench.remote, &["rev-parse", &format!("{tip}:clusters")]));
+    // The base that the report names has another time, and another name.
+    let body = |text: &str| text.lines().filter(|line| !line.starts_with("Compared with")).collect();
+    let all = bench.requests().into_iter();
+    (tree, all.map(|one| (one.number, one.state, one.title, body(&one.body), one.comments.len())).collect())
+}
+
+#[test]
+fn a_run_that_is_killed_anywhere_leaves_nothing_that_the_next_does_not_finish() {
+    for kind in KINDS {
+        let whole = Bench::new(kind);
+        whole.done();
+        let calls = whole.forge.with(|state| state.calls.len());
+        // One forge is enough for the order of actions; of the others, the last call.
+        let first = if kind == ForgeKind::GitHub { 0 } else { calls - 1 };
+        let cuts: Vec<_> = (first..calls).flat_map(|cut| [(cut, false), (cut, true)]).collect();
+        cuts.into_par_iter().for_each(|(cut, is_done)| {
+            let bench = Bench::new(kind);
+            let stalled = std::iter::once(Accident::Stalled(is_done));
+            let accidents = std::iter::repeat_n(Accident::None, cut).chain(stalled);
+            bench.forge.with(|state| state.accidents = accidents.collect());
+            let mut run = bench.command(&[]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            while !bench.forge.with(|state| state.is_stalled) {
+                assert!(run.try_wait().unwrap().is_none(), "{kind:?}: the run ended before call {cut}");
+                thread::sleep(Duration::from_millis(5));
+            }
+            run.kill().unwrap();
+            run.wait().unwrap();
+            bench.done();
+            assert_eq!(end(&bench), end(&whole), "{kind:?}, killed at call {cut}");
+        });
+    }
+}
+
+#[test]
+fn a_request_that_was_opened_without_an_answer_is_found() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    bench.forge.with(|state| state.accidents.extend([Accident::None, Accident::Deaf]));
+    assert!(bench.done().contains("/platform/fleet/1"));
+    assert_eq!(bench.requests().len(), 1);
+}
+
+#[test]
+fn two_runs_at_once_make_one_request() {
+    for kind in KINDS {
+        let bench = Bench::new(kind);
+        let other = bench.root.parent().unwrap().join("other");
+        git(&bench.root, &["clone", "--quiet", bench.remote.to_str().unwrap(), other.to_str().unwrap()]);
+        let start = |folder: &Path| {
+            let mut command = bench.command(&[]);
+            command.current_dir(folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let both = [start(&bench.root), start(&other)];
+        for one in both {
+            let output = one.wait_with_output().unwrap();
+            assert!(output.status.success(), "{kind:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        assert_eq!(bench.requests().len(), 1, "{kind:?}");
+        bench.done();
+        assert_eq!(bench.requests().len(), 1, "{kind:?}");
+    }
+}
+
+#[test]
+fn limits_and_accidents_of_a_forge() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    let header = |name: &'static str, value: &str| vec![(name, value.to_owned())];
+    let soon = || vec![("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", "1".to_owned())];
+    bench.forge.with(|state| {
+        state.accidents.extend([
+            Accident::Answer(403, header("Retry-After", "0"), r#"{"message":"secondary rate limit"}"#),
+            Accident::Answer(500, Vec::new(), ""),
+            Accident::Answer(429, soon(), ""),
+            Accident::None,
+            Accident::Answer(403, header("Retry-After", "1"), "{}"),
+        ]);
+    });
+    let ran = bench.next(&[]);
+    assert_eq!((ran.code, bench.requests().len()), (0, 1), "{}{}", ran.out, ran.err);
+    assert!(ran.err.contains("asks to wait for 1 s"), "{}", ran.err);
+
+    let refused = |accident: Accident, words: &[&str]| {
+        bench.forge.with(|state| state.accidents.extend([accident]));
+        let ran = bench.next(&[]);
+        assert!(ran.code == 4 && words.iter().all(|word| ran.err.contains(word)), "{words:?}: {}", ran.err);
+        bench.forge.with(|state| state.accidents.clear());
+    };
+    refused(
+        Accident::Answer(401, Vec::new(), "{}"),
+        &["401", "`STACKLOOM_FORGE_TOKEN` is wrong or has expired"],
+    );
+    refused(
+        Accident::Answer(403, Vec::new(), r#"{"message":"Resource not accessible"}"#),
+        &["Resource not accessible", "read and write pull requests"],
+    );
+    refused(Accident::Answer(404, Vec::new(), "{}"), &["`platform/fleet` is right"]);
+    refused(
+        Accident::Answer(429, header("Retry-After", "3600"), "{}"),
+        &["no more requests for 60 minutes", "goes on where this run ended"],
+    );
+    refused(Accident::Answer(200, Vec::new(), "<html>"), &["answered with something else"]);
+    let elsewhere = Server::start(ForgeKind::GitHub);
+    refused(
+        Accident::Answer(
+            301,
+            header("Location", &format!("{}/api/v3/repos/platform/fleet/pulls", elsewhere.url)),
+            "",
+        ),
+        &["sends on to 127.0.0.1", "may have moved"],
+    );
+    assert!(elsewhere.with(|state| state.calls.is_empty()), "the token went to another host");
+}
+
+#[test]
+fn without_a_forge_the_branch_is_pushed_and_that_is_said() {
+    let bench = Bench::new(ForgeKind::GitHub);
+    let ran = bench.next(&["--dry-run"]);
+    assert!(ran.out.contains("would push") && ran.out.contains("### The plan"), "{}", ran.out);
+    assert_eq!((bench.tip(BRANCH), bench.requests().len()), (None, 0));
+    let told = bench.next(&["--no-forge", "--branch", "mine"]).out;
+    assert!(
+        told.contains("pushed mine to origin") && told.contains("open the request at your forge"),
+        "{told}"
+    );
+    assert!(bench.tip("mine").is_some() && bench.requests().is_empty());
+    let mut command = bench.command(&[]);
+    let output = command
+        .env_remove("STACKLOOM_FORGE_TOKEN")
+        .env_remove("GITHUB_TOKEN")
+        .env_remove("GH_TOKEN")
+        .output();
+    let told = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(told.contains("none of `STACKLOOM_FORGE_TOKEN`, `GITHUB_TOKEN`, `GH_TOKEN`"), "{told}");
+    let document = bench.next(&["--format", "json"]).out;
+    let document: serde_json::Value = serde_json::from_str(&document).unwrap();
+    assert_eq!(document["request"]["outcome"], "proposed", "{document:#}");
+    assert_eq!(document["request"]["actions"], serde_json::json!(["push", "open"]));
+    assert_eq!(document["request"]["number"], 1);
+}

@@ -1,0 +1,312 @@
+//! A forge on this machine: the part of each API that the program uses, with pages, limits and accidents. It ends with its value.
+
+use std::{
+    collections::VecDeque,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::{TcpListener, TcpStream},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use serde_json::{Value as Json, json};
+use stackloom::model::ForgeKind;
+
+/// Entries of a page.
+const PAGE: usize = 2;
+
+/// The token that it takes.
+pub(crate) const TOKEN: &str = "t0ken-of-the-test";
+
+/// What happens to the next call in the place of an answer, or of a good one.
+#[derive(Clone, Debug)]
+pub(crate) enum Accident {
+    /// This answer, and nothing is done.
+    Answer(u16, Vec<(&'static str, String)>, &'static str),
+    /// It is done, and the connection is closed without an answer.
+    Deaf,
+    /// There is never an answer; whether it is done.
+    Stalled(bool),
+    /// No accident.
+    None,
+}
+
+/// A request to merge a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) number: u64,
+    /// `open`, `merged` or `closed`.
+    pub(crate) state: &'static str,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) head: String,
+    pub(crate) base: String,
+    pub(crate) comments: Vec<String>,
+}
+
+/// All that it holds.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) requests: Vec<Stored>,
+    pub(crate) accidents: VecDeque<Accident>,
+    /// Method and path of each call.
+    pub(crate) calls: Vec<String>,
+    /// Whether a call came without the right token.
+    pub(crate) was_denied: bool,
+    /// Whether a client waits in vain.
+    pub(crate) is_stalled: bool,
+}
+
+/// A forge that runs.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    pub(crate) state: Arc<Mutex<State>>,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub(crate) fn start(kind: ForgeKind) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (state, ended) = (Arc::new(Mutex::new(State::default())), Arc::new(AtomicBool::new(false)));
+        let (shared, end, base) = (Arc::clone(&state), Arc::clone(&ended), url.clone());
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming() {
+                if end.load(Ordering::SeqCst) {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let (shared, base) = (Arc::clone(&shared), base.clone());
+                thread::spawn(move || serve(&stream, kind, &base, &shared));
+            }
+        });
+        Self { url, state, ended, thread: Some(thread) }
+    }
+
+    pub(crate) fn with<T>(&self, use_it: impl FnOnce(&mut State) -> T) -> T {
+        use_it(&mut self.state.lock().unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::SeqCst);
+        // The listener waits for a connection.
+        TcpStream::connect(self.url.trim_start_matches("http://")).ok();
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// What a client asks.
+struct Call {
+    method: String,
+    path: String,
+    query: Vec<(String, String)>,
+    body: Json,
+}
+
+fn decoded(text: &str) -> String {
+    percent(text.as_bytes())
+}
+
+fn percent(bytes: &[u8]) -> String {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] == b'%' {
+            let hex = std::str::from_utf8(&bytes[at + 1..at + 3]).unwrap();
+            out.push(u8::from_str_radix(hex, 16).unwrap());
+            at += 3;
+        } else {
+            out.push(bytes[at]);
+            at += 1;
+        }
+    }
+    String::from_utf8(out).unwrap()
+}
+
+fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) {
+    let mut reader = BufReader::new(stream);
+    while let Some((call, is_allowed)) = read(&mut reader) {
+        let mut state = state.lock().unwrap();
+        state.calls.push(format!("{} {}", call.method, call.path));
+        state.was_denied |= !is_allowed;
+        let accident = state.accidents.pop_front().unwrap_or(Accident::None);
+        let (status, headers, body) = match accident {
+            Accident::Answer(status, headers, body) => (status, headers, body.to_owned()),
+            Accident::None if !is_allowed => (401, Vec::new(), r#"{"message":"Bad credentials"}"#.to_owned()),
+            Accident::Stalled(is_done) => {
+                if is_done {
+                    answer(kind, base, &call, &mut state);
+                }
+                state.is_stalled = true;
+                drop(state);
+                // Until the client is gone.
+                reader.read_line(&mut String::new()).ok();
+                return;
+            }
+            accident @ (Accident::None | Accident::Deaf) => {
+                let (status, body, next) = answer(kind, base, &call, &mut state);
+                if matches!(accident, Accident::Deaf) {
+                    return;
+                }
+                (status, next.map(|link| ("Link", link)).into_iter().collect(), body.to_string())
+            }
+        };
+        drop(state);
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let text = format!(
+            "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = stream;
+        if stream.write_all(text.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read(reader: &mut BufReader<&TcpStream>) -> Option<(Call, bool)> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+    let mut words = line.split_whitespace();
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let (mut length, mut is_allowed) = (0, false);
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        let Some((name, value)) = header.trim().split_once(':') else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().ok()?,
+            "authorization" => {
+                is_allowed = matches!(value.trim().split_once(' '), Some(("Bearer" | "token", TOKEN)));
+            }
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let query = pairs.map(|(name, value)| (decoded(name), decoded(value))).collect();
+    let body = serde_json::from_slice(&body).unwrap_or(Json::Null);
+    Some((Call { method, path: path.to_owned(), query, body }, is_allowed))
+}
+
+/// Status, body and the header of the next page.
+fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, Json, Option<String>) {
+    let root = match kind {
+        ForgeKind::GitHub => "/api/v3/repos/platform/fleet",
+        ForgeKind::GitLab => "/api/v4/projects/platform%2Ffleet",
+        ForgeKind::Forgejo => "/api/v1/repos/platform/fleet",
+    };
+    let Some(path) = call.path.strip_prefix(root) else {
+        return (404, json!({ "message": "Not Found" }), None);
+    };
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    match (call.method.as_str(), parts.as_slice()) {
+        ("GET", ["pulls" | "merge_requests"]) => {
+            let asked =
+                |name: &str| call.query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+            let head = match kind {
+                ForgeKind::GitHub => asked("head").and_then(|head| head.strip_prefix("platform:")),
+                ForgeKind::GitLab => asked("source_branch"),
+                ForgeKind::Forgejo => None,
+            };
+            let all = state.requests.iter().rev().filter(|one| head.is_none_or(|head| one.head == head));
+            page(base, call, all.map(|one| shown(kind, one)).collect())
+        }
+        ("POST", ["pulls" | "merge_requests"]) => create(kind, call, state),
+        (_, ["pulls" | "merge_requests", number]) => {
+            let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
+            change(call, one);
+            (200, shown(kind, one), None)
+        }
+        (method, ["issues" | "merge_requests", number, "comments" | "notes"]) => {
+            let one = state.requests.iter_mut().find(|one| one.number.to_string() == *number).unwrap();
+            if method == "GET" {
+                return page(base, call, one.comments.iter().map(|text| json!({ "body": text })).collect());
+            }
+            one.comments.push(call.body["body"].as_str().unwrap().to_owned());
+            (201, json!({ "body": call.body["body"] }), None)
+        }
+        _ => (404, json!({ "message": "Not Found" }), None),
+    }
+}
+
+fn page(base: &str, call: &Call, all: Vec<Json>) -> (u16, Json, Option<String>) {
+    let number =
+        call.query.iter().find(|(key, _)| key == "page").map_or(1, |(_, value)| value.parse().unwrap());
+    let query: String = call
+        .query
+        .iter()
+        .filter(|(key, _)| key != "page")
+        .map(|(key, value)| format!("{key}={value}&"))
+        .collect();
+    let next = (all.len() > number * PAGE).then(|| {
+        format!("<{base}{}?{query}page={}>; rel=\"next\", <{base}/x>; rel=\"last\"", call.path, number + 1)
+    });
+    let entries: Vec<Json> = all.into_iter().skip((number - 1) * PAGE).take(PAGE).collect();
+    (200, Json::Array(entries), next)
+}
+
+fn create(kind: ForgeKind, call: &Call, state: &mut State) -> (u16, Json, Option<String>) {
+    let text =
+        |one: &str, other: &str| call.body[one].as_str().or(call.body[other].as_str()).unwrap().to_owned();
+    let (head, base) = (text("head", "source_branch"), text("base", "target_branch"));
+    if state.requests.iter().any(|one| one.state == "open" && one.head == head && one.base == base) {
+        return match kind {
+            ForgeKind::GitHub => {
+                let told = format!("A pull request already exists for platform:{head}.");
+                (
+                    422,
+                    json!({ "message": "Validation Failed", "errors": [{ "resource": "PullRequest", "message": told }] }),
+                    None,
+                )
+            }
+            ForgeKind::GitLab => (
+                409,
+                json!({ "message": ["Another open merge request already exists for this source branch: !1"] }),
+                None,
+            ),
+            ForgeKind::Forgejo => {
+                (409, json!({ "message": "pull request already exists for these targets" }), None)
+            }
+        };
+    }
+    let number = state.requests.len() as u64 + 1;
+    let (title, body) = (text("title", "title"), text("body", "description"));
+    state.requests.push(Stored { number, state: "open", title, body, head, base, comments: Vec::new() });
+    (201, shown(kind, state.requests.last().unwrap()), None)
+}
+
+fn change(call: &Call, one: &mut Stored) {
+    let text = |name: &str| call.body[name].as_str().map(str::to_owned);
+    if let Some(title) = text("title") {
+        one.title = title;
+    }
+    if let Some(body) = text("body").or_else(|| text("description")) {
+        one.body = body;
+    }
+    if call.body["state"] == "closed" || call.body["state_event"] == "close" {
+        one.state = "closed";
+    }
+}
+
+fn shown(kind: ForgeKind, one: &Stored) -> Json {
+    let page = format!("https://forge.example.org/platform/fleet/{}", one.number);
+    match kind {
+        ForgeKind::GitLab => json!({
+            "iid": one.number, "state": if one.state == "open" { "opened" } else { one.state }, "title": one.title,
+            "description": one.body, "source_branch": one.head, "target_branch": one.base, "web_url": page,
+        }),
+        ForgeKind::GitHub | ForgeKind::Forgejo => json!({
+            "number": one.number, "state": if one.state == "open" { "open" } else { "closed" },
+            "merged_at": if one.state == "merged" { json!("2026-11-23T10:00:00Z") } else { Json::Null },
+            "title": one.title, "body": one.body, "head": { "ref": one.head }, "base": { "ref": one.base }, "html_url": page,
+        }),
+    }
+}
