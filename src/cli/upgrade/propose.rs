@@ -12,7 +12,7 @@ use super::{
     which::Which,
 };
 use crate::{
-    cli::{Done, Global, Printer, printer::short_id},
+    cli::{Done, Exit, Global, Printer, printer::short_id},
     generate::{self, Failure, Generation},
     io::{
         disk::Workspace,
@@ -84,14 +84,13 @@ pub(super) fn run(args: &Propose, which: &Which, is_dry: bool, global: &Global, 
     for _ in 0..TRIES {
         let mut notes = Notes::new();
         match target.once(printer, &mut notes) {
-            Ok(Some(ended)) => return target.tell(&ended, &notes, printer),
+            Ok(Some(ended)) => return Ok(target.tell(&ended, &notes, printer)),
             Ok(None) => printer.talk("the branch changed meanwhile; beginning again"),
             Err(failure) => return next::failed(failure, &notes, printer),
         }
     }
     Err(Fault::new(format!("the branch changed {TRIES} times while it was being pushed"))
-        .hint("another run is at work: let it finish, and run this again")
-        .into())
+        .hint("another run is at work: let it finish, and run this again"))
 }
 
 /// Finds out where the proposal goes.
@@ -140,9 +139,10 @@ impl Target<'_> {
         let found = step::find(self.which, Mode::Propose, &world, notes)?;
         let branch = self.args.branch.clone().unwrap_or_else(|| self.which.branch(&found.named));
         let requests = self.forge.as_ref().map(|forge| forge.requests(&self.base, &branch)).transpose()?;
-        let generation = match found.edits.files.is_empty() {
-            true => None,
-            false => Some(step::write(Mode::Propose, &world, &found, printer, notes)?),
+        let generation = if found.edits.files.is_empty() {
+            None
+        } else {
+            Some(step::write(Mode::Propose, &world, &found, printer, notes)?)
         };
         let commit = generation.as_ref().and_then(|made| made.changes.commit.clone());
         let wish = match &commit {
@@ -221,7 +221,7 @@ impl Target<'_> {
         Ok(Performed::Done)
     }
 
-    fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Done {
+    fn tell(&self, ended: &Ended, notes: &Notes, printer: &Printer) -> Exit {
         printer.notes(notes);
         next::edits(&ended.found, printer);
         for line in self.lines(ended) {
@@ -232,7 +232,7 @@ impl Target<'_> {
         document["written"] = json!(false);
         document["request"] = self.document(ended);
         printer.document(exit, notes, document);
-        Ok(exit)
+        exit
     }
 
     /// What was done, and what comes next.

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{
     Method, StatusCode, Url,
     header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderValue, LINK, LOCATION, RETRY_AFTER},
@@ -130,7 +131,7 @@ fn texts(value: &Json, words: &mut Vec<String>) {
 impl<'a> Client<'a> {
     pub(super) fn open(
         api: &str,
-        authorization: String,
+        authorization: &str,
         variable: &'static str,
         tell: Box<dyn Fn(&str) + 'a>,
     ) -> Result<Self, Fault> {
@@ -152,7 +153,7 @@ impl<'a> Client<'a> {
             return Err(Fault::new(format!("`{api}` is not encrypted, and the token would go over it"))
                 .hint("write `https://` in `forge.url` of stackloom.yaml"));
         }
-        let mut authorization = HeaderValue::from_str(&authorization).map_err(|_| {
+        let mut authorization = HeaderValue::from_str(authorization).map_err(|_| {
             Fault::new(format!("`{variable}` holds no token: it has characters that no token has"))
                 .hint("set it again")
         })?;
@@ -298,17 +299,12 @@ fn backoff(tries: u32) -> Duration {
     Duration::from_millis(500) * 4_u32.pow(tries - 1)
 }
 
+/// What needs no escape anywhere in an address (RFC 3986, section 2.3).
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
 /// A text as a part of a path or of a query.
 pub(super) fn escaped(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    utf8_percent_encode(text, &UNRESERVED).to_string()
 }
 
 #[cfg(test)]
@@ -329,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_token_goes_over_encrypted_connections_only() {
-        let open = |api: &str| Client::open(api, "Bearer x".to_owned(), "X", Box::new(|_| {}));
+        let open = |api: &str| Client::open(api, "Bearer x", "X", Box::new(|_| {}));
         assert!(open("http://git.example.org/api").is_err());
         assert!(open("http://127.0.0.1:1/api").is_ok() && open("http://[::1]:1/api").is_ok());
         assert!(open("https://git.example.org/api").is_ok());

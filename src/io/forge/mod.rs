@@ -112,7 +112,7 @@ impl<'a> Forge<'a> {
         })?;
         let token = std::env::var(variable).unwrap_or_default();
         let authorization = dialect.authorization(token.trim());
-        let client = Client::open(&address.api(), authorization, variable, Box::new(tell))?;
+        let client = Client::open(&address.api(), &authorization, variable, Box::new(tell))?;
         Ok(Self { address: address.clone(), dialect, client })
     }
 
@@ -152,7 +152,7 @@ impl<'a> Forge<'a> {
             Err(problem) => {
                 let found = self.requests(base, branch).unwrap_or_default();
                 let open = found.into_iter().find(|one| one.state == RequestState::Open);
-                open.map(Some).ok_or_else(|| self.failed(what, problem))
+                open.map(Some).ok_or_else(|| self.failed(what, &problem))
             }
         }
     }
@@ -176,13 +176,13 @@ impl<'a> Forge<'a> {
             Err(problem) => {
                 let is_there =
                     self.comments(number).is_ok_and(|all| all.iter().any(|one| one.trim() == text.trim()));
-                if is_there { Ok(()) } else { Err(self.failed(what, problem)) }
+                if is_there { Ok(()) } else { Err(self.failed(what, &problem)) }
             }
         }
     }
 
     fn done(&self, call: &Call, what: &str) -> Result<(), Fault> {
-        let answer = self.client.send(call).map_err(|problem| self.failed(what, problem))?;
+        let answer = self.client.send(call).map_err(|problem| self.failed(what, &problem))?;
         if answer.is_success() { Ok(()) } else { Err(self.refused(what, &answer)) }
     }
 
@@ -194,7 +194,7 @@ impl<'a> Forge<'a> {
         let mut next = Some(first);
         for _ in 0..PAGES {
             let Some(call) = next else { return Ok(found) };
-            let answer = self.client.send(&call).map_err(|problem| self.failed(what, problem))?;
+            let answer = self.client.send(&call).map_err(|problem| self.failed(what, &problem))?;
             if !answer.is_success() {
                 return Err(self.refused(what, &answer));
             }
@@ -211,7 +211,7 @@ impl<'a> Forge<'a> {
             .hint("look at `forge` in stackloom.yaml: is this the right kind of forge, and its start page?")
     }
 
-    fn failed(&self, what: &str, problem: Problem) -> Fault {
+    fn failed(&self, what: &str, problem: &Problem) -> Fault {
         Fault::new(format!("cannot {what} at {}: {problem}", self.address.url)).hint(problem.hint())
     }
 

@@ -17,7 +17,7 @@ struct World {
     branch: Option<Branch>,
     requests: Vec<Request>,
     comments: Vec<Vec<String>>,
-    /// Commits of people that were on the branch when a run began.
+    /// The step that comes next.
     step: usize,
 }
 
@@ -95,7 +95,6 @@ impl World {
             0 => {
                 self.made += 1;
                 self.base = format!("b{}", self.made);
-                // The commits that the base has are no longer those of the branch alone; these it never had.
             }
             1 => self.step += 1,
             2 if self.branch.is_some() => {
@@ -141,10 +140,14 @@ fn a_decision_loses_nothing_of_people_and_comes_to_rest() {
             let wish = world.wish();
             let decision = decide(&world.seen(), &wish);
             let cut = random.below(decision.actions.len() + 1);
-            decision.actions[..cut].iter().for_each(|action| world.perform(action, &wish));
+            for action in &decision.actions[..cut] {
+                world.perform(action, &wish);
+            }
             let wish = world.wish();
             let Decision { actions, outcome } = decide(&world.seen(), &wish);
-            actions.iter().for_each(|action| world.perform(action, &wish));
+            for action in &actions {
+                world.perform(action, &wish);
+            }
             let again = decide(&world.seen(), &world.wish());
             assert_eq!(
                 again,

@@ -222,8 +222,11 @@ fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
     }
 }
 
+/// A request: number, state, title, text, comments.
+type Told = (u64, &'static str, String, String, usize);
+
 /// What is the same however often a run was interrupted.
-fn end(bench: &Bench) -> (Option<String>, Vec<(u64, &'static str, String, String, usize)>) {
+fn end(bench: &Bench) -> (Option<String>, Vec<Told>) {
     let tree = bench.tip(BRANCH).map(|tip| git(&bench.remote, &["rev-parse", &format!("{tip}:clusters")]));
     // The base that the report names has another time, and another name.
     let body = |text: &str| text.lines().filter(|line| !line.starts_with("Compared with")).collect();
@@ -335,6 +338,24 @@ fn limits_and_accidents_of_a_forge() {
         &["sends on to 127.0.0.1", "may have moved"],
     );
     assert!(elsewhere.with(|state| state.calls.is_empty()), "the token went to another host");
+}
+
+/// The commands that users copy.
+#[test]
+fn the_documented_jobs_propose_a_step() {
+    for (kind, file) in [(ForgeKind::GitHub, "next.yml"), (ForgeKind::GitLab, "gitlab-ci.yml")] {
+        let text = fs::read_to_string(support::package().join("docs/upgrades").join(file)).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.trim().trim_start_matches("- ").strip_prefix("stackloom "))
+            .unwrap();
+        let words: Vec<&str> =
+            line.split(' ').map(|word| if word == "\"$SELECTOR\"" { "env=test" } else { word }).collect();
+        let bench = Bench::new(kind);
+        let output = stackloom(&bench.root).args(words).env("STACKLOOM_FORGE_TOKEN", TOKEN).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(bench.requests().len(), 1, "{file}");
+    }
 }
 
 #[test]

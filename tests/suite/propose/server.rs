@@ -157,7 +157,8 @@ fn serve(stream: &TcpStream, kind: ForgeKind, base: &str, state: &Mutex<State>) 
             }
         };
         drop(state);
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let headers = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let headers = headers.collect::<Vec<_>>().concat();
         let text = format!(
             "HTTP/1.1 {status} Status\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
@@ -240,12 +241,9 @@ fn answer(kind: ForgeKind, base: &str, call: &Call, state: &mut State) -> (u16, 
 fn page(base: &str, call: &Call, all: Vec<Json>) -> (u16, Json, Option<String>) {
     let number =
         call.query.iter().find(|(key, _)| key == "page").map_or(1, |(_, value)| value.parse().unwrap());
-    let query: String = call
-        .query
-        .iter()
-        .filter(|(key, _)| key != "page")
-        .map(|(key, value)| format!("{key}={value}&"))
-        .collect();
+    let query =
+        call.query.iter().filter(|(key, _)| key != "page").map(|(key, value)| format!("{key}={value}&"));
+    let query = query.collect::<Vec<_>>().concat();
     let next = (all.len() > number * PAGE).then(|| {
         format!("<{base}{}?{query}page={}>; rel=\"next\", <{base}/x>; rel=\"last\"", call.path, number + 1)
     });
