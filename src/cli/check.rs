@@ -15,7 +15,7 @@ use crate::{
         git::Repository,
     },
     model::Date,
-    note::{Diagnostic, Fault, Notes, Severity},
+    note::{Diagnostic, Fault, Notes, Place, Severity},
     plan::{ClusterPlan, Plan},
     report,
     world::{Held, companion_folder, is_input},
@@ -90,6 +90,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if let Ok(plan) = &done {
         notes.raise(&plan.refused);
         warn_of_ends(plan, today, &mut notes);
+        warn_of_holds(plan, today, &mut notes);
     }
     let plan = match done {
         Ok(plan) => Some(plan),
@@ -118,6 +119,23 @@ fn warn_of_ends(plan: &Plan, today: Date, notes: &mut Notes) {
             |one: &&ClusterPlan| (&one.release.stack, one.release.kubernetes.minor()) == (&key.0, key.1);
         plan.clusters.iter().filter(has).for_each(|one| own.concern(&one.cluster.full_name()));
         notes.append(own);
+    }
+}
+
+/// Warns about holds that are over: they say something that is no longer so.
+fn warn_of_holds(plan: &Plan, today: Date, notes: &mut Notes) {
+    for one in &plan.clusters {
+        let Some(hold) = one.cluster.upgrades.hold.as_ref().filter(|hold| !hold.holds(today)) else {
+            continue;
+        };
+        let until = hold.until.map(|date| date.to_string()).unwrap_or_default();
+        notes
+            .warning(
+                "hold-over",
+                Place::file(&*one.cluster.file),
+                format!("the hold of {} ended on {until}: {}", one.cluster.id(), hold.reason),
+            )
+            .hint("take `upgrades.hold` out, or set a later day");
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     generate::{self, Understood},
-    model::{AddonVersion, Cluster, Date, ReleaseRef, RemovalStep, Selector},
+    model::{AddonVersion, Cluster, Date, Hold, ReleaseRef, RemovalStep, Selector},
     note::{Fault, Notes},
     release::{AHEAD, AddonDifference, Release, Standing, addon_differences, lifecycles, standing},
 };
@@ -56,6 +56,8 @@ pub(super) struct Args {
 /// A cluster, its release, and where it stands; no release if that has errors.
 struct Row<'a> {
     cluster: &'a Cluster,
+    /// What keeps it from upgrades today.
+    hold: Option<&'a Hold>,
     release: Option<(Arc<Release>, Arc<Standing>)>,
     addons: Vec<AddonDifference>,
 }
@@ -138,14 +140,16 @@ impl Row<'_> {
         match (&self.cluster.removal, &self.cluster.suspend) {
             (Some(removal), _) => removal.step.as_str(),
             (None, Some(_)) => "suspended",
+            (None, None) if self.hold.is_some() => "held",
             (None, None) => "active",
         }
     }
 
-    /// Why it is removed or suspended.
+    /// Why it is removed, suspended or held.
     fn reason(&self) -> Option<&str> {
         let removal = self.cluster.removal.as_ref().map(|removal| &removal.reason);
-        removal.or(self.cluster.suspend.as_ref()).map(String::as_str)
+        let held = self.hold.map(|hold| &hold.reason);
+        removal.or(self.cluster.suspend.as_ref()).or(held).map(String::as_str)
     }
 
     fn is_behind(&self) -> bool {
@@ -213,7 +217,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
-    let mut rows = rows(&understood);
+    let mut rows = rows(&understood, today);
     rows.retain(|row| row.fits(args, end));
     if end.is_none() {
         warn_of_ends(&rows, &understood, today, &mut notes);
@@ -270,10 +274,10 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
 }
 
 /// All clusters; where those of one release stand is found once.
-fn rows(understood: &Understood) -> Vec<Row<'_>> {
+fn rows<'a>(understood: &'a Understood, today: Date) -> Vec<Row<'a>> {
     let Understood { input, definitions, model, releases } = understood;
     let mut standings: BTreeMap<String, Arc<Standing>> = BTreeMap::new();
-    let mut row = |cluster| {
+    let mut row = |cluster: &'a Cluster| {
         // What is wrong with a release is reported by `check`; here it is not known.
         let release = releases.of(cluster, input, &mut Notes::new());
         let addons = release.as_ref().map(|release| addon_differences(cluster, release, releases, input));
@@ -282,7 +286,8 @@ fn rows(understood: &Understood) -> Vec<Row<'_>> {
             let standing = known.or_insert_with(|| Arc::new(standing(definitions, releases, &release)));
             (release, standing.clone())
         });
-        Row { cluster, release, addons: addons.unwrap_or_default() }
+        let hold = cluster.held(today);
+        Row { cluster, hold, release, addons: addons.unwrap_or_default() }
     };
     model.clusters.iter().map(&mut row).collect()
 }

@@ -143,6 +143,8 @@ pub struct ClusterSpec {
     /// Pause Cluster API for this cluster; the reason, for those who find it so.
     #[schemars(example = "storage is being moved until Friday")]
     pub suspend: Option<String>,
+    /// How far `stackloom upgrade` without a target takes the cluster.
+    pub upgrades: Option<Upgrades>,
     /// How the cluster leaves; in its own definition only.
     pub removal: Option<Removal>,
     /// False alarms to allow: values in this file or its `.d` folder that only look like secrets, and kinds in the `.d`
@@ -230,6 +232,41 @@ pub struct Network {
     #[schemars(schema_with = "port")]
     #[serde(default)]
     pub api_server_port: Option<Count>,
+}
+
+/// How far a cluster follows newer releases.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Upgrades {
+    /// Which releases `stackloom upgrade` proposes without a target.
+    #[schemars(extend("default" = "patch"))]
+    pub policy: Option<UpgradePolicy>,
+    /// Propose nothing for now.
+    pub hold: Option<Hold>,
+}
+
+/// Which releases a cluster follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UpgradePolicy {
+    /// Newer releases of its Kubernetes minor.
+    Patch,
+    /// Newer Kubernetes minors, too, one at a time.
+    Minor,
+    /// None: only those that someone asks for.
+    None,
+}
+
+/// A cluster that stays where it is.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Hold {
+    /// Why, for those who find it so.
+    #[schemars(length(min = 1, max = 512), example = "the team tests its operators with 1.36 first")]
+    pub reason: String,
+    /// The first day on which it no longer holds, as YYYY-MM-DD; without it, someone has to take the hold out.
+    #[schemars(example = "2027-01-11")]
+    pub until: Option<String>,
 }
 
 /// What is different about an addon of this cluster.

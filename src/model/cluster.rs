@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use super::{AddonDelivery, AddonVersion, Label, ManagementCluster, Minor, Removal, StackId, Subdomain};
+use super::{
+    AddonDelivery, AddonVersion, Date, Hold, Label, ManagementCluster, Minor, Removal, StackId, Subdomain,
+    Upgrades,
+};
 use crate::yaml::{Mapping, Node, Origin};
 
 /// What tells a cluster from all others of a fleet.
@@ -74,6 +77,8 @@ pub struct Cluster {
     pub availability_gates: Option<Node>,
     /// Why Cluster API is paused for it.
     pub suspend: Option<String>,
+    /// How far it follows newer releases.
+    pub upgrades: Upgrades,
     /// How it leaves.
     pub removal: Option<Removal>,
     /// Merged over the Cluster's spec.
@@ -83,6 +88,11 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// What keeps it from upgrades on a day.
+    pub fn held(&self, today: Date) -> Option<&Hold> {
+        self.upgrades.hold.as_ref().filter(|hold| hold.holds(today))
+    }
+
     /// Its name, unique in the fleet: `<management cluster>/<namespace>/<name>`.
     pub fn full_name(&self) -> String {
         format!("{}/{}/{}", self.management.name, self.namespace, self.name)

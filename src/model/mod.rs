@@ -16,6 +16,7 @@ mod removal;
 mod selector;
 mod source;
 mod stack;
+mod upgrades;
 mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
@@ -38,4 +39,5 @@ pub use stack::{
     Allowance, CompatibilityRule, ImageSource, Maturity, Migration, NodeImage, Requirements, Stack,
     ValueType, Versioning,
 };
+pub use upgrades::{Hold, UpgradePolicy, Upgrades};
 pub use version::{AddonVersion, KubernetesVersion, Minor, VersionFault};

@@ -1,6 +1,6 @@
 //! Proposals: a step of an upgrade as a branch and a request to merge it.
 //!
-//! What is to be done is decided here, from what git and the forge say ([`decide`]); `cli` does it. Each action leaves a state
+//! What is to be done is decided here, from what git and the forge say ([`decide()`]); `cli` does it. Each action leaves a state
 //! from which the next run goes on, so that a run may end at any moment, and two may run at once. Knows no network, no git and no
 //! clock.
 

@@ -15,12 +15,14 @@ use crate::{
 };
 
 /// Where clusters should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Target {
     /// On this release.
     Release(ReleaseRef),
     /// On a release of this Kubernetes minor.
     Minor(Minor),
+    /// On the newest release of its own Kubernetes minor.
+    Newest,
     /// On the newest release of the newest minor that can be relied on.
     Latest,
 }
@@ -34,8 +36,6 @@ pub struct Fleet<'a> {
     pub releases: &'a Releases,
     /// What was read.
     pub input: &'a Input,
-    /// Where clusters should be.
-    pub target: &'a Target,
     /// Whether Kubernetes minors that are no longer patched may be passed.
     pub through_expired: bool,
 }
@@ -75,10 +75,10 @@ impl Fleet<'_> {
     }
 
     /// The situation of a cluster; none if its release has errors, which the notes say.
-    pub fn situation(&self, cluster: &Cluster, notes: &mut Notes) -> Option<Situated> {
+    pub fn situation(&self, cluster: &Cluster, target: &Target, notes: &mut Notes) -> Option<Situated> {
         let own = self.releases.of(cluster, self.input, notes)?;
         let mut line = release::line(self.releases, &own);
-        let goal = match self.target {
+        let goal = match target {
             Target::Release(target) => {
                 let named = Cluster { release: target.clone(), ..cluster.clone() };
                 let target = self.releases.of(&named, self.input, notes)?;
@@ -91,6 +91,11 @@ impl Fleet<'_> {
                 (target.kubernetes.minor(), Some(target.name.clone()))
             }
             Target::Minor(minor) => (*minor, None),
+            Target::Newest => {
+                let minor = own.kubernetes.minor();
+                let newest = line.iter().rfind(|one| one.kubernetes.minor() == minor).unwrap_or(&own);
+                (minor, Some(newest.name.clone()))
+            }
             Target::Latest => {
                 let newest = self.newest(&line, &own);
                 (newest.kubernetes.minor(), Some(newest.name.clone()))

@@ -8,7 +8,7 @@ use super::{
     core::{Core, core},
     plan::{Plan, steps},
     search::{NotFound, search},
-    situate::{Fleet, Open, Situated},
+    situate::{Fleet, Open, Situated, Target},
     situation::Constraint,
     why::reasons,
 };
@@ -48,6 +48,8 @@ pub enum Answer {
     Ahead,
     /// There are too many possibilities to look at.
     TooMany,
+    /// It stays where it is, and why.
+    Held(String),
     /// It is on its way out.
     Leaves,
     /// Its release, or the one that it should have, has errors.
@@ -55,8 +57,8 @@ pub enum Answer {
 }
 
 impl Fleet<'_> {
-    /// Solves the situations of clusters, in the order of their first clusters.
-    pub fn solve<'a>(&self, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
+    /// Solves the situations of clusters that should be at a target, in the order of their first clusters.
+    pub fn solve<'a>(&self, target: &Target, clusters: &[&'a Cluster]) -> Vec<Solved<'a>> {
         let mut places: BTreeMap<_, usize> = BTreeMap::new();
         let mut groups: Vec<Vec<&Cluster>> = Vec::new();
         for cluster in clusters {
@@ -68,16 +70,16 @@ impl Fleet<'_> {
             groups[at].push(cluster);
         }
         let solve = |clusters: Vec<&'a Cluster>| {
-            let answer = self.answer(&clusters);
+            let answer = self.answer(target, &clusters);
             Solved { clusters, answer }
         };
         groups.into_par_iter().map(solve).collect()
     }
 
-    fn answer(&self, clusters: &[&Cluster]) -> Answer {
+    fn answer(&self, target: &Target, clusters: &[&Cluster]) -> Answer {
         let Some(first) = clusters.first().filter(|one| !super::leaves(one)) else { return Answer::Leaves };
         let mut notes = Notes::new();
-        let open = match self.situation(first, &mut notes) {
+        let open = match self.situation(first, target, &mut notes) {
             Some(Situated::Open(open)) => open,
             Some(Situated::Ahead) => return Answer::Ahead,
             Some(Situated::NoTarget(constraint)) => return Answer::NoTarget(constraint),

@@ -112,3 +112,19 @@ fn new_clusters_and_releases_heed_the_maturity() {
     let soon = told(root, &[&dry[..], &["--kubernetes", "1.35", "--today", "2027-03-01"]].concat(), 0);
     assert_eq!(soon, ["end-of-life: Kubernetes 1.35 of `docker/scs` has had no patches since 2027-02-28"]);
 }
+
+#[test]
+fn a_hold_counts_until_its_day() {
+    let root = fleet();
+    let hold = "spec:\n  upgrades: { hold: { reason: the fair is on, until: '2026-12-01' } }\n";
+    edit(root.path(), "clusters/dev/dev-1.yaml", "spec:\n", hold);
+    let state = |day: &str| {
+        let listed = ends(root.path(), &["clusters", "--today", day, "-o", "name,state,reason"], 0).out;
+        listed.lines().last().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(state("2026-11-30"), "dev-1 held the fair is on");
+    assert_eq!(state("2026-12-01"), "dev-1 active –");
+    assert!(!ends(root.path(), &["check", "--today", "2026-11-30"], 0).err.contains("hold-over"));
+    let warned = ends(root.path(), &["check", "--today", "2026-12-01"], 0).err;
+    assert!(warned.contains("ended on 2026-12-01: the fair is on"), "{warned}");
+}

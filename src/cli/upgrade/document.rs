@@ -26,7 +26,7 @@ fn group(group: &Shown) -> Json {
     let (steps, constraints, reason) = match &group.state {
         State::Plan(steps) => (of_steps(steps), json!([]), Json::Null),
         State::Blocked(reasons) => (json!([]), reasons.iter().map(constraint).collect(), Json::Null),
-        State::Failed(why) => (json!([]), json!([]), json!(why)),
+        State::Failed(why) | State::Held(why) => (json!([]), json!([]), json!(why)),
         State::Done | State::Ahead | State::Leaving => (json!([]), json!([]), Json::Null),
     };
     json!({

@@ -35,6 +35,8 @@ pub(super) enum State {
     Done,
     /// They have a later Kubernetes minor.
     Ahead,
+    /// They stay where they are, and why.
+    Held(String),
     /// They are on their way out.
     Leaving,
 }
@@ -48,6 +50,7 @@ impl State {
             Self::Plan(_) => "plan",
             Self::Done => "done",
             Self::Ahead => "ahead",
+            Self::Held(_) => "held",
             Self::Leaving => "leaving",
         }
     }
@@ -124,7 +127,8 @@ impl Shown {
             State::Plan(steps) => {
                 3 - u8::from(steps.iter().any(|step| step.rollouts.iter().any(|one| one.refused.is_some())))
             }
-            State::Done | State::Ahead | State::Leaving => 4,
+            State::Held(_) => 4,
+            State::Done | State::Ahead | State::Leaving => 5,
         }
     }
 
@@ -189,6 +193,7 @@ fn state(answer: &Answer, input: &Input) -> State {
             State::Failed(notes.iter().next().map(|note| note.message.clone()).unwrap_or_default())
         }
         Answer::Ahead => State::Ahead,
+        Answer::Held(why) => State::Held(why.clone()),
         Answer::Leaves => State::Leaving,
     }
 }
@@ -200,9 +205,8 @@ fn from(answer: &Answer) -> Option<(String, String)> {
     Some((release.name.clone(), release.kubernetes.to_string()))
 }
 
-/// Reports clusters without a plan, and steps that would be refused; whether there are any.
-pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) -> bool {
-    let before = notes.errors();
+/// Reports clusters without a plan, and steps that would be refused.
+pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) {
     for group in groups {
         let clusters = counted(group.clusters.len(), "cluster");
         match &group.state {
@@ -229,8 +233,7 @@ pub(super) fn note_faults(groups: &[Shown], notes: &mut Notes) -> bool {
                     }
                 }
             }
-            State::Done | State::Ahead | State::Leaving => {}
+            State::Done | State::Ahead | State::Held(_) | State::Leaving => {}
         }
     }
-    notes.errors() > before
 }

@@ -27,7 +27,7 @@ use crate::{
 /// An addon that stays behind during an upgrade gets an `interimVersion`, which a later step removes. A `version` that you wrote
 /// stays, unless the plan has to change it.
 ///
-/// Suspended clusters stay as they are. So do clusters without a plan, and those whose step would be refused; the exit code is
+/// Suspended and held clusters stay as they are. So do clusters without a plan, and those whose step would be refused; the exit code is
 /// then 1. If a check fails, nothing is written.
 ///
 /// A step needs time: push it, wait until it is rolled out, and run the command again for the one after it. A step is refused
@@ -35,7 +35,7 @@ use crate::{
 /// branch that the engine reads: the engine would apply both at once.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # what would the next step be?\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
+    after_help = "Examples:\n  stackloom upgrade next --dry-run                       # what would the next step be?\n  stackloom upgrade next --selector env=dev --commit\n  stackloom upgrade next prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade next --selector env=prod --pr        # for a job that runs every morning\n\nExit codes: 0 done, or nothing to do; 1 a cluster has no plan, or its step would be refused"
 )]
 pub(super) struct Args {
     #[command(flatten)]

@@ -22,7 +22,7 @@ use crate::{
 /// who can lift it. Nothing is written.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  stackloom upgrade plan                                           all clusters, to their newest release\n  stackloom upgrade plan prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade plan --selector env=prod --to-release docker-scs-1-36-v2\n  stackloom upgrade plan --format json | jq '.groups[] | select(.state == \"blocked\")'\n\nExit codes: 0 every cluster has a plan or needs none, 1 a cluster has no plan, or a step would be refused"
+    after_help = "Examples:\n  stackloom upgrade plan                                           all clusters, each by its policy\n  stackloom upgrade plan --latest                                  all clusters, to the newest release\n  stackloom upgrade plan prod-eu-1 --to-kubernetes 1.36\n  stackloom upgrade plan --selector env=prod --to-release docker-scs-1-36-v2\n  stackloom upgrade plan --format json | jq '.groups[] | select(.state == \"blocked\")'\n\nExit codes: 0 every cluster has a plan or needs none, 1 a cluster has no plan, or a step would be refused"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -59,14 +59,11 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Failure> {
     let (understood, left) = generate::understand_sound(world, notes)?;
-    args.which.note_unknown(&understood, &left, notes);
     left.warn(notes);
-    let target = args.which.target(&understood.releases, notes);
-    let Some(target) = notes.halt(target)? else { return Err(Failure::from(notes.halted())) };
+    let errors = notes.errors();
+    let solved = args.which.solve(&understood, &left, notes)?;
     let Understood { input, model, releases, .. } = &understood;
-    let fleet =
-        Fleet { model, releases, input, target: &target, through_expired: args.which.through_expired };
-    let solved = fleet.solve(&args.which.chosen(&target, &understood));
+    let fleet = Fleet { model, releases, input, through_expired: false };
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
@@ -76,6 +73,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     }
     let rollouts = fleet.rollouts(&planned)?;
     let groups = group::groups(&solved, &rollouts, input);
-    let exit = if group::note_faults(&groups, notes) { Exit::Input } else { Exit::Done };
+    group::note_faults(&groups, notes);
+    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     Ok(Outcome { groups, left, exit })
 }

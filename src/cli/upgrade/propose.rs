@@ -382,6 +382,7 @@ fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
         }
         State::Blocked(reasons) => Plan::LeftOut(reasons.iter().map(blocking).collect()),
         State::Failed(why) => Plan::LeftOut(vec![why.clone()]),
+        State::Held(why) => Plan::LeftOut(vec![format!("held: {why}")]),
         State::Done | State::Ahead | State::Leaving => return None,
     };
     Some(PlanOf { clusters, from, plan })

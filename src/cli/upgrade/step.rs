@@ -57,14 +57,11 @@ pub(super) fn find(
 ) -> Result<Found, Failure> {
     let held = Held::read(world)?;
     let (understood, left) = generate::understand_sound(&held, notes)?;
-    which.note_unknown(&understood, &left, notes);
     left.warn(notes);
-    let target = which.target(&understood.releases, notes);
-    let Some(target) = notes.halt(target)? else { return Err(Failure::from(notes.halted())) };
+    let errors = notes.errors();
+    let solved = which.solve(&understood, &left, notes)?;
     let Understood { input, model, releases, .. } = &understood;
-    let through_expired = which.through_expired;
-    let fleet = Fleet { model, releases, input, target: &target, through_expired };
-    let solved = fleet.solve(&which.chosen(&target, &understood));
+    let fleet = Fleet { model, releases, input, through_expired: false };
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
@@ -75,7 +72,8 @@ pub(super) fn find(
     }
     let rollouts = fleet.rollouts(&planned)?;
     let groups = group::groups(&solved, &rollouts, input);
-    let exit = if group::note_faults(&groups, notes) { Exit::Input } else { Exit::Done };
+    group::note_faults(&groups, notes);
+    let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let mut suspended = BTreeSet::new();
     let mut taken = Vec::new();
     for one in &planned {

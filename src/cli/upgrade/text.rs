@@ -28,7 +28,8 @@ pub(super) fn next(groups: &[Shown], all: bool) -> Vec<String> {
 fn shown(groups: &[Shown], steps: usize, all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for group in groups {
-        let is_long = matches!(group.state, State::Blocked(_) | State::Failed(_) | State::Plan(_));
+        let is_long =
+            matches!(group.state, State::Blocked(_) | State::Failed(_) | State::Held(_) | State::Plan(_));
         if is_long || all {
             lines.extend(of_group(group, steps, all));
             lines.push(String::new());
@@ -51,6 +52,7 @@ pub(super) fn summary(groups: &[Shown]) -> String {
         (count(&|state| matches!(state, State::Blocked(_) | State::Failed(_))), "without a plan"),
         (count(&|state| *state == State::Done), "already there"),
         (count(&|state| *state == State::Ahead), "at a later Kubernetes minor"),
+        (count(&|state| matches!(state, State::Held(_))), "held"),
         (count(&|state| *state == State::Leaving), "being removed"),
     ];
     let told = kinds.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
@@ -68,6 +70,7 @@ fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
             format!("step {shown} of {}", steps.len())
         }
         State::Plan(steps) => counted(steps.len(), "step"),
+        State::Held(_) => "held".to_owned(),
         State::Done => "nothing to do".to_owned(),
         State::Ahead => "a later Kubernetes minor already".to_owned(),
         State::Leaving => "being removed".to_owned(),
@@ -88,7 +91,7 @@ fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
             }
         }
         State::Blocked(reasons) => lines.extend(blocked(reasons)),
-        State::Failed(why) => lines.extend(wrapped("  ", "  ", why)),
+        State::Failed(why) | State::Held(why) => lines.extend(wrapped("  ", "  ", why)),
         State::Done | State::Ahead | State::Leaving => drop(lines.pop()),
     }
     lines

@@ -1,17 +1,17 @@
 //! Which clusters are to be upgraded, and to what: the options that the commands of `upgrade` share.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    cli::{cluster as names, printer::shell_word},
+    cli::{cluster as names, printer::shell_word, today::Today},
     definition::closest,
-    generate::Understood,
-    model::{Cluster, ClusterId, Minor, ReleaseRef, Selector, is_called},
-    note::Notes,
+    generate::{Failure, Understood},
+    model::{Cluster, ClusterId, Date, Hold, Minor, ReleaseRef, Selector, is_called},
+    note::{Notes, Place},
     partial::LeftOut,
     propose,
     release::Releases,
-    upgrade::Target,
+    upgrade::{Answer, Asked, Fleet, Solved, Target},
 };
 
 /// Clusters and a target.
@@ -29,12 +29,17 @@ pub(super) struct Which {
     /// To this Kubernetes minor, such as 1.36; addons change only where they must
     #[arg(long, value_name = "MINOR", group = "target", value_parser = minor)]
     to_kubernetes: Option<Minor>,
-    /// To the newest release of the newest Kubernetes minor that is neither `preview` nor `expired` (the default)
+    /// To the newest release of the newest Kubernetes minor that is neither `preview` nor `expired`
     #[arg(long, group = "target")]
     latest: bool,
     /// Plan over Kubernetes minors that are `expired`, too
     #[arg(long)]
     pub(super) through_expired: bool,
+    /// Move clusters although `upgrades.hold` says that they stay where they are
+    #[arg(long)]
+    despite_hold: bool,
+    #[command(flatten)]
+    today: Today,
 }
 
 fn selector(text: &str) -> Result<(String, Selector), String> {
@@ -53,12 +58,15 @@ impl Which {
         is_named && self.selector.as_ref().is_none_or(|(_, selector)| selector.matches(label))
     }
 
-    pub(super) fn target(&self, releases: &Releases, notes: &mut Notes) -> Option<Target> {
+    /// What is asked for; none where the target does not exist.
+    fn asked_for(&self, releases: &Releases, today: Date, notes: &mut Notes) -> Option<Asked> {
+        let asked = |target| Asked { target, today, despite_hold: self.despite_hold };
         let Some(name) = &self.to_release else {
-            return Some(self.to_kubernetes.map_or(Target::Latest, Target::Minor));
+            let latest = self.latest.then_some(Target::Latest);
+            return Some(asked(self.to_kubernetes.map(Target::Minor).or(latest)));
         };
         if let Some(found) = releases.find(name) {
-            return Some(Target::Release(found));
+            return Some(asked(Some(Target::Release(found))));
         }
         let note = notes.error("unknown-release", None, format!("there is no release `{name}`"));
         match closest(name, releases.names().into_iter()) {
@@ -68,14 +76,47 @@ impl Which {
         None
     }
 
+    /// Solves what is asked for, for the clusters that are meant.
+    pub(super) fn solve<'a>(
+        &self,
+        fleet: &'a Understood,
+        left: &LeftOut,
+        notes: &mut Notes,
+    ) -> Result<Vec<Solved<'a>>, Failure> {
+        self.note_unknown(fleet, left, notes);
+        let asked = self.asked_for(&fleet.releases, self.today.day()?, notes);
+        let Some(asked) = notes.halt(asked)? else { return Err(Failure::from(notes.halted())) };
+        let (mut moving, mut held) =
+            (BTreeMap::<Target, Vec<&Cluster>>::new(), BTreeMap::<String, Vec<_>>::new());
+        for cluster in self.chosen(asked.target.as_ref(), fleet) {
+            match asked.of(cluster) {
+                Ok(target) => moving.entry(target).or_default().push(cluster),
+                Err(why) => {
+                    if let Some(hold) = asked.hold(cluster).filter(|_| !self.clusters.is_empty()) {
+                        note_held(cluster, hold, notes);
+                    }
+                    held.entry(why).or_default().push(cluster);
+                }
+            }
+        }
+        let Understood { input, model, releases, .. } = fleet;
+        let through_expired = self.through_expired;
+        let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| {
+            Fleet { model, releases, input, through_expired }.solve(target, clusters)
+        };
+        let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
+        solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
+        Ok(solved)
+    }
+
     /// The clusters that are meant. To a release, and without names, only those of its stack.
-    pub(super) fn chosen<'a>(&self, target: &Target, fleet: &'a Understood) -> Vec<&'a Cluster> {
+    fn chosen<'a>(&self, target: Option<&Target>, fleet: &'a Understood) -> Vec<&'a Cluster> {
         let stack = |release: &ReleaseRef| match release {
             ReleaseRef::Head(stack, _) => Some(stack.clone()),
             ReleaseRef::Named(name) => fleet.releases.by_name(name.as_str()).map(|one| one.stack.clone()),
         };
         let of_target = match target {
-            Target::Release(release) if self.clusters.is_empty() => stack(release),
+            Some(Target::Release(release)) if self.clusters.is_empty() => stack(release),
             _ => None,
         };
         let is_meant = |cluster: &&Cluster| {
@@ -88,7 +129,7 @@ impl Which {
 
 impl Which {
     /// Reports names that no cluster has.
-    pub(super) fn note_unknown(&self, fleet: &Understood, left: &LeftOut, notes: &mut Notes) {
+    fn note_unknown(&self, fleet: &Understood, left: &LeftOut, notes: &mut Notes) {
         for name in &self.clusters {
             let all = fleet.model.clusters.iter();
             if all.clone().any(|cluster| is_called(&cluster.full_name(), name)) || left.blame(name, notes) {
@@ -103,7 +144,7 @@ impl Which {
         serde_json::json!({
             "release": self.to_release,
             "kubernetes": self.to_kubernetes.map(|minor| minor.to_string()),
-            "latest": self.to_release.is_none() && self.to_kubernetes.is_none(),
+            "latest": self.latest,
             "throughExpired": self.through_expired,
         })
     }
@@ -119,7 +160,8 @@ impl Which {
         let target = match (&self.to_release, self.to_kubernetes) {
             (Some(release), _) => format!("to-{release}"),
             (None, Some(minor)) => format!("to-{minor}"),
-            (None, None) => "latest".to_owned(),
+            (None, None) if self.latest => "latest".to_owned(),
+            (None, None) => "by-policy".to_owned(),
         };
         let target = if self.through_expired { target + "-through-expired" } else { target };
         propose::branch_name(&names, self.selector.as_ref().map(|(text, _)| text.as_str()), &target)
@@ -135,9 +177,25 @@ impl Which {
         option("--selector", self.selector.as_ref().map(|(text, _)| text.clone()));
         option("--to-release", self.to_release.clone());
         option("--to-kubernetes", self.to_kubernetes.map(|minor| minor.to_string()));
-        if self.through_expired {
-            words.push("--through-expired".to_owned());
+        for (is_set, option) in [
+            (self.latest, "--latest"),
+            (self.through_expired, "--through-expired"),
+            (self.despite_hold, "--despite-hold"),
+        ] {
+            words.extend(is_set.then(|| option.to_owned()));
         }
         words.join(" ")
     }
+}
+
+/// Reports that a cluster is held, which was asked for by name.
+fn note_held(cluster: &Cluster, hold: &Hold, notes: &mut Notes) {
+    let until = hold.until.map(|date| format!(" until {date}")).unwrap_or_default();
+    notes
+        .error(
+            "held",
+            Place::file(&*cluster.file),
+            format!("{} is held{until}: {}", cluster.id(), hold.reason),
+        )
+        .hint("take `upgrades.hold` out, or add --despite-hold");
 }

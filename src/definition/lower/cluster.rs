@@ -158,6 +158,7 @@ impl One<'_> {
             addons: settings.addons,
             availability_gates: settings.availability_gates,
             suspend: settings.suspend,
+            upgrades: settings.upgrades,
             removal: self.removal(notes),
             raw: settings.raw,
             companion: companion.filter(|folder| self.input.companions.contains(folder)),

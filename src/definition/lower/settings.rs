@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use ipnet::IpNet;
 
-use super::{Lowering, name_error, pools, raw, removal, text};
+use super::{Lowering, name_error, pools, raw, removal, stack, text};
 use crate::{
-    model::{AddonChoice, ControlPlane, Network, NodePool, Subdomain},
+    model::{AddonChoice, ControlPlane, Date, Hold, Network, NodePool, Subdomain, UpgradePolicy, Upgrades},
     note::{Notes, Place},
     yaml::{Mapping, Node},
 };
@@ -22,6 +22,7 @@ pub(super) struct ClusterSettings {
     pub addons: BTreeMap<String, AddonChoice>,
     pub availability_gates: Option<Node>,
     pub suspend: Option<String>,
+    pub upgrades: Upgrades,
     pub raw: Option<Node>,
 }
 
@@ -40,6 +41,7 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
         pools::check_filled(context, "availabilityGates", gates, notes);
     }
     let suspend = one.reason(one.spec("suspend"), "suspend", notes);
+    let upgrades = one.upgrades(notes);
     if let Some(raw) = one.spec("raw") {
         raw::check(context, raw, notes);
     }
@@ -53,6 +55,7 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
         addons,
         availability_gates: one.spec("availabilityGates").cloned(),
         suspend,
+        upgrades,
         raw: one.spec("raw").cloned(),
     };
     (notes.errors() == before).then_some(settings)
@@ -101,6 +104,26 @@ impl One<'_> {
                 .hint("say why in words: those who find it so will ask");
         }
         Some(reason.to_owned())
+    }
+
+    fn upgrades(&self, notes: &mut Notes) -> Upgrades {
+        let get = |keys: &[&str]| self.node.at(&[&["spec", "upgrades"], keys].concat());
+        let policy = match text(get(&["policy"])) {
+            Some("minor") => UpgradePolicy::Minor,
+            Some("none") => UpgradePolicy::None,
+            _ => UpgradePolicy::Patch,
+        };
+        let hold = get(&["hold"]).filter(|hold| hold.as_mapping().is_some()).map(|node| {
+            let reason = self.reason(node.get("reason"), "upgrades.hold.reason", notes).unwrap_or_default();
+            let until = node.get("until").and_then(|until| {
+                if let Some(place) = self.place(until) {
+                    stack::check_date(until.as_str(), &place, notes);
+                }
+                until.as_str().and_then(Date::parse)
+            });
+            Hold { reason, until }
+        });
+        Upgrades { policy, hold }
     }
 
     fn network(&self, notes: &mut Notes) -> Network {

@@ -350,7 +350,7 @@ fn check_content(
     }
 }
 
-fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
+pub(super) fn check_date(date: Option<&str>, place: &Place, notes: &mut Notes) {
     let Some(date) = date else { return };
     if Date::parse(date).is_none() {
         notes
