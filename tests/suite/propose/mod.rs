@@ -352,6 +352,10 @@ fn the_documented_jobs_propose_a_step() {
         let words: Vec<&str> =
             line.split(' ').map(|word| if word == "\"$SELECTOR\"" { "env=test" } else { word }).collect();
         let bench = Bench::new(kind);
+        let defaults = bench.root.join("clusters/_defaults.yaml");
+        let text = fs::read_to_string(&defaults).unwrap();
+        fs::write(&defaults, text.replace("spec:\n", "spec:\n  upgrades: { policy: minor }\n")).unwrap();
+        bench.publish("follow newer minors");
         let output = stackloom(&bench.root).args(words).env("STACKLOOM_FORGE_TOKEN", TOKEN).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(bench.requests().len(), 1, "{file}");
