@@ -47,6 +47,7 @@ pub mod relocate;
 pub mod report;
 pub mod upgrade;
 pub mod propose;
+pub mod rollout;
 pub mod explain;
 pub mod watch;
 pub mod argocd_health;

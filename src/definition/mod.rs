@@ -16,6 +16,7 @@ mod parse;
 mod release;
 mod removal;
 mod requirements;
+mod rollout;
 mod schema;
 mod stack;
 mod topology;
@@ -47,6 +48,10 @@ pub use release::{
 };
 pub use removal::{Removal, RemovalStep};
 pub use requirements::{FeatureGate, FeatureGates, Requirements};
+pub use rollout::{
+    Day, FrozenWave, Rollout, RolloutFreeze, RolloutKind, RolloutSpec, RolloutStatus, RolloutStop,
+    RolloutTarget, RolloutWave, RolloutWindow,
+};
 pub use schema::Kind;
 pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::DeserializeOwned;
 
-use super::{Addon, Fleet, Kind, Lock, NodeImages, Stack, schema::validate, words::closest};
+use super::{Addon, Fleet, Kind, Lock, NodeImages, Rollout, Stack, schema::validate, words::closest};
 use crate::{
     model::Minor,
     note::{Notes, Place},
@@ -43,6 +43,8 @@ pub struct Definitions {
     pub defaults: BTreeMap<String, Layer>,
     /// The cluster definitions, in order of their files.
     pub clusters: Vec<Layer>,
+    /// The rollouts, in order of their files.
+    pub rollouts: Vec<Written<Rollout>>,
     /// `stackloom.lock`, where there is one.
     pub lock: Option<Written<Lock>>,
     /// Files that are at fault or missing: what they say is not known, and is not missed a second time.
@@ -105,7 +107,9 @@ pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
         }
     }
     let lock = sources.at(LOCK).and_then(|source| read(source, Kind::Lock, notes));
-    Definitions { fleet, stacks, defaults, clusters, lock, broken }
+    let rollouts =
+        sources.below("rollouts").filter_map(|source| read(source, Kind::Rollout, notes)).collect();
+    Definitions { fleet, stacks, defaults, clusters, rollouts, lock, broken }
 }
 
 /// `<name>.yaml` beside `<name>.yml`: one of the two would be taken for the other.

@@ -6,7 +6,7 @@ use jsonschema::{ValidationError, Validator, error::ValidationErrorKind, paths::
 use serde_json::Value as Json;
 
 use super::{
-    Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Stack,
+    Addon, ClusterDefaults, ClusterDefinition, Fleet, Lock, NodeImages, Release, Rollout, Stack,
     advice::{advice, either},
     words::{abridged, closest},
 };
@@ -30,6 +30,8 @@ pub enum Kind {
     ClusterDefaults,
     /// A cluster's file.
     ClusterDefinition,
+    /// A file in `rollouts/`.
+    Rollout,
     /// `release.yaml`, which the program itself writes.
     Release,
     /// `stackloom.lock`, which the program itself writes.
@@ -38,7 +40,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in order of their schemas' file names.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Addon,
         Self::ClusterDefaults,
         Self::ClusterDefinition,
@@ -46,6 +48,7 @@ impl Kind {
         Self::Lock,
         Self::NodeImages,
         Self::Release,
+        Self::Rollout,
         Self::Stack,
     ];
 
@@ -59,6 +62,7 @@ impl Kind {
             Self::ClusterDefaults => "ClusterDefaults",
             Self::ClusterDefinition => "ClusterDefinition",
             Self::Release => "Release",
+            Self::Rollout => "Rollout",
             Self::Lock => "Lock",
         }
     }
@@ -73,6 +77,7 @@ impl Kind {
             Self::ClusterDefaults => "cluster-defaults.schema.json",
             Self::ClusterDefinition => "cluster-definition.schema.json",
             Self::Release => "release.schema.json",
+            Self::Rollout => "rollout.schema.json",
             Self::Lock => "lock.schema.json",
         }
     }
@@ -88,6 +93,7 @@ impl Kind {
             Self::ClusterDefaults => generator.into_root_schema_for::<ClusterDefaults>(),
             Self::ClusterDefinition => generator.into_root_schema_for::<ClusterDefinition>(),
             Self::Release => generator.into_root_schema_for::<Release>(),
+            Self::Rollout => generator.into_root_schema_for::<Rollout>(),
             Self::Lock => generator.into_root_schema_for::<Lock>(),
         };
         schema.insert("title".to_owned(), Json::from(format!("Stackloom {}", self.name())));

@@ -13,6 +13,7 @@ mod lock;
 mod names;
 mod range;
 mod removal;
+mod rollout;
 mod selector;
 mod source;
 mod stack;
@@ -33,6 +34,7 @@ pub use lock::{ChartVersion, Digest, Lock, LockedChart, LockedRelease};
 pub use names::{Label, NameFault, StackId, Subdomain, hex, shortened};
 pub use range::VersionRange;
 pub use removal::{Removal, RemovalStep};
+pub use rollout::{Calendar, Freeze, Rollout, RolloutTarget, RolloutWave, Window};
 pub use selector::Selector;
 pub use source::{OciRepository, ReleaseAddress, ReleaseRepository};
 pub use stack::{

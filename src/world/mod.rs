@@ -17,7 +17,7 @@ pub const LOCK: &str = "stackloom.lock";
 /// Everything that `generate` reads.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// `stackloom.yaml`, `stackloom.lock`, what charts say of their values (`charts/values/`), every file below `stacks/`, the definitions below `clusters/`, and the numbered releases below
+    /// `stackloom.yaml`, `stackloom.lock`, what charts say of their values (`charts/values/`), every file below `stacks/`, the definitions below `clusters/` and `rollouts/`, and the numbered releases below
     /// `generated/releases/`. Nothing in a `<cluster>.d/` folder.
     pub sources: Sources,
     /// The `<cluster>.d/` folders that hold something to apply, as paths from the root of the fleet.
@@ -257,7 +257,7 @@ pub fn is_input(path: &str) -> bool {
         || path == LOCK
         || is_chart_values(path)
         || path.starts_with("stacks/")
-        || (path.starts_with("clusters/") && yaml)
+        || (path.starts_with("clusters/") || path.starts_with("rollouts/")) && yaml
 }
 
 /// Where `update` puts what charts say of their values.

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their sandbox and may panic")]
 
 mod overlay;
+mod rollouts;
 mod sandbox;
 #[path = "../support/mod.rs"]
 mod support;

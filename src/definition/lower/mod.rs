@@ -16,6 +16,7 @@ mod raw;
 mod settings;
 mod removal;
 mod requirements;
+mod rollout;
 mod migrations;
 mod rules;
 mod sources;
@@ -29,8 +30,8 @@ use super::{
 };
 use crate::{
     model::{
-        AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Stack, StackId, VersionRange,
-        address,
+        AddonVersion, Allowance, Cluster, Fleet, Label, Lock, Minor, NameFault, Rollout, Stack, StackId,
+        VersionRange, address,
     },
     note::{Halted, Notes, Place},
     template::Template,
@@ -56,6 +57,8 @@ pub struct Model {
     pub stacks: BTreeMap<(StackId, Minor), Stack<StackTemplate>>,
     /// All clusters, by management cluster, namespace and name.
     pub clusters: Vec<Cluster>,
+    /// The rollouts, by name.
+    pub rollouts: Vec<Rollout>,
     /// What comes from elsewhere, and which bytes it was.
     pub lock: Lock,
 }
@@ -79,8 +82,9 @@ pub fn lower(
     let stacks = stack::lower_all(&context, notes);
     let clusters = cluster::lower_all(&context, &fleet, input, notes);
     let lock = lock::lower(definitions.lock.as_ref(), notes);
+    let rollouts = rollout::lower_all(&context, notes);
     match fleet.whole() {
-        Some(fleet) => notes.halt(Model { fleet, stacks, clusters, lock }),
+        Some(fleet) => notes.halt(Model { fleet, stacks, clusters, rollouts, lock }),
         None => Err(notes.halted()),
     }
 }

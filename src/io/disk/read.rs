@@ -40,6 +40,7 @@ pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
     found.at_root(LOCK);
     found.folder("stacks");
     found.folder("clusters");
+    found.folder("rollouts");
     found.folder(CHART_VALUES);
     found.releases(&mut damaged);
     let Found { files, companions, beside, .. } = found;

@@ -33,7 +33,7 @@ impl<'a> Folders<'a> {
         for file in ["stackloom.yaml", LOCK] {
             folders.entry(&root.join(file))?;
         }
-        for top in ["stacks", "clusters", CHART_VALUES] {
+        for top in ["stacks", "clusters", "rollouts", CHART_VALUES] {
             folders.entry(&root.join(top))?;
         }
         folders.releases()?;

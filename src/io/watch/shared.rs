@@ -110,7 +110,7 @@ impl Shared {
         let parts: Vec<&str> = parts.iter().map(AsRef::as_ref).collect();
         match parts.as_slice() {
             []
-            | ["stackloom.yaml" | "stackloom.lock" | "stacks" | "clusters" | "generated"]
+            | ["stackloom.yaml" | "stackloom.lock" | "stacks" | "clusters" | "rollouts" | "generated"]
             | ["generated", "releases"] => true,
             ["generated", "releases", release, ..] => !is_head_release(release),
             ["generated", ..] => false,

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// Where sources lie in a fleet.
-const PLACES: [&str; 5] = ["stackloom.yaml", LOCK, "stacks", "clusters", CHART_VALUES];
+const PLACES: [&str; 6] = ["stackloom.yaml", LOCK, "stacks", "clusters", "rollouts", CHART_VALUES];
 
 /// The sources of a run, compared with a commit.
 #[derive(Default)]

@@ -1,0 +1,270 @@
+//! Lowering `rollouts/*.yaml`.
+
+use std::collections::BTreeSet;
+
+use chrono::{NaiveTime, TimeDelta, Weekday};
+use chrono_tz::Tz;
+
+use super::{Lowering, label, place_at, stack::check_date};
+use crate::{
+    definition::{self as written, parse::Written},
+    model::{Calendar, Date, Freeze, Minor, Rollout, RolloutTarget, RolloutWave, Selector, Window},
+    note::{Notes, Place},
+};
+
+/// All rollouts, as far as they are sound.
+pub(super) fn lower_all(context: &Lowering<'_>, notes: &mut Notes) -> Vec<Rollout> {
+    let mut found: Vec<Rollout> = Vec::new();
+    for file in &context.definitions.rollouts {
+        let Some(rollout) = lower(file, notes) else { continue };
+        if found.iter().any(|other| other.name == rollout.name) {
+            notes
+                .error(
+                    "duplicate",
+                    place_at(file, &["metadata", "name"]),
+                    format!("there are two rollouts `{}`", rollout.name),
+                )
+                .hint("give each its own name");
+        } else {
+            found.push(rollout);
+        }
+    }
+    found.sort_by(|one, other| one.name.cmp(&other.name));
+    found
+}
+
+/// A rollout, as meant; none where it is at fault.
+fn lower(file: &Written<written::Rollout>, notes: &mut Notes) -> Option<Rollout> {
+    let one = One(file);
+    let spec = &file.value.spec;
+    let before = notes.errors();
+    let name =
+        label(&file.value.metadata.name, "the rollout's name", Some(one.place(&["metadata", "name"])), notes);
+    let target = one.target(notes);
+    let selector = one.selector(spec.selector.as_deref(), &["spec", "selector"], notes);
+    let waves = one.waves(notes);
+    let calendar = one.calendar(notes);
+    let settle = one.duration(spec.settle.as_deref(), "1h", &["spec", "settle"], notes);
+    let timeout = one.duration(spec.timeout.as_deref(), "7d", &["spec", "timeout"], notes);
+    let frozen = one.frozen(notes);
+    let count = |count: Option<u32>| count.map(|count| count as usize);
+    let rollout = Rollout {
+        name: name?,
+        file: file.source.path.to_string(),
+        reason: spec.reason.clone(),
+        target: target?,
+        selector,
+        waves,
+        calendar: calendar?,
+        max_clusters: count(spec.max_clusters),
+        max_machines: count(spec.max_machines),
+        settle: settle?,
+        timeout: timeout?,
+        requires_health: spec.require_health == Some(true),
+        paused: spec.pause.as_ref().map(|stop| stop.reason.clone()),
+        aborted: spec.abort.as_ref().map(|stop| stop.reason.clone()),
+        frozen,
+    };
+    (notes.errors() == before).then_some(rollout)
+}
+
+struct One<'a>(&'a Written<written::Rollout>);
+
+impl One<'_> {
+    fn place(&self, path: &[&str]) -> Place {
+        place_at(self.0, path)
+    }
+
+    fn target(&self, notes: &mut Notes) -> Option<RolloutTarget> {
+        let written::RolloutTarget { kubernetes, release, latest } = &self.0.value.spec.target;
+        match (kubernetes, release, latest) {
+            (Some(text), None, None) => {
+                let minor = Minor::parse(text);
+                if minor.is_none() {
+                    notes
+                        .error(
+                            "wrong-version",
+                            self.place(&["spec", "target", "kubernetes"]),
+                            format!("`{text}` is not a Kubernetes minor"),
+                        )
+                        .hint("write it as \"1.36\", in quotes");
+                }
+                minor.map(RolloutTarget::Minor)
+            }
+            (None, Some(release), None) => Some(RolloutTarget::Release(release.clone())),
+            (None, None, Some(true)) => Some(RolloutTarget::Latest),
+            _ => {
+                notes
+                    .error("rollout-target", self.place(&["spec", "target"]), "the target is not one thing")
+                    .hint("set one of `kubernetes`, `release` and `latest: true`");
+                None
+            }
+        }
+    }
+
+    fn selector(&self, text: Option<&str>, path: &[&str], notes: &mut Notes) -> Option<Selector> {
+        Selector::parse(text?)
+            .map_err(|why| {
+                notes
+                    .error("wrong-selector", self.place(path), why)
+                    .hint("write it as kubectl does: `env=prod,region in (eu,us)`");
+            })
+            .ok()
+    }
+
+    fn waves(&self, notes: &mut Notes) -> Vec<RolloutWave> {
+        let waves = &self.0.value.spec.waves;
+        let mut names = BTreeSet::new();
+        let mut found = Vec::new();
+        for (at, wave) in waves.iter().enumerate() {
+            let at_text = at.to_string();
+            let path = |key: &'static str| ["spec", "waves", &at_text, key].map(str::to_owned);
+            let refer = |path: &[String; 4]| self.place(&path.each_ref().map(String::as_str));
+            if !names.insert(&wave.name) {
+                notes
+                    .error("duplicate", refer(&path("name")), format!("there are two waves `{}`", wave.name))
+                    .hint("give each its own name");
+            }
+            if wave.selector.is_none() && at + 1 < waves.len() {
+                notes
+                    .error(
+                        "empty-wave",
+                        refer(&path("name")),
+                        format!("the wave `{}` takes all clusters, and others follow it", wave.name),
+                    )
+                    .hint("give it a `selector`, or make it the last one");
+            }
+            let place = path("selector");
+            let selector =
+                self.selector(wave.selector.as_deref(), &place.each_ref().map(String::as_str), notes);
+            let place = path("soak");
+            let soak =
+                self.duration(wave.soak.as_deref(), "0m", &place.each_ref().map(String::as_str), notes);
+            found.push(RolloutWave { name: wave.name.clone(), selector, soak: soak.unwrap_or_default() });
+        }
+        found
+    }
+
+    fn calendar(&self, notes: &mut Notes) -> Option<Calendar> {
+        let spec = &self.0.value.spec;
+        let name = spec.time_zone.as_deref().unwrap_or("UTC");
+        let zone: Option<Tz> = name.parse().ok();
+        if zone.is_none() {
+            notes
+                .error(
+                    "wrong-time-zone",
+                    self.place(&["spec", "timeZone"]),
+                    format!("there is no time zone `{name}`"),
+                )
+                .hint("write a name of the IANA database, such as `Europe/Berlin`");
+        }
+        let windows = spec
+            .windows
+            .iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(at, window)| self.window(at, window, notes));
+        let windows = windows.collect();
+        let freezes = spec
+            .freezes
+            .iter()
+            .flatten()
+            .enumerate()
+            .filter_map(|(at, freeze)| self.freeze(at, freeze, notes));
+        let freezes = freezes.collect();
+        Some(Calendar { zone: zone?, windows, freezes })
+    }
+
+    fn window(&self, at: usize, window: &written::RolloutWindow, notes: &mut Notes) -> Option<Window> {
+        let mut time = |key: &str, text: &str| {
+            let time = NaiveTime::parse_from_str(text, "%H:%M").ok().filter(|_| text.len() == 5);
+            if time.is_none() {
+                notes
+                    .error(
+                        "wrong-time",
+                        self.place(&["spec", "windows", &at.to_string(), key]),
+                        format!("`{text}` is not a time of the day"),
+                    )
+                    .hint("write it as \"09:00\", in quotes");
+            }
+            time
+        };
+        let (from, to) = (time("from", &window.from), time("to", &window.to));
+        let day = |day: &written::Day| match day {
+            written::Day::Mon => Weekday::Mon,
+            written::Day::Tue => Weekday::Tue,
+            written::Day::Wed => Weekday::Wed,
+            written::Day::Thu => Weekday::Thu,
+            written::Day::Fri => Weekday::Fri,
+            written::Day::Sat => Weekday::Sat,
+            written::Day::Sun => Weekday::Sun,
+        };
+        let all = || (0..7).filter_map(|day: u8| Weekday::try_from(day).ok()).collect();
+        let days = window.days.as_ref().map_or_else(all, |days| days.iter().map(day).collect());
+        Some(Window { days, from: from?, to: to? })
+    }
+
+    fn freeze(&self, at: usize, freeze: &written::RolloutFreeze, notes: &mut Notes) -> Option<Freeze> {
+        let at = at.to_string();
+        for (key, text) in [("from", &freeze.from), ("to", &freeze.to)] {
+            check_date(Some(text), &self.place(&["spec", "freezes", &at, key]), notes);
+        }
+        let (first, last) = (Date::parse(&freeze.from)?, Date::parse(&freeze.to)?);
+        if last < first {
+            notes
+                .error(
+                    "wrong-date",
+                    self.place(&["spec", "freezes", &at, "to"]),
+                    "this freeze ends before it begins",
+                )
+                .hint("`from` is the first day, and `to` the last one");
+        }
+        Some(Freeze { reason: freeze.reason.clone(), first, last })
+    }
+
+    fn duration(
+        &self,
+        text: Option<&str>,
+        default: &str,
+        path: &[&str],
+        notes: &mut Notes,
+    ) -> Option<TimeDelta> {
+        let text = text.unwrap_or(default);
+        let found = duration(text);
+        if found.is_none() {
+            notes
+                .error("wrong-duration", self.place(path), format!("`{text}` is not a time span"))
+                .hint("write a number and a unit: `30m`, `12h`, `3d` or `2w`");
+        }
+        found
+    }
+
+    fn frozen(&self, notes: &mut Notes) -> Option<Vec<Vec<String>>> {
+        let status = self.0.value.status.as_ref()?;
+        let waves = self.0.value.spec.waves.iter().map(|wave| &wave.name);
+        if !status.waves.iter().map(|wave| &wave.name).eq(waves) {
+            notes
+                .error(
+                    "rollout-frozen",
+                    self.place(&["status", "waves"]),
+                    "the waves are not those with which the rollout began",
+                )
+                .hint("undo the change of `spec.waves`; another plan is another rollout");
+        }
+        Some(status.waves.iter().map(|wave| wave.clusters.clone()).collect())
+    }
+}
+
+/// Reads `30m`, `12h`, `3d`, `2w`.
+fn duration(text: &str) -> Option<TimeDelta> {
+    let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u32 = number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let minutes = match unit {
+        "m" => 1,
+        "h" => 60,
+        "d" => 24 * 60,
+        "w" => 7 * 24 * 60,
+        _ => return None,
+    };
+    TimeDelta::try_minutes(i64::from(number) * minutes).filter(|delta| delta.num_days() <= 3650)
+}

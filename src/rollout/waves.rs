@@ -1,0 +1,48 @@
+//! Which clusters belong to which wave.
+
+use crate::model::{Cluster, Rollout, Selector};
+
+/// The clusters of a wave.
+#[derive(Clone, Debug)]
+pub struct Wave<'a> {
+    /// What it is called.
+    pub name: &'a str,
+    /// Its clusters that are defined, in order.
+    pub clusters: Vec<&'a Cluster>,
+    /// Its clusters that were frozen, and are no longer defined.
+    pub gone: Vec<String>,
+}
+
+/// The waves, and the clusters that the rollout selects but no wave does. Once a rollout has begun, its waves are frozen.
+pub fn waves<'a>(rollout: &'a Rollout, clusters: &'a [Cluster]) -> (Vec<Wave<'a>>, Vec<&'a Cluster>) {
+    let selects = |selector: &Option<Selector>, cluster: &Cluster| {
+        let label = |key: &str| cluster.labels.get(key).and_then(|value| value.as_str());
+        selector.as_ref().is_none_or(|selector| selector.matches(label))
+    };
+    if let Some(frozen) = &rollout.frozen {
+        let wave = |(wave, names): (&'a crate::model::RolloutWave, &Vec<String>)| {
+            let mut found = Wave { name: &wave.name, clusters: Vec::new(), gone: Vec::new() };
+            for name in names {
+                match clusters.iter().find(|cluster| cluster.full_name() == *name) {
+                    Some(cluster) => found.clusters.push(cluster),
+                    None => found.gone.push(name.clone()),
+                }
+            }
+            found
+        };
+        return (rollout.waves.iter().zip(frozen).map(wave).collect(), Vec::new());
+    }
+    let mut found: Vec<Wave<'a>> = rollout
+        .waves
+        .iter()
+        .map(|wave| Wave { name: &wave.name, clusters: Vec::new(), gone: Vec::new() })
+        .collect();
+    let mut left = Vec::new();
+    for cluster in clusters.iter().filter(|cluster| selects(&rollout.selector, cluster)) {
+        match rollout.waves.iter().position(|wave| selects(&wave.selector, cluster)) {
+            Some(at) => found[at].clusters.push(cluster),
+            None => left.push(cluster),
+        }
+    }
+    (found, left)
+}
