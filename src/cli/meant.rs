@@ -9,8 +9,8 @@ const MEANT: [(&[&str], &str); 10] = [
         "`stackloom diff` says what a change does to all clusters; `stackloom generate --check` lists the files that would change",
     ),
     (
-        &["rebase", "rollback", "rollout"],
-        "to move a cluster, change `release` in its definition: `stackloom upgrade plan` shows the steps, and `stackloom topology CLUSTER --release RELEASE` the effect of one",
+        &["rebase", "rollback"],
+        "to move a cluster to another release: `stackloom upgrade plan` shows the steps, and `stackloom upgrade next` takes the first one",
     ),
     (
         &["mv", "move"],

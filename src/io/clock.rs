@@ -1,14 +1,31 @@
-//! Which day is today. Only commands that get no date as an argument ask for it.
+//! Which day is today, and what time it is. Only commands that get neither as an argument ask for it.
 
 use std::{
     env,
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use chrono::{DateTime, Utc};
+
 use crate::{model::Date, note::Fault};
 
 /// Names the day, so that a pipeline says the same whenever it runs.
 const TODAY: &str = "STACKLOOM_TODAY";
+
+/// Names the moment, for the same reason.
+const NOW: &str = "STACKLOOM_NOW";
+
+/// Now, in UTC.
+pub fn now() -> Result<DateTime<Utc>, Fault> {
+    let Some(text) = env::var_os(NOW).filter(|text| !text.is_empty()) else {
+        return Ok(SystemTime::now().into());
+    };
+    let text = text.to_string_lossy();
+    DateTime::parse_from_rfc3339(&text).map(|time| time.to_utc()).map_err(|_| {
+        Fault::new(format!("{NOW} is `{text}`, and that is no moment"))
+            .hint("write it as 2026-11-23T09:00:00Z, or unset it")
+    })
+}
 
 /// Today, in UTC.
 pub fn today() -> Result<Date, Fault> {

@@ -1,7 +1,8 @@
-//! `stackloom upgrade next`: one folder per case, laid over a small fleet in a real repository.
+//! `stackloom upgrade next` and `stackloom rollout`: one folder per case, laid over a small fleet in a real repository.
 //!
-//! Each line of `commands.txt` is done in turn: `next …` runs the program, `commit` commits everything, `push` has the remote
-//! follow, `touch FILE` puts a file of someone else there. `told.txt` has what the runs print, and `after/` the definitions in
+//! Each line of `commands.txt` is done in turn: `next …` (of `upgrade`) and `rollout …` run the program, `commit` commits everything,
+//! `push` has the remote follow, `touch FILE` puts a file of someone else there, `at TIME` sets the clock, and `health CLUSTER true`
+//! makes a report for the commit that is checked out. `told.txt` has what the runs print, and `after/` the definitions in
 //! the end, byte for byte. `UPDATE=1` writes both.
 
 use std::{
@@ -11,9 +12,10 @@ use std::{
 };
 
 use rayon::prelude::*;
+use serde_json::json;
 
 use super::{
-    cli::{environment, ran},
+    cli::{environment, ran, stackloom},
     overlay, sandbox, support,
 };
 
@@ -59,39 +61,66 @@ fn push(root: &Path) {
     git(root, &["push", "--quiet", "origin", "main"]);
 }
 
-/// Runs the program, and says what it printed and whether something is left that is not committed.
-fn next(root: &Path, line: &str) -> String {
-    let arguments: Vec<&str> = ["upgrade"].into_iter().chain(line.split(' ')).collect();
-    let before = git(root, &["status", "--porcelain"]);
-    let told = ran(root, &arguments);
-    let mut after = git(root, &["status", "--porcelain"]);
-    if line.contains("--dry-run") || told.code != 0 && told.out.contains("nothing was written") {
-        assert_eq!(before, after, "{line}: {}", told.out);
-    }
-    if line.contains("--commit") && told.out.contains("committed as") {
-        after.insert_str(0, &git(root, &["log", "-1", "--format=%B"]));
-    }
-    let own = |line: &&str| !line.contains("generated/");
-    let left: Vec<&str> = after.lines().filter(own).collect();
-    let arguments = arguments.join(" ");
-    format!("$ stackloom {arguments}\n{}{}exit {}\n{}\n", told.out, told.err, told.code, left.join("\n"))
+/// A fleet, and what the clock shows.
+struct Case<'a> {
+    root: &'a Path,
+    now: String,
 }
 
-fn run(root: &Path, commands: &str) -> String {
-    let mut told = String::new();
-    for line in commands.lines() {
-        match line.split_once(' ') {
-            Some(("next", _)) => told.push_str(&next(root, line)),
-            None if line == "next" => told.push_str(&next(root, line)),
-            None if line == "commit" => commit(root),
-            None if line == "push" => push(root),
-            Some(("touch", file)) => sandbox::write(&root.join(file), "not the program's\n"),
+/// The words of a line; those in quotes are one.
+fn words(line: &str) -> Vec<String> {
+    let part = |(at, part): (usize, &str)| -> Vec<String> {
+        if at % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() }
+    };
+    line.split('"').enumerate().flat_map(part).collect()
+}
+
+impl Case<'_> {
+    /// Runs the program, and says what it printed and whether something is left that is not committed.
+    fn program(&self, line: &str) -> String {
+        let root = self.root;
+        let before = git(root, &["status", "--porcelain"]);
+        let mut command = stackloom(root);
+        command.args(words(line)).env("STACKLOOM_NOW", &self.now);
+        for name in ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"] {
+            command.env(name, &self.now);
+        }
+        let output = command.output().unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let code = output.status.code().unwrap();
+        let mut after = git(root, &["status", "--porcelain"]);
+        if line.contains("--dry-run") || code != 0 && out.contains("nothing was written") {
+            assert_eq!(before, after, "{line}: {out}");
+        }
+        if line.contains("--commit") && out.contains("committed as") {
+            after.insert_str(0, &git(root, &["log", "-1", "--format=%B"]));
+        }
+        let own = |line: &&str| !line.contains("generated/");
+        let left: Vec<&str> = after.lines().filter(own).collect();
+        format!("$ stackloom {line}\n{out}{err}exit {code}\n{}\n\n", left.join("\n"))
+    }
+
+    fn step(&mut self, line: &str) -> String {
+        let root = self.root;
+        match line.split_once(' ').unwrap_or((line, "")) {
+            ("next", _) => return self.program(&format!("upgrade {line}")),
+            ("rollout", _) => return self.program(line),
+            ("commit", "") => commit(root),
+            ("push", "") => push(root),
+            ("touch", file) => sandbox::write(&root.join(file), "not the program's\n"),
+            ("at", now) => self.now = now.to_owned(),
+            ("health", what) => {
+                let (name, is_healthy) = what.split_once(' ').unwrap();
+                let head = git(root, &["rev-parse", "HEAD"]);
+                let revision = format!("main@sha1:{}", head.trim());
+                let one = json!({ "name": name, "healthy": is_healthy == "true", "revision": revision });
+                sandbox::write(&root.join("health.json"), json!({ "clusters": [one] }).to_string());
+            }
             _ => panic!("`{line}` is no command of a case"),
         }
-        let end = if line.starts_with("next") { String::new() } else { format!("# {line}\n") };
-        told.extend([end.as_str(), "\n"]);
+        format!("# {line}\n\n")
     }
-    told
 }
 
 fn definitions(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -109,14 +138,17 @@ fn definitions(folder: &Path, found: &mut Vec<PathBuf>) {
 
 #[test]
 fn steps_are_taken_as_expected() {
-    let cases = sandbox::folders(&support::package().join("tests/upgrade-next"));
+    let tests = support::package().join("tests");
+    let mut cases = sandbox::folders(&tests.join("upgrade-next"));
+    cases.extend(sandbox::folders(&tests.join("rollout")));
     let hashes = regex::Regex::new("v0-sha\\.[a-z0-9]{8}|committed as [0-9a-f]{12}").unwrap();
     let done: Vec<_> = cases
         .into_par_iter()
         .map(|case| {
             let root = laid(&case);
             let commands = fs::read_to_string(case.join("commands.txt")).unwrap();
-            let told = run(root.path(), &commands);
+            let mut one = Case { root: root.path(), now: "2026-11-23T12:00:00Z".to_owned() };
+            let told: String = commands.lines().map(|line| one.step(line)).collect();
             let masked = hashes.replace_all(&told, |found: &regex::Captures<'_>| {
                 let zeros =
                     if found[0].starts_with('v') { "v0-sha.00000000" } else { "committed as 000000000000" };
@@ -129,7 +161,9 @@ fn steps_are_taken_as_expected() {
     for (case, root, told) in done {
         sandbox::expect_file(&case.join("told.txt"), &told, &mut wrong);
         let (mut found, mut expected) = (Vec::new(), Vec::new());
-        definitions(&root.path().join("clusters"), &mut found);
+        for folder in ["clusters", "rollouts"] {
+            definitions(&root.path().join(folder), &mut found);
+        }
         for file in found {
             let path = file.strip_prefix(root.path()).unwrap();
             sandbox::expect_file(

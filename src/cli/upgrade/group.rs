@@ -198,6 +198,18 @@ fn state(answer: &Answer, input: &Input) -> State {
     }
 }
 
+/// Why there is no plan, in a few words.
+pub(super) fn why_not(answer: &Answer, input: &Input) -> String {
+    match state(answer, input) {
+        State::Blocked(reasons) => {
+            let reasons: Vec<_> = reasons.into_iter().map(|reason| reason.text).collect();
+            format!("no plan: {}", reasons.join("; "))
+        }
+        State::Failed(why) | State::Held(why) => why,
+        State::Plan(_) | State::Done | State::Ahead | State::Leaving => String::new(),
+    }
+}
+
 fn from(answer: &Answer) -> Option<(String, String)> {
     let (Answer::Plan { open, .. } | Answer::Blocked { open, .. }) = answer else { return None };
     let Open { situation, .. } = &**open;

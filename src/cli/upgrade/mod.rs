@@ -5,6 +5,7 @@ mod group;
 mod next;
 mod plan;
 mod propose;
+pub(super) mod rollout;
 mod start;
 mod step;
 mod text;

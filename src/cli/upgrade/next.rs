@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::{
-    document, propose,
+    document,
+    propose::{self, Subject},
     step::{self, Found, Mode},
     text,
     which::Which,
@@ -14,7 +15,9 @@ use crate::{
         printer::counted, printer::short_id,
     },
     generate::{Failure, Generation},
+    io::disk::Workspace,
     note::Notes,
+    propose::Wish,
     upgrade,
 };
 
@@ -55,29 +58,40 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         return propose::run(&args.propose, &args.which, args.dry_run, global, printer);
     }
     let world = crate::cli::fleet(global, printer)?;
+    take(&args.which, args.dry_run, args.commit, &world, printer)
+}
+
+/// Takes the step of what is asked for.
+pub(super) fn take(
+    subject: &dyn Subject,
+    is_dry: bool,
+    is_commit: bool,
+    world: &Workspace,
+    printer: &Printer,
+) -> Done {
     let mut notes = Notes::new();
-    let mode = match (args.dry_run, args.commit) {
+    let mode = match (is_dry, is_commit) {
         (true, _) => Mode::DryRun,
         (_, true) => Mode::Commit,
         _ => Mode::WorkTree,
     };
-    let found = step::find(&args.which, mode, &world, &mut notes);
+    let found = subject.find(mode, world, &mut notes);
     let found = match found {
         Ok(found) => found,
         Err(failure) => return failed(failure, &notes, printer),
     };
     let exit = found.outcome.exit;
-    if args.dry_run || found.edits.files.is_empty() {
+    if is_dry || found.edits.files.is_empty() {
         printer.notes(&notes);
         report(&found, None, printer);
-        printer.document(exit, &notes, document(&args.which, &found, None));
+        printer.document(exit, &notes, document(&subject.asked(), &found, None));
         return Ok(exit);
     }
-    match step::write(mode, &world, &found, printer, &mut notes) {
+    match step::write(mode, world, &found, printer, &mut notes) {
         Ok(generation) => {
             printer.notes(&notes);
             report(&found, Some(&generation), printer);
-            printer.document(exit, &notes, document(&args.which, &found, Some(&generation)));
+            printer.document(exit, &notes, document(&subject.asked(), &found, Some(&generation)));
             Ok(exit)
         }
         Err(failure) => failed(failure, &notes, printer),
@@ -97,6 +111,10 @@ const SHOWN: usize = 10;
 
 /// The steps, and what they edit.
 pub(super) fn edits(found: &Found, printer: &Printer) {
+    if let Some(Wish::Nothing(why) | Wish::Unsure(why)) = &found.idle {
+        printer.result(why);
+        return;
+    }
     for line in text::next(&found.outcome.groups, printer.is_verbose()) {
         printer.result(&line);
     }
@@ -107,7 +125,11 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
     let files = &found.edits.files;
     let shown = if printer.is_verbose() { files.len() } else { files.len().min(SHOWN) };
     for file in &files[..shown] {
-        printer.result(&format!("{}: {}", file.file, counted(file.clusters.len(), "cluster")));
+        let clusters = match file.clusters.len() {
+            0 => String::new(),
+            count => format!(": {}", counted(count, "cluster")),
+        };
+        printer.result(&format!("{}{clusters}", file.file));
         for line in changed::lines(&file.before, &file.after) {
             printer.result(&format!("  {line}"));
         }
@@ -148,7 +170,7 @@ fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
     }
 }
 
-pub(super) fn document(which: &Which, found: &Found, generation: Option<&Generation>) -> Json {
+pub(super) fn document(asked: &Json, found: &Found, generation: Option<&Generation>) -> Json {
     let file = |file: &upgrade::Edited| {
         json!({
             "file": file.file,
@@ -157,7 +179,7 @@ pub(super) fn document(which: &Which, found: &Found, generation: Option<&Generat
             "text": file.after,
         })
     };
-    let mut document = document::document(&found.outcome, &which.asked());
+    let mut document = document::document(&found.outcome, asked);
     document["files"] = found.edits.files.iter().map(file).collect();
     document["overruled"] = json!(found.edits.overruled);
     document["suspended"] = json!(ClusterName::all(&found.suspended));

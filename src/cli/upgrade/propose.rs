@@ -50,10 +50,40 @@ pub(super) struct Propose {
     no_forge: bool,
 }
 
+/// What is proposed.
+pub(super) trait Subject {
+    /// The step of a fleet.
+    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure>;
+    /// The branch of the proposal, the same for each run with the same options.
+    fn branch(&self, found: &Found) -> String;
+    /// The command that proposes the next step.
+    fn command(&self) -> String;
+    /// What was asked for, as documents have it.
+    fn asked(&self) -> Json;
+}
+
+impl Subject for Which {
+    fn find(&self, mode: Mode, world: &Workspace, notes: &mut Notes) -> Result<Found, Failure> {
+        step::find(self, mode, world, notes)
+    }
+
+    fn branch(&self, found: &Found) -> String {
+        Which::branch(self, &found.named)
+    }
+
+    fn command(&self) -> String {
+        Which::command(self)
+    }
+
+    fn asked(&self) -> Json {
+        Which::asked(self)
+    }
+}
+
 /// Where a proposal goes.
 struct Target<'a> {
     args: &'a Propose,
-    which: &'a Which,
+    subject: &'a dyn Subject,
     repository: &'a Repository,
     remote: Remote,
     base: String,
@@ -73,11 +103,17 @@ struct Ended {
     request: Option<Request>,
 }
 
-pub(super) fn run(args: &Propose, which: &Which, is_dry: bool, global: &Global, printer: &Printer) -> Done {
+pub(super) fn run(
+    args: &Propose,
+    subject: &dyn Subject,
+    is_dry: bool,
+    global: &Global,
+    printer: &Printer,
+) -> Done {
     let world = crate::cli::fleet(global, printer)?;
     let repository = Repository::discover(&world)?;
     let mut notes = Notes::new();
-    let target = match target(args, which, is_dry, &world, &repository, printer, &mut notes) {
+    let target = match target(args, subject, is_dry, &world, &repository, printer, &mut notes) {
         Ok(target) => target,
         Err(failure) => return next::failed(failure, &notes, printer),
     };
@@ -96,7 +132,7 @@ pub(super) fn run(args: &Propose, which: &Which, is_dry: bool, global: &Global, 
 /// Finds out where the proposal goes.
 fn target<'a>(
     args: &'a Propose,
-    which: &'a Which,
+    subject: &'a dyn Subject,
     is_dry: bool,
     world: &Workspace,
     repository: &'a Repository,
@@ -126,7 +162,7 @@ fn target<'a>(
     };
     let open = |address: &Address| Forge::open(address, |words| printer.talk(words));
     let forge = address.as_ref().map(open).transpose()?;
-    Ok(Target { args, which, repository, remote, base, address, forge, is_dry })
+    Ok(Target { args, subject, repository, remote, base, address, forge, is_dry })
 }
 
 impl Target<'_> {
@@ -136,8 +172,8 @@ impl Target<'_> {
         let base = repository.fetch_base(remote, &self.base)?;
         let tree = repository.work_tree_of(&base)?;
         let world = tree.workspace()?;
-        let found = step::find(self.which, Mode::Propose, &world, notes)?;
-        let branch = self.args.branch.clone().unwrap_or_else(|| self.which.branch(&found.named));
+        let found = self.subject.find(Mode::Propose, &world, notes)?;
+        let branch = self.args.branch.clone().unwrap_or_else(|| self.subject.branch(&found));
         let requests = self.forge.as_ref().map(|forge| forge.requests(&self.base, &branch)).transpose()?;
         let generation = if found.edits.files.is_empty() {
             None
@@ -149,7 +185,7 @@ impl Target<'_> {
             Some(commit) => {
                 self.step(&base, commit, &found, requests.as_deref().unwrap_or_default(), notes)?
             }
-            None => nothing(&found.outcome.groups),
+            None => found.idle.clone().unwrap_or_else(|| nothing(&found.outcome.groups)),
         };
         let seen = self.seen(base, &branch, requests)?;
         let decision = propose::decide(&seen, &wish);
@@ -195,7 +231,7 @@ impl Target<'_> {
             self.address.as_ref().map_or(Limits { body: report::LIMIT }, |one| forge::limits(one.kind));
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
         let text =
-            propose::text(&capital(&subject), &plans, earlier, &self.which.command(), limits, |room| {
+            propose::text(&capital(&subject), &plans, earlier, &self.subject.command(), limits, |room| {
                 report::markdown_within(&made, &compared, room)
             });
         let commit = self.repository.commit_of(commit)?;
@@ -228,7 +264,7 @@ impl Target<'_> {
             printer.result(&line);
         }
         let exit = ended.found.outcome.exit;
-        let mut document = next::document(self.which, &ended.found, ended.generation.as_ref());
+        let mut document = next::document(&self.subject.asked(), &ended.found, ended.generation.as_ref());
         document["written"] = json!(false);
         document["request"] = self.document(ended);
         printer.document(exit, notes, document);

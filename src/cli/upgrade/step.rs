@@ -18,8 +18,10 @@ use crate::{
     },
     model::ClusterId,
     note::{Fault, Notes},
+    partial::LeftOut,
+    propose::Wish,
     tree::Sink,
-    upgrade::{self, Answer, Edits, Fleet, Planned, Taken, ToldChange, after},
+    upgrade::{self, Answer, Edited, Edits, Fleet, Planned, Solved, Taken, ToldChange, after},
     world::{AlreadyRead, Held},
 };
 
@@ -46,6 +48,10 @@ pub(super) struct Found {
     pub(super) suspended: BTreeSet<ClusterId>,
     /// The clusters that were asked for by name.
     pub(super) named: BTreeSet<ClusterId>,
+    /// The rollout and the wave that it is a step of.
+    pub(super) of: Option<String>,
+    /// Why there is no step; none where the plans say it.
+    pub(super) idle: Option<Wish>,
 }
 
 /// The first step of each plan, as edits.
@@ -60,7 +66,45 @@ pub(super) fn find(
     left.warn(notes);
     let errors = notes.errors();
     let solved = which.solve(&understood, &left, notes)?;
-    let Understood { input, model, releases, .. } = &understood;
+    let named = which.named(&understood);
+    let also = Vec::new();
+    let needs_commits = mode == Mode::Commit;
+    take(
+        Solution { held, understood: &understood, left, solved, named, also, errors, needs_commits },
+        mode,
+        world,
+        notes,
+    )
+}
+
+/// What was solved, and for whom.
+pub(super) struct Solution<'a> {
+    /// What was read.
+    pub(super) held: Held,
+    /// What it means.
+    pub(super) understood: &'a Understood,
+    /// Definitions that were left out.
+    pub(super) left: LeftOut,
+    /// What there is to do.
+    pub(super) solved: Vec<Solved<'a>>,
+    /// The clusters that were asked for by name.
+    pub(super) named: BTreeSet<ClusterId>,
+    /// What else changes with the step.
+    pub(super) also: Vec<Edited>,
+    /// The errors that were found before.
+    pub(super) errors: usize,
+    /// Whether everything must be committed before.
+    pub(super) needs_commits: bool,
+}
+
+/// The first steps of plans, as edits.
+pub(super) fn take(
+    Solution { held, understood, left, solved, named, also, errors, needs_commits }: Solution<'_>,
+    mode: Mode,
+    world: &Workspace,
+    notes: &mut Notes,
+) -> Result<Found, Failure> {
+    let Understood { input, model, releases, .. } = understood;
     let fleet = Fleet { model, releases, input, through_expired: false };
     let mut planned = Vec::new();
     for one in &solved {
@@ -85,15 +129,23 @@ pub(super) fn find(
             taken.push(Taken { before: one.cluster, after: after(one.cluster, one, step, &fleet) });
         }
     }
-    let edits = edited(mode, world, (&understood, &held), &taken, notes)?;
+    let mut edits = edited((mode, needs_commits), world, (understood, &held), &taken, notes)?;
+    edits.files.extend(also);
     let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
-    let named = which.named(&understood);
-    Ok(Found { outcome: Outcome { groups, left, exit }, edits, edited, suspended, named })
+    Ok(Found {
+        outcome: Outcome { groups, left, exit },
+        edits,
+        edited,
+        suspended,
+        named,
+        of: None,
+        idle: None,
+    })
 }
 
 /// The edits, which mean what the steps ask for.
 fn edited(
-    mode: Mode,
+    (mode, needs_commits): (Mode, bool),
     world: &Workspace,
     (understood, held): (&Understood, &Held),
     taken: &[Taken<'_>],
@@ -107,12 +159,8 @@ fn edited(
     if matches!(mode, Mode::WorkTree | Mode::Commit)
         && let Some(repository) = Repository::find(world)?
     {
-        let start = Start {
-            repository: &repository,
-            input: &held.input,
-            edits: &edits,
-            is_commit: mode == Mode::Commit,
-        };
+        let start =
+            Start { repository: &repository, input: &held.input, edits: &edits, is_commit: needs_commits };
         start.refuse_uncommitted(notes)?;
         start.refuse_unpushed(understood, notes)?;
     }
@@ -197,6 +245,7 @@ pub(super) fn message(found: &Found) -> String {
         Some(one) if whats.len() == 1 => format!("upgrade {who} to {one}"),
         _ => format!("upgrade {who}, each by its next step"),
     };
+    let subject = found.of.as_ref().map_or_else(|| subject.clone(), |of| format!("{of}: {subject}"));
     let reasons: BTreeSet<&str> = steps.iter().map(|(_, why)| why.as_str()).collect();
     format!("{subject}\n\n{}\n", reasons.into_iter().collect::<Vec<_>>().join("\n"))
 }

@@ -108,7 +108,7 @@ impl Repository {
         self.tracked_commit(&remote.name, branch)
     }
 
-    fn tracked_commit(&self, remote: &str, branch: &str) -> Result<Oid, Fault> {
+    pub(super) fn tracked_commit(&self, remote: &str, branch: &str) -> Result<Oid, Fault> {
         let name = format!("refs/remotes/{remote}/{branch}");
         let found = self.inner.find_reference(&name).and_then(|found| found.peel_to_commit());
         found

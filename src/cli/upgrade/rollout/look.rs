@@ -1,0 +1,272 @@
+//! What is known of a rollout: plans, history, health.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use super::Known;
+use crate::{
+    cli::upgrade::group,
+    definition::closest,
+    generate::{Failure, Understood},
+    io::{
+        disk::{Workspace, read_file},
+        git::{Changed, Repository},
+    },
+    model::{Cluster, ClusterId, Date, Rollout, RolloutTarget, Size},
+    note::{Fault, Notes, Place},
+    render,
+    rollout::{self, Decision, Seen, SeenCluster, Wave, WaveSeen},
+    upgrade::{Answer, Asked, Fleet, Solved, Target},
+};
+
+/// A rollout, and where it is.
+pub(super) struct Looked<'a> {
+    pub(super) rollout: &'a Rollout,
+    pub(super) now: DateTime<Utc>,
+    pub(super) seen: Seen,
+    pub(super) decision: Decision,
+    /// The clusters of each wave.
+    pub(super) waves: Vec<Wave<'a>>,
+    /// The plans of the clusters.
+    pub(super) solved: Vec<Solved<'a>>,
+    /// The clusters that the rollout selects and no wave does.
+    pub(super) left: Vec<&'a Cluster>,
+}
+
+/// The report on health that `--health` names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Report {
+    clusters: Vec<Health>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Health {
+    /// `<namespace>/<name>`, or with the management cluster before.
+    name: String,
+    healthy: bool,
+    /// The commit that the engine has applied.
+    revision: Option<String>,
+}
+
+/// The rollout of a name; without one, the only rollout.
+pub(super) fn pick<'a>(fleet: &'a Understood, name: Option<&str>, notes: &mut Notes) -> Option<&'a Rollout> {
+    let all = &fleet.model.rollouts;
+    let names = || all.iter().map(|one| one.name.as_str());
+    match (name, all.as_slice()) {
+        (Some(name), _) => {
+            let found = all.iter().find(|one| one.name.as_str() == name);
+            if found.is_none() {
+                let note = notes.error("unknown-rollout", None, format!("there is no rollout `{name}`"));
+                match closest(name, names()) {
+                    Some(similar) => note.hint(format!("did you mean `{similar}`?")),
+                    None => note.hint("run `stackloom rollout status` for a list"),
+                };
+            }
+            found
+        }
+        (None, [only]) => Some(only),
+        (None, []) => {
+            notes
+                .error("unknown-rollout", None, "there is no rollout")
+                .hint("write one into `rollouts/`: docs/upgrades.md shows how");
+            None
+        }
+        (None, _) => {
+            notes
+                .error(
+                    "unknown-rollout",
+                    None,
+                    format!("there are several rollouts: {}", names().collect::<Vec<_>>().join(", ")),
+                )
+                .hint("name one");
+            None
+        }
+    }
+}
+
+/// Where a rollout is.
+pub(super) fn look<'a>(
+    rollout: &'a Rollout,
+    fleet: &'a Understood,
+    world: &Workspace,
+    known: &Known,
+    notes: &mut Notes,
+) -> Result<Looked<'a>, Failure> {
+    let now = known.now()?;
+    let target = target(rollout, fleet, notes)?;
+    let (waves, left) = rollout::waves(rollout, &fleet.model.clusters);
+    let clusters: Vec<&Cluster> = waves.iter().flat_map(|wave| wave.clusters.iter().copied()).collect();
+    let solved = solve(&target, &clusters, fleet, now);
+    let repository = Repository::find(world)?;
+    let history = History::read(rollout, &clusters, repository.as_ref(), known)?;
+    let mut standing = standings(&solved, fleet);
+    let mut seen = Seen { now, waves: Vec::new() };
+    for (wave, meant) in waves.iter().zip(&rollout.waves) {
+        let mut all = Vec::new();
+        for cluster in &wave.clusters {
+            let id = cluster.id();
+            let (is_there, obstacle) = standing.remove(&id).unwrap_or((true, None));
+            let changed = history.changed.get(&cluster.full_name());
+            let is_healthy = history.health(cluster, repository.as_ref())?;
+            let changed = changed.map(|changed| changed.time);
+            all.push(SeenCluster {
+                is_there,
+                obstacle,
+                changed,
+                is_healthy,
+                machines: machines(cluster),
+                id,
+            });
+        }
+        seen.waves.push(WaveSeen { name: wave.name.to_owned(), soak: meant.soak, clusters: all });
+    }
+    let decision = rollout::decide(rollout, &seen);
+    Ok(Looked { rollout, now, seen, decision, waves, solved, left })
+}
+
+fn target(rollout: &Rollout, fleet: &Understood, notes: &mut Notes) -> Result<Target, Failure> {
+    Ok(match &rollout.target {
+        RolloutTarget::Minor(minor) => Target::Minor(*minor),
+        RolloutTarget::Latest => Target::Latest,
+        RolloutTarget::Release(name) => match fleet.releases.find(name) {
+            Some(release) => Target::Release(release),
+            None => {
+                notes
+                    .error(
+                        "unknown-release",
+                        Place::file(rollout.file.as_str()),
+                        format!("there is no release `{name}`"),
+                    )
+                    .hint("run `stackloom releases` for a list");
+                return Err(Failure::from(notes.halted()));
+            }
+        },
+    })
+}
+
+/// The plans, in which held clusters stay where they are.
+fn solve<'a>(
+    target: &Target,
+    clusters: &[&'a Cluster],
+    fleet: &'a Understood,
+    now: DateTime<Utc>,
+) -> Vec<Solved<'a>> {
+    let asked =
+        Asked { target: Some(target.clone()), today: Date::from(now.date_naive()), despite_hold: false };
+    let (mut moving, mut held) = (Vec::new(), BTreeMap::<String, Vec<&Cluster>>::new());
+    for cluster in clusters {
+        match asked.of(cluster) {
+            Ok(_) => moving.push(*cluster),
+            Err(why) => held.entry(why).or_default().push(cluster),
+        }
+    }
+    let Understood { input, model, releases, .. } = fleet;
+    let mut solved = Fleet { model, releases, input, through_expired: false }.solve(target, &moving);
+    solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
+    solved
+}
+
+/// Whether each cluster is there, and why not if it cannot go on.
+fn standings(solved: &[Solved<'_>], fleet: &Understood) -> BTreeMap<ClusterId, (bool, Option<String>)> {
+    let mut found = BTreeMap::new();
+    for one in solved {
+        let standing = match &one.answer {
+            Answer::Plan { plan, .. } => (plan.steps.is_empty(), None),
+            Answer::Ahead | Answer::Leaves => (true, None),
+            Answer::Held(why) => (false, Some(format!("held: {why}"))),
+            answer => (false, Some(group::why_not(answer, &fleet.input))),
+        };
+        for cluster in &one.clusters {
+            let mut standing = standing.clone();
+            if let (false, Some(reason)) = (standing.0, &cluster.suspend) {
+                standing.1 = Some(format!("suspended: {reason}"));
+            }
+            found.insert(cluster.id(), standing);
+        }
+    }
+    found
+}
+
+/// The machines of a cluster, as its definition counts them; of a pool that an autoscaler sizes, the most.
+fn machines(cluster: &Cluster) -> usize {
+    let pools = cluster.node_pools.iter().map(|pool| match &pool.size {
+        Size::Fixed(count) => count.as_int().unwrap_or(1),
+        Size::Autoscaled { max, .. } => *max,
+        Size::Unset => 1,
+    });
+    let all = cluster.control_plane.replicas.unwrap_or(1) + pools.sum::<i64>();
+    usize::try_from(all).unwrap_or_default()
+}
+
+/// What git and the report on health say.
+struct History {
+    changed: BTreeMap<String, Changed>,
+    /// By name: whether it is healthy, and with which commit.
+    healthy: BTreeMap<String, (bool, Option<String>)>,
+}
+
+impl History {
+    fn read(
+        rollout: &Rollout,
+        clusters: &[&Cluster],
+        repository: Option<&Repository>,
+        known: &Known,
+    ) -> Result<Self, Fault> {
+        let mut found = Self { changed: BTreeMap::new(), healthy: BTreeMap::new() };
+        // What is committed here and not pushed yet counts, too: it is on its way.
+        let tip = match repository {
+            Some(repository) => repository.head()?.map(|tip| (repository, tip)),
+            None => None,
+        };
+        if let (Some((repository, tip)), true) = (&tip, rollout.frozen.is_some()) {
+            let folder =
+                |one: &&Cluster| (one.full_name(), render::folder_of_cluster(&one.id()).as_str().to_owned());
+            let folders = clusters.iter().map(folder).collect();
+            let is_begun = |text: &str| text.lines().any(|line| line.starts_with("status:"));
+            found.changed = repository.changed_since(tip, &rollout.file, &is_begun, &folders)?;
+        }
+        if let Some(path) = &known.health {
+            let report = report(path)?;
+            found.healthy =
+                report.clusters.into_iter().map(|one| (one.name, (one.healthy, one.revision))).collect();
+        }
+        Ok(found)
+    }
+
+    /// Whether a cluster is healthy with its last change. A report without revisions is taken to be about now.
+    fn health(&self, cluster: &Cluster, repository: Option<&Repository>) -> Result<Option<bool>, Fault> {
+        let full = cluster.full_name();
+        let said = self.healthy.get(&full).or_else(|| self.healthy.get(&cluster.id().to_string()));
+        let (Some((is_healthy, revision)), Some(changed)) = (said, self.changed.get(&full)) else {
+            return Ok(None);
+        };
+        let has = match (revision, repository) {
+            (Some(revision), Some(repository)) => {
+                repository.contains(revision_of(revision), &changed.commit)?
+            }
+            _ => true,
+        };
+        Ok(Some(*is_healthy && has))
+    }
+}
+
+/// The commit in what an engine says of its revision: Flux writes `main@sha1:<commit>`.
+fn revision_of(text: &str) -> &str {
+    text.rsplit_once(':').map_or(text, |(_, commit)| commit)
+}
+
+fn report(path: &std::path::Path) -> Result<Report, Fault> {
+    let shown = path.display();
+    let bytes = read_file(path)?.ok_or_else(|| {
+        Fault::new(format!("there is no file `{shown}`"))
+            .hint("--health names a report on the health of clusters")
+    })?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        Fault::because(format!("`{shown}` is not a report on the health of clusters"), error)
+            .hint("docs/upgrades.md shows how to make one")
+    })
+}

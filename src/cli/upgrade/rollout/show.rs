@@ -1,0 +1,196 @@
+//! `stackloom rollout status`.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value as Json, json};
+
+use super::{
+    Known,
+    look::{Looked, look, pick},
+};
+use crate::{
+    cli::{Done, Exit, Global, Printer, input_or_world, table},
+    generate::{self, Failure},
+    io::disk::Workspace,
+    note::Notes,
+    rollout::{Next, Phase, WaveState},
+};
+
+/// Show where rollouts are, and what comes next
+///
+/// Waves, their clusters and how far they are, and why nothing happens if nothing does. Without a name, all rollouts are shown, and
+/// --verbose shows each cluster.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  stackloom rollout status\n  stackloom rollout status k136 --verbose\n  stackloom rollout status k136 --now 2026-12-24T09:00:00Z   # what would happen then?"
+)]
+pub(super) struct Args {
+    /// The rollout; all if none is named
+    #[arg(value_name = "ROLLOUT")]
+    name: Option<String>,
+    #[command(flatten)]
+    known: Known,
+}
+
+pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
+    let world = crate::cli::fleet(global, printer)?;
+    let mut notes = Notes::new();
+    match shown(args, &world, printer, &mut notes) {
+        Ok((lines, documents)) => {
+            printer.notes(&notes);
+            for line in lines {
+                printer.result(&line);
+            }
+            printer.document(Exit::Done, &notes, json!({ "rollouts": documents }));
+            Ok(Exit::Done)
+        }
+        Err(failure) => {
+            printer.notes(&notes);
+            let exit = input_or_world(failure)?;
+            printer.document(exit, &notes, json!({}));
+            Ok(exit)
+        }
+    }
+}
+
+fn shown(
+    args: &Args,
+    world: &Workspace,
+    printer: &Printer,
+    notes: &mut Notes,
+) -> Result<(Vec<String>, Vec<Json>), Failure> {
+    let (understood, left) = generate::understand_sound(world, notes)?;
+    left.warn(notes);
+    let meant = match &args.name {
+        Some(name) => vec![pick(&understood, Some(name), notes).ok_or(Failure::Input)?],
+        None => understood.model.rollouts.iter().collect(),
+    };
+    let (mut lines, mut documents) = (Vec::new(), Vec::new());
+    if meant.is_empty() {
+        lines.push("no rollout yet: docs/upgrades.md shows how to write one".to_owned());
+    }
+    for rollout in meant {
+        let looked = look(rollout, &understood, world, &args.known, notes)?;
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+        lines.extend(text(&looked, printer.is_verbose()));
+        documents.push(document(&looked));
+    }
+    Ok((lines, documents))
+}
+
+/// A rollout in lines.
+pub(super) fn text(looked: &Looked<'_>, all: bool) -> Vec<String> {
+    let Looked { rollout, seen, decision, waves, left, .. } = looked;
+    let zone =
+        |at: &DateTime<Utc>| at.with_timezone(&rollout.calendar.zone).format("%a %F %H:%M %Z").to_string();
+    let mut lines = vec![format!("{}: {}", rollout.name, rollout.reason)];
+    let mut rows = vec![["wave", "clusters", "done", "in progress", "state"].map(str::to_owned).to_vec()];
+    for (wave, (state, phases)) in waves.iter().zip(&decision.waves) {
+        let count = |is: &dyn Fn(&Phase) -> bool| phases.iter().filter(|phase| is(phase)).count().to_string();
+        rows.push(vec![
+            wave.name.to_owned(),
+            phases.len().to_string(),
+            count(&|phase| matches!(phase, Phase::Done(_))),
+            count(&|phase| matches!(phase, Phase::Moving(_) | Phase::Ready | Phase::TimedOut)),
+            match state {
+                WaveState::Waiting => "waits for the wave before".to_owned(),
+                WaveState::Open => "open".to_owned(),
+                WaveState::Soaking(until) => format!("soaks until {}", zone(until)),
+                WaveState::Done => "done".to_owned(),
+                WaveState::Failed(_) => "failed".to_owned(),
+            },
+        ]);
+    }
+    lines.extend(table::lines(&rows).into_iter().map(|line| format!("  {line}")));
+    if all {
+        for (wave, (_, phases)) in seen.waves.iter().zip(&decision.waves) {
+            for (one, phase) in wave.clusters.iter().zip(phases) {
+                lines.push(format!("  {}: {}", one.id, words(phase, &zone)));
+            }
+        }
+    }
+    for wave in waves.iter().filter(|wave| !wave.gone.is_empty()) {
+        lines.push(format!("  no longer defined: {}", wave.gone.join(", ")));
+    }
+    if !left.is_empty() {
+        let names: Vec<String> = left.iter().map(|cluster| cluster.id().to_string()).collect();
+        lines.push(format!("  in no wave: {}", names.join(", ")));
+    }
+    lines.push(format!("next: {}", next(&decision.next, &zone)));
+    lines
+}
+
+fn words(phase: &Phase, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+    match phase {
+        Phase::Waiting => "waits".to_owned(),
+        Phase::Stuck(why) => format!("cannot go on: {why}"),
+        Phase::Moving(Some(until)) => format!("in progress until {}", zone(until)),
+        Phase::Moving(None) => "in progress: no report says that it is healthy with its last step".to_owned(),
+        Phase::Ready => "ready for its next step".to_owned(),
+        Phase::Done(Some(since)) => format!("done, by a commit of {}", zone(since)),
+        Phase::Done(None) => "was there before".to_owned(),
+        Phase::TimedOut => "in progress for too long".to_owned(),
+    }
+}
+
+/// What comes next, in words.
+pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> String {
+    match next {
+        Next::Take(clusters) => {
+            let names: Vec<String> = clusters.iter().map(ToString::to_string).collect();
+            format!("a step of {}", names.join(", "))
+        }
+        Next::Wait(why, Some(until)) => format!("nothing until {}: {why}", zone(until)),
+        Next::Wait(why, None) => format!("nothing: {why}"),
+        Next::Paused(reason) => format!("nothing: paused: {reason}"),
+        Next::Aborted(reason) => format!("nothing any more: aborted: {reason}"),
+        Next::Failed(why) => format!("nothing: {why}"),
+        Next::Done => "nothing: all clusters are there".to_owned(),
+    }
+}
+
+pub(super) fn document(looked: &Looked<'_>) -> Json {
+    let Looked { rollout, now, seen, decision, waves, left, .. } = looked;
+    let time = |at: &DateTime<Utc>| json!(at.format("%FT%TZ").to_string());
+    let cluster = |(one, phase): (&crate::rollout::SeenCluster, &Phase)| {
+        let (word, at, why) = match phase {
+            Phase::Waiting => ("waiting", None, None),
+            Phase::Stuck(why) => ("stuck", None, Some(why)),
+            Phase::Moving(until) => ("moving", until.as_ref(), None),
+            Phase::Ready => ("ready", None, None),
+            Phase::Done(since) => ("done", since.as_ref(), None),
+            Phase::TimedOut => ("timed-out", None, None),
+        };
+        json!({ "cluster": one.id.to_string(), "phase": word, "at": at.map(time), "reason": why })
+    };
+    let wave = |at: usize| {
+        let (state, phases) = &decision.waves[at];
+        let (word, until) = match state {
+            WaveState::Waiting => ("waiting", None),
+            WaveState::Open => ("open", None),
+            WaveState::Soaking(until) => ("soaking", Some(until)),
+            WaveState::Done => ("done", None),
+            WaveState::Failed(_) => ("failed", None),
+        };
+        let clusters: Vec<Json> = seen.waves[at].clusters.iter().zip(phases).map(cluster).collect();
+        json!({ "name": waves[at].name, "state": word, "until": until.map(time), "clusters": clusters, "gone": waves[at].gone })
+    };
+    let (word, clusters, until, why) = match &decision.next {
+        Next::Take(clusters) => ("take", clusters.iter().map(ToString::to_string).collect(), None, None),
+        Next::Wait(why, until) => ("wait", Vec::new(), until.as_ref(), Some(why)),
+        Next::Paused(why) => ("paused", Vec::new(), None, Some(why)),
+        Next::Aborted(why) => ("aborted", Vec::new(), None, Some(why)),
+        Next::Failed(why) => ("failed", Vec::new(), None, Some(why)),
+        Next::Done => ("done", Vec::new(), None, None),
+    };
+    json!({
+        "name": rollout.name.as_str(),
+        "file": rollout.file,
+        "now": time(now),
+        "hasBegun": rollout.frozen.is_some(),
+        "waves": (0..waves.len()).map(wave).collect::<Vec<_>>(),
+        "inNoWave": left.iter().map(|cluster| cluster.id().to_string()).collect::<Vec<_>>(),
+        "next": { "action": word, "clusters": clusters, "until": until.map(time), "reason": why },
+    })
+}

@@ -1,0 +1,111 @@
+//! `stackloom rollout pause`, `resume` and `abort`: edits of the rollout's file.
+
+use serde_json::json;
+
+use super::look::pick;
+use crate::{
+    cli::{Done, Exit, Global, Printer, changed, input_or_world},
+    edit::{self, Step},
+    generate::{self, Failure},
+    io::disk::{self, Workspace},
+    note::Notes,
+    world::Held,
+    yaml::{Origin, from_json},
+};
+
+/// Take no step for now
+///
+/// What is in progress goes on. Commit and push the edit: what decides is in git.
+#[derive(Debug, clap::Args)]
+pub(super) struct Pause {
+    /// The rollout; needed if there are several
+    #[arg(value_name = "ROLLOUT")]
+    name: Option<String>,
+    /// Why, for those who find it so
+    #[arg(long)]
+    reason: String,
+}
+
+/// Go on with a rollout that was paused
+#[derive(Debug, clap::Args)]
+pub(super) struct Resume {
+    /// The rollout; needed if there are several
+    #[arg(value_name = "ROLLOUT")]
+    name: Option<String>,
+}
+
+/// Take no step any more
+///
+/// Clusters stay where they are; to go back, revert the commits of the rollout, as far as `stackloom diff` says that this undoes them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Abort {
+    /// The rollout; needed if there are several
+    #[arg(value_name = "ROLLOUT")]
+    name: Option<String>,
+    /// Why, for those who find it so
+    #[arg(long)]
+    reason: String,
+}
+
+pub(super) fn pause(args: &Pause, global: &Global, printer: &Printer) -> Done {
+    edited(args.name.as_deref(), "pause", Some(&args.reason), global, printer)
+}
+
+pub(super) fn resume(args: &Resume, global: &Global, printer: &Printer) -> Done {
+    edited(args.name.as_deref(), "pause", None, global, printer)
+}
+
+pub(super) fn abort(args: &Abort, global: &Global, printer: &Printer) -> Done {
+    edited(args.name.as_deref(), "abort", Some(&args.reason), global, printer)
+}
+
+/// Sets a key of the rollout's spec to a reason, or removes it.
+fn edited(name: Option<&str>, key: &str, reason: Option<&str>, global: &Global, printer: &Printer) -> Done {
+    let world = crate::cli::fleet(global, printer)?;
+    let mut notes = Notes::new();
+    let done = write(&world, name, key, reason, &mut notes);
+    printer.notes(&notes);
+    let (file, lines) = match done {
+        Ok(done) => done,
+        Err(failure) => {
+            let exit = input_or_world(failure)?;
+            printer.talk("nothing was written");
+            printer.document(exit, &notes, json!({}));
+            return Ok(exit);
+        }
+    };
+    if lines.is_empty() {
+        printer.result(&format!("{file}: nothing to change"));
+    } else {
+        printer.result(&format!("{file}:"));
+        lines.iter().for_each(|line| printer.result(&format!("  {line}")));
+        printer.talk("commit and push it");
+    }
+    printer.document(Exit::Done, &notes, json!({ "file": file, "lines": lines }));
+    Ok(Exit::Done)
+}
+
+fn write(
+    world: &Workspace,
+    name: Option<&str>,
+    key: &str,
+    reason: Option<&str>,
+    notes: &mut Notes,
+) -> Result<(String, Vec<String>), Failure> {
+    let held = Held::read(world)?;
+    let (understood, _) = generate::understand_sound(&held, notes)?;
+    let rollout = pick(&understood, name, notes).ok_or(Failure::Input)?;
+    let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
+    let path = [Step::Key("spec"), Step::Key(key)];
+    let is_set = if key == "pause" { rollout.paused.is_some() } else { rollout.aborted.is_some() };
+    let edit = match reason {
+        Some(reason) => {
+            edit::set(source, &path, &from_json(&json!({ "reason": reason }), Origin::NOWHERE), notes)
+        }
+        None if is_set => edit::remove(source, &path, notes),
+        None => return Ok((rollout.file.clone(), Vec::new())),
+    };
+    let after = edit.ok_or(Failure::Input)?.apply(&source.text);
+    disk::replace(&world.root().join(&rollout.file), &after)?;
+    Ok((rollout.file.clone(), changed::lines(&source.text, &after)))
+}
