@@ -81,12 +81,11 @@ pub fn text(
     report: impl Fn(usize) -> String,
 ) -> Text {
     let step = step(plans);
-    let mut rest = String::from("\n### The plan\n\n");
-    rest.push_str(PLAN);
-    rest.push_str("\n\n");
-    rest.push_str(&plan(plans, &done(earlier)));
-    rest.push_str(PLAN);
-    rest.push_str("\n\n");
+    let mut rest = String::from("\n");
+    if !plans.is_empty() {
+        let plan = plan(plans, &done(earlier));
+        write!(rest, "### The plan\n\n{PLAN}\n\n{plan}{PLAN}\n\n").expect("memory takes everything");
+    }
     rest.push_str(&what_to_do(plans, command));
     write!(rest, "\n<!-- stackloom-step {step} -->\n").expect("memory takes everything");
     let room = limits.body.saturating_sub(rest.len()).max(LEAST_REPORT);
@@ -169,6 +168,9 @@ fn named(clusters: &[String]) -> String {
 fn what_to_do(plans: &[PlanOf], command: &str) -> String {
     let steps =
         || plans.iter().filter_map(|one| if let Plan::Steps(steps) = &one.plan { Some(steps) } else { None });
+    if steps().next().is_none() {
+        return "### How to go back\n\nRevert the merge: `git revert COMMIT`.\n".to_owned();
+    }
     let is_last = steps().all(|steps| steps.len() <= 1);
     let until: BTreeSet<&str> =
         steps().filter_map(|steps| steps.first()).map(|step| step.until.as_str()).collect();

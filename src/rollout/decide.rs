@@ -227,21 +227,19 @@ fn take(rollout: &Rollout, wave: &WaveSeen, phases: &[Phase]) -> Vec<ClusterId> 
             .filter(|(one, phase)| one.changed.is_some() && !matches!(phase, Phase::Done(_)))
             .map(|(one, _)| one)
     };
-    let mut clusters = busy().count();
-    let mut machines: usize = busy().map(|one| one.machines).sum();
-    let mut taken: Vec<ClusterId> =
-        all().filter(|(_, phase)| **phase == Phase::Ready).map(|(one, _)| one.id.clone()).collect();
-    for (one, _) in all().filter(|(_, phase)| **phase == Phase::Waiting) {
+    let (begun, mut machines) = (busy().count(), busy().map(|one| one.machines).sum::<usize>());
+    let ready = all().filter(|(_, phase)| **phase == Phase::Ready).map(|(one, _)| one.id.clone());
+    let mut taken: Vec<ClusterId> = ready.collect();
+    let waiting = all().filter(|(_, phase)| **phase == Phase::Waiting).map(|(one, _)| one);
+    // The order is kept: a large cluster is not overtaken forever by small ones.
+    let fitting = waiting.enumerate().map_while(|(at, one)| {
+        let clusters = begun + at;
         let fits = rollout.max_clusters.is_none_or(|most| clusters < most)
             && rollout.max_machines.is_none_or(|most| machines + one.machines <= most || clusters == 0);
-        if !fits {
-            // The order is kept: a large cluster is not overtaken forever by small ones.
-            break;
-        }
-        clusters += 1;
         machines += one.machines;
-        taken.push(one.id.clone());
-    }
+        fits.then(|| one.id.clone())
+    });
+    taken.extend(fitting);
     taken
 }
 

@@ -96,6 +96,40 @@ pub fn edits(fleet: &Understood, all: &Input, taken: &[Taken<'_>], notes: &mut N
     Some(Edits { files, overruled })
 }
 
+/// Takes out what definitions say of their release though the defaults above say the same by now: what is left of an upgrade in
+/// waves. Only of these clusters.
+pub fn fold(
+    fleet: &Understood,
+    all: &Input,
+    clusters: &BTreeSet<ClusterId>,
+    notes: &mut Notes,
+) -> Option<Edits> {
+    let layers = Layers::of(fleet, all);
+    let mut files = Vec::new();
+    for cluster in clusters {
+        let Some((own, above)) = layers.of.get(cluster).and_then(|all| all.split_last()) else { continue };
+        let mut source = own.source.clone();
+        for path in [&RELEASE[..], &["spec", "kubernetes"]] {
+            let value = |layer: &&Layer| layer.node.at(path).filter(|node| node.as_str().is_some()).cloned();
+            let inherited = above.iter().rev().find_map(value);
+            if inherited.is_some() && value(own) == inherited {
+                let path = path.iter().map(|key| (*key).to_owned()).collect();
+                source = Setting { path, value: Value::Gone }.apply(&source, notes)?;
+            }
+        }
+        if source.text != own.source.text {
+            let (before, after) = (own.source.text.to_string(), source.text.to_string());
+            files.push(Edited {
+                file: own.source.path.to_string(),
+                before,
+                after,
+                clusters: [cluster.clone()].into(),
+            });
+        }
+    }
+    Some(Edits { files, overruled: BTreeSet::new() })
+}
+
 /// Everything that was read, with the edits made.
 pub fn with_edits(all: &Input, edits: &Edits) -> Input {
     let mut files: BTreeMap<String, String> =

@@ -25,7 +25,7 @@ mod track;
 mod why;
 
 pub use self::core::{Blocking, Core, core};
-pub use edits::{Edited, Edits, Taken, check as check_edits, edits, with_edits};
+pub use edits::{Edited, Edits, Taken, check as check_edits, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
 pub use rollout::{Planned, Rollout, after};

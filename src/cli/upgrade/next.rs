@@ -115,7 +115,11 @@ pub(super) fn edits(found: &Found, printer: &Printer) {
         printer.result(why);
         return;
     }
-    for line in text::next(&found.outcome.groups, printer.is_verbose()) {
+    if found.outcome.groups.is_empty() && !found.edits.files.is_empty() {
+        printer.result(step::message(found).lines().next().unwrap_or_default());
+    }
+    let is_summed = !found.outcome.groups.is_empty() || found.edits.files.is_empty();
+    for line in text::next(&found.outcome.groups, printer.is_verbose()).into_iter().filter(|_| is_summed) {
         printer.result(&line);
     }
     if !found.suspended.is_empty() {
@@ -165,7 +169,9 @@ fn report(found: &Found, generation: Option<&Generation>, printer: &Printer) {
                         .result("next:\n  stackloom diff\n  stackloom generate --commit --all\n  git push");
                 }
             }
-            printer.result("  when it is rolled out: the same command for the step after it");
+            if !found.outcome.groups.is_empty() {
+                printer.result("  when it is rolled out: the same command for the step after it");
+            }
         }
     }
 }

@@ -230,10 +230,14 @@ impl Target<'_> {
         let limits =
             self.address.as_ref().map_or(Limits { body: report::LIMIT }, |one| forge::limits(one.kind));
         let plans: Vec<PlanOf> = found.outcome.groups.iter().filter_map(|group| plan(group, found)).collect();
-        let text =
-            propose::text(&capital(&subject), &plans, earlier, &self.subject.command(), limits, |room| {
-                report::markdown_within(&made, &compared, room)
-            });
+        let text = propose::text(
+            &title(&subject, found),
+            &plans,
+            earlier,
+            &self.subject.command(),
+            limits,
+            |room| report::markdown_within(&made, &compared, room),
+        );
         let commit = self.repository.commit_of(commit)?;
         Ok(Wish::Step(Proposed { commit, title: text.title, body: text.body, step: text.step }))
     }
@@ -442,6 +446,11 @@ fn refusals(steps: &[StepShown]) -> Vec<String> {
 fn blocking(reason: &Reason) -> String {
     let place = reason.file.as_ref().map(|(file, line, _)| format!(" (`{file}:{line}`)")).unwrap_or_default();
     format!("{}{place}; to lift it: {}", reason.text, reason.lift)
+}
+
+/// The subject as a title; the name of a rollout stays as it is.
+fn title(subject: &str, found: &Found) -> String {
+    if found.of.is_some() { subject.to_owned() } else { capital(subject) }
 }
 
 fn capital(text: &str) -> String {

@@ -242,6 +242,10 @@ pub(super) fn message(found: &Found) -> String {
     }
     let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
     let subject = match whats.first() {
+        None => format!(
+            "{who} take{} the release from the folder again",
+            if clusters.len() == 1 { "s" } else { "" }
+        ),
         Some(one) if whats.len() == 1 => format!("upgrade {who} to {one}"),
         _ => format!("upgrade {who}, each by its next step"),
     };

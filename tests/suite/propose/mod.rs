@@ -340,6 +340,36 @@ fn limits_and_accidents_of_a_forge() {
     assert!(elsewhere.with(|state| state.calls.is_empty()), "the token went to another host");
 }
 
+#[test]
+fn a_wave_of_a_rollout_is_one_request() {
+    let bench = Bench::new(ForgeKind::Forgejo);
+    let rollout = "apiVersion: stackloom.dev/v1alpha1\nkind: Rollout\nmetadata: { name: k135 }\nspec:\n  reason: it is time\n  \
+        target: { kubernetes: \"1.35\" }\n  waves: [{ name: all }]\n  windows: [{ days: [mon], from: \"09:00\", to: \"12:00\" }]\n";
+    sandbox::write(&bench.root.join("rollouts/k135.yaml"), rollout);
+    bench.publish("a rollout");
+    let run = |now: &str| {
+        let mut command = stackloom(&bench.root);
+        command
+            .args(["rollout", "next", "--pr"])
+            .env("STACKLOOM_FORGE_TOKEN", TOKEN)
+            .env("STACKLOOM_NOW", now);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(run("2026-11-22T10:00:00Z").contains("nothing until Mon 2026-11-23 09:00 UTC"));
+    assert!(bench.requests().is_empty());
+    assert!(run("2026-11-23T10:00:00Z").contains("pushed stackloom/rollout/k135 to origin"));
+    let request = bench.requests().remove(0);
+    assert!(request.title.starts_with("k135, wave all: upgrade blue/one to"), "{}", request.title);
+    let frozen = git(&bench.remote, &["show", "stackloom/rollout/k135:rollouts/k135.yaml"]);
+    assert!(frozen.contains("- mgmt/blue/one"), "{frozen}");
+    assert!(run("2026-11-23T11:00:00Z").contains("is up to date"));
+    // Outside of the window the request stays as it is.
+    assert!(run("2026-11-23T13:00:00Z").contains("outside of the maintenance windows"));
+    assert_eq!(bench.requests().remove(0).state, "open");
+}
+
 /// The commands that users copy.
 #[test]
 fn the_documented_jobs_propose_a_step() {

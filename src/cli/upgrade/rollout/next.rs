@@ -20,13 +20,13 @@ use crate::{
         },
     },
     edit::{self, Step},
-    generate::{self, Failure},
+    generate::{self, Failure, Understood},
     io::disk::Workspace,
     model::{ClusterId, Rollout},
     note::Notes,
     propose::Wish,
     rollout::{Next, Wave},
-    upgrade::{Edited, Edits, Solved},
+    upgrade::{self, Edited, Edits, Solved},
     world::Held,
     yaml::{Node, Origin, from_json},
 };
@@ -90,15 +90,13 @@ impl Subject for Of<'_> {
             let idle = Some(if is_over { Wish::Nothing(why) } else { Wish::Unsure(why) });
             let outcome = Outcome { groups: Vec::new(), left, exit: Exit::Done };
             let (suspended, named) = (BTreeSet::new(), BTreeSet::new());
-            return Ok(Found {
-                outcome,
-                edits: Edits::default(),
-                edited: held,
-                suspended,
-                named,
-                of: Some(name),
-                idle,
-            });
+            let edits = match looked.decision.next {
+                Next::Done => fold(&looked, &understood, &held, notes)?,
+                _ => Edits::default(),
+            };
+            let edited = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+            let idle = idle.filter(|_| edits.files.is_empty());
+            return Ok(Found { outcome, edits, edited, suspended, named, of: Some(name), idle });
         };
         let also = freeze(rollout, &looked, &held, notes)?;
         let wave =
@@ -144,6 +142,17 @@ fn only<'a>(solved: Vec<Solved<'a>>, clusters: &[ClusterId]) -> Vec<Solved<'a>> 
         Solved { clusters: meant, ..one }
     };
     solved.into_iter().map(part).filter(|one| !one.clusters.is_empty()).collect()
+}
+
+/// What definitions say of their release only because waves came one after the other.
+fn fold(looked: &Looked<'_>, fleet: &Understood, held: &Held, notes: &mut Notes) -> Result<Edits, Failure> {
+    let clusters = looked.waves.iter().flat_map(|wave| &wave.clusters).map(|cluster| cluster.id()).collect();
+    let edits = upgrade::fold(fleet, &held.input, &clusters, notes).ok_or(Failure::Input)?;
+    let after = Held { input: upgrade::with_edits(&held.input, &edits), notes: held.notes.clone() };
+    let (after, _) = generate::understand_sound(&after, &mut Notes::new())?;
+    let before = notes.errors();
+    upgrade::check_edits(fleet, &[], &after, notes);
+    if notes.errors() > before { Err(Failure::Input) } else { Ok(edits) }
 }
 
 /// The rollout's file with its waves, if they are not frozen yet.

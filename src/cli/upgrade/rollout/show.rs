@@ -142,10 +142,9 @@ pub(super) fn next(next: &Next, zone: &dyn Fn(&DateTime<Utc>) -> String) -> Stri
             format!("a step of {}", names.join(", "))
         }
         Next::Wait(why, Some(until)) => format!("nothing until {}: {why}", zone(until)),
-        Next::Wait(why, None) => format!("nothing: {why}"),
         Next::Paused(reason) => format!("nothing: paused: {reason}"),
         Next::Aborted(reason) => format!("nothing any more: aborted: {reason}"),
-        Next::Failed(why) => format!("nothing: {why}"),
+        Next::Wait(why, None) | Next::Failed(why) => format!("nothing: {why}"),
         Next::Done => "nothing: all clusters are there".to_owned(),
     }
 }

@@ -78,7 +78,9 @@ fn edited(name: Option<&str>, key: &str, reason: Option<&str>, global: &Global, 
         printer.result(&format!("{file}: nothing to change"));
     } else {
         printer.result(&format!("{file}:"));
-        lines.iter().for_each(|line| printer.result(&format!("  {line}")));
+        for line in &lines {
+            printer.result(&format!("  {line}"));
+        }
         printer.talk("commit and push it");
     }
     printer.document(Exit::Done, &notes, json!({ "file": file, "lines": lines }));
