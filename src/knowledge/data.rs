@@ -160,6 +160,9 @@ mod tests {
     fn the_data_is_in_order_and_says_nothing_twice() {
         let knowledge = read();
         assert!(knowledge.minors.is_sorted_by(|a, b| a.minor < b.minor && a.date < b.date));
+        let follows = |a: Minor, b: Minor| a.major == b.major && a.minor + 1 == b.minor;
+        let mut pairs = knowledge.minors.windows(2);
+        assert!(pairs.all(|pair| follows(pair[0].minor, pair[1].minor)), "a minor is missing");
         assert!(knowledge.components.is_sorted_by(|a, b| a.name < b.name));
         assert_eq!(control_plane_step(), 1);
         for component in &knowledge.components {
