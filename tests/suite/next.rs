@@ -109,7 +109,7 @@ impl Case<'_> {
             ("commit", "") => commit(root),
             ("push", "") => push(root),
             ("touch", file) => sandbox::write(&root.join(file), "not the program's\n"),
-            ("at", now) => self.now = now.to_owned(),
+            ("at", now) => now.clone_into(&mut self.now),
             ("health", what) => {
                 let (name, is_healthy) = what.split_once(' ').unwrap();
                 let head = git(root, &["rev-parse", "HEAD"]);

@@ -145,6 +145,7 @@ fn no_case_is_forgotten() {
         "support",
         "topology",
         "upgrade",
+        "rollout",
         "upgrade-next",
     ];
     for folder in sandbox::folders(&tests) {
