@@ -58,6 +58,7 @@ enum KindName {
     ClusterDefaults,
     ClusterDefinition,
     Release,
+    Rollout,
     Lock,
 }
 
@@ -71,6 +72,7 @@ impl KindName {
             Self::ClusterDefaults => Kind::ClusterDefaults,
             Self::ClusterDefinition => Kind::ClusterDefinition,
             Self::Release => Kind::Release,
+            Self::Rollout => Kind::Rollout,
             Self::Lock => Kind::Lock,
         }
     }

@@ -15,6 +15,20 @@ pub enum RolloutKind {
 /// An upgrade of many clusters in waves.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[schemars(extend("examples" = [{
+    "apiVersion": "stackloom.dev/v1alpha1",
+    "kind": "Rollout",
+    "metadata": { "name": "k136" },
+    "spec": {
+        "reason": "1.35 gets no patches from February on",
+        "target": { "kubernetes": "1.36" },
+        "waves": [{ "name": "canary", "selector": "wave=canary", "soak": "3d" }, { "name": "rest" }],
+        "timeZone": "Europe/Berlin",
+        "windows": [{ "days": ["mon", "tue", "wed", "thu"], "from": "09:00", "to": "15:00" }],
+        "freezes": [{ "reason": "Christmas", "from": "2026-12-18", "to": "2027-01-06" }],
+        "maxClusters": 10,
+    },
+}]))]
 pub struct Rollout {
     /// The version of this format.
     pub api_version: ApiVersion,

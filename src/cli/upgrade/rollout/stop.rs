@@ -17,6 +17,7 @@ use crate::{
 ///
 /// What is in progress goes on. Commit and push the edit: what decides is in git.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stackloom rollout pause k136 --reason \"storage is being looked at\"")]
 pub(super) struct Pause {
     /// The rollout; needed if there are several
     #[arg(value_name = "ROLLOUT")]
@@ -28,6 +29,7 @@ pub(super) struct Pause {
 
 /// Go on with a rollout that was paused
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stackloom rollout resume k136")]
 pub(super) struct Resume {
     /// The rollout; needed if there are several
     #[arg(value_name = "ROLLOUT")]
@@ -38,6 +40,7 @@ pub(super) struct Resume {
 ///
 /// Clusters stay where they are; to go back, revert the commits of the rollout, as far as `stackloom diff` says that this undoes them.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:\n  stackloom rollout abort k136 --reason \"1.37 is here\"")]
 pub(super) struct Abort {
     /// The rollout; needed if there are several
     #[arg(value_name = "ROLLOUT")]
