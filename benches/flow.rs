@@ -38,19 +38,16 @@ fn planned(input: &Input, definitions: &definition::Definitions) -> Planned {
     understood.planned(&mut notes).unwrap()
 }
 
-fn drawn(Planned { fleet, plan }: &Planned) -> Vec<Drawn> {
+fn drawn(Planned { plan, .. }: &Planned) -> Vec<Drawn> {
     let mut notes = Notes::new();
-    render::subjects(plan)
-        .into_iter()
-        .map(|subject| render::draw(subject, &fleet.input, &mut notes))
-        .collect()
+    render::subjects(plan).into_iter().map(|subject| render::draw(subject, &mut notes)).collect()
 }
 
 fn checked(input: &Input, drawn: &[Drawn]) -> Notes {
     let (mut notes, mut index) = (Notes::new(), check::Index::default());
     for drawn in drawn {
-        check::objects(drawn, input, &mut notes);
-        index.add(drawn, input, &mut notes);
+        check::objects(drawn, input.into(), &mut notes);
+        index.add(drawn, &mut notes);
     }
     notes
 }

@@ -47,7 +47,7 @@ pub fn migrate(
     let mut files: BTreeMap<&str, File<'_>> = BTreeMap::new();
     for cluster in &fleet.model.clusters {
         let Some(own) = by_file.get(&*cluster.file) else { continue };
-        let release = fleet.releases.of(cluster, &fleet.input, &mut Notes::new());
+        let release = fleet.releases.of(cluster, &mut Notes::new());
         for layer in definition::layers(definitions, own) {
             let file = files.entry(&layer.source.path);
             let file = file.or_insert_with(|| File { layer, users: Vec::new() });

@@ -132,7 +132,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
         // Another rule reports values that are not objects.
         if is_kind(kind) && metadata::is_no_object(object).is_none() && !is_allowed(place, group, kind) {
             let node = object.get("kind").unwrap_or(object);
-            let place_of_kind = finder.place(node, &format!("generated ({})", words(place)));
+            let made = || Place::file(format!("generated ({})", words(place)));
+            let place_of_kind = finder.texts.sources.place(node.origin).unwrap_or_else(made);
             tell(words(place), &full_kind(kind, group), place_of_kind, finder);
         }
     }
@@ -151,7 +152,7 @@ fn check_stack(release: &Release, finder: &mut Finder<'_>) {
         let minor = release.kubernetes.minor().dashed();
         let paths = [format!("{minor}/{}", one.path), one.path.clone()];
         let folder = format!("stacks/{}", release.stack);
-        let source = paths.iter().find_map(|path| finder.input.sources.at(&format!("{folder}/{path}")));
+        let source = paths.iter().find_map(|path| finder.texts.sources.at(&format!("{folder}/{path}")));
         let Some(source) = source else { continue };
         let at = source.text.match_indices("kind:").find(|(at, _)| {
             source.text[at + "kind:".len()..]
@@ -192,8 +193,8 @@ fn tell(folder: &str, kind: &str, place: Place, finder: &mut Finder<'_>) {
 
 /// The objects of a `.d` folder belong to one cluster and to one namespace.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    let input = finder.input;
-    for source in input.beside.below(&beside::folder(&plan.cluster.file)) {
+    let texts = finder.texts;
+    for source in texts.beside.below(&beside::folder(&plan.cluster.file)) {
         for object in beside::objects(source) {
             if is_cluster_wide(&object.group, &object.kind) {
                 let kind = full_kind(&object.kind, &object.group);

@@ -1,14 +1,14 @@
 //! The files of a cluster's `.d` folder, as kustomize reads them.
 
-use super::secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file};
+use super::{
+    Texts,
+    secrets::{Found, OBJECT, Spot, Tree, is_encrypted_file},
+};
 use crate::{
     note::{Notes, Place},
-    world::Input,
+    world::KUSTOMIZATIONS,
     yaml::{RawNode, Source, read_raw},
 };
-
-/// The names under which kustomize looks for its own file.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// The `.d` folder of a definition.
 pub(super) fn folder(definition: &str) -> String {
@@ -18,20 +18,20 @@ pub(super) fn folder(definition: &str) -> String {
 
 /// Whether kustomize treats a file as its own configuration.
 pub(super) fn is_kustomization(path: &str) -> bool {
-    path.rsplit('/').next().is_some_and(|name| NAMES.contains(&name))
+    path.rsplit('/').next().is_some_and(|name| KUSTOMIZATIONS.contains(&name))
 }
 
 /// The unencrypted literals and files that kustomize would turn into Secrets, and files outside the folder, which the
 /// checks do not read.
-pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
+pub(super) fn generated(folder: &str, texts: Texts<'_>) -> Vec<Spot> {
     let mut spots = Vec::new();
-    for source in input.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+    for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
             for key in ["secretGenerator", "configMapGenerator"] {
                 let generators = document.root.child(key).map(Tree::items).unwrap_or_default();
                 let secret = key == "secretGenerator";
                 for one in generators {
-                    of_generator(one, secret, source, folder, input, &mut spots);
+                    of_generator(one, secret, source, folder, texts, &mut spots);
                 }
             }
         }
@@ -40,7 +40,7 @@ pub(super) fn generated(folder: &str, input: &Input) -> Vec<Spot> {
 }
 
 /// Where a file of kustomize names something outside of the folder: another folder, or an address.
-pub(super) fn outside(folder: &str, input: &Input) -> Vec<Place> {
+pub(super) fn outside(folder: &str, texts: Texts<'_>) -> Vec<Place> {
     const LISTS: [&str; 9] = [
         "bases",
         "components",
@@ -53,7 +53,7 @@ pub(super) fn outside(folder: &str, input: &Input) -> Vec<Place> {
         "validators",
     ];
     let mut places = Vec::new();
-    for source in input.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
+    for source in texts.beside.below(folder).filter(|source| is_kustomization(&source.path)) {
         for document in read_raw(source, &mut Notes::new()).unwrap_or_default() {
             let items = LISTS
                 .into_iter()
@@ -82,7 +82,7 @@ fn of_generator(
     secret: bool,
     source: &Source,
     folder: &str,
-    input: &Input,
+    texts: Texts<'_>,
     spots: &mut Vec<Spot>,
 ) {
     let spot =
@@ -111,7 +111,7 @@ fn of_generator(
             ));
             continue;
         };
-        let beside = input.beside.at(&path);
+        let beside = texts.beside.at(&path);
         if let Some(read) = beside.filter(|read| secret && !is_encrypted_file(&read.text)) {
             spots.push(spot(Place::file(&*read.path), OBJECT, "a file that kustomize turns into a Secret"));
         }

@@ -5,15 +5,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use super::{Check, Classes, Finder, Rule};
+use super::{Check, Classes, Finder, Rule, Texts};
 use crate::{
     lock::values::{self, Finding, Judge},
     model::{Digest, Lock},
-    note::{Notes, Place, Severity},
+    note::{At, Notes, Place, Severity},
     plan::{Plan, described, undescribed},
     release::{ReleaseAddon, sha256},
     render::{ChartValues, Drawn},
-    world::{Input, LOCK, release_of},
+    world::{LOCK, release_of},
     yaml::{self, Node, Origin, Value, to_json},
 };
 
@@ -36,15 +36,15 @@ type Asked = (Digest, bool, String);
 
 impl Charts {
     /// What the chart says of itself; none if the file that holds it is missing, or is another.
-    pub(super) fn known(&self, digest: &Digest, input: &Input) -> Option<Arc<Judge>> {
+    pub(super) fn known(&self, digest: &Digest, texts: Texts<'_>) -> Option<Arc<Judge>> {
         let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
-        judges.entry(digest.clone()).or_insert_with(|| read(digest, input).map(Arc::new)).clone()
+        judges.entry(digest.clone()).or_insert_with(|| read(digest, texts).map(Arc::new)).clone()
     }
 
     /// What is wrong with values; none if the file that says what the chart takes is missing, or is another.
-    fn judge(&self, given: &ChartValues, input: &Input) -> Option<Arc<Vec<Finding>>> {
+    fn judge(&self, given: &ChartValues, texts: Texts<'_>) -> Option<Arc<Vec<Finding>>> {
         let digest = &given.described.0;
-        let judge = self.known(digest, input)?;
+        let judge = self.known(digest, texts)?;
         let values = to_json(&given.values);
         let key = (digest.clone(), given.is_part, sha256(values.to_string().as_bytes()));
         let known = self.found.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
@@ -56,15 +56,15 @@ impl Charts {
     }
 }
 
-fn read(digest: &Digest, input: &Input) -> Option<Judge> {
-    let source = input.sources.at(&values::file(digest))?;
+fn read(digest: &Digest, texts: Texts<'_>) -> Option<Judge> {
+    let source = texts.sources.at(&values::file(digest))?;
     let is_same = values::digest(&source.text).as_ref() == Some(digest);
     Judge::new(&values::read(&source.text).filter(|_| is_same)?).ok()
 }
 
 fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
     for given in &drawn.values {
-        match finder.classes.charts.judge(given, finder.input) {
+        match finder.classes.charts.judge(given, finder.texts) {
             Some(found) => found.iter().for_each(|finding| tell(given, finding, finder)),
             None => tell_missing(given, finder),
         }
@@ -74,8 +74,8 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
     let (digest, origin) = &given.described;
     let file = values::file(digest);
-    let what = if finder.input.sources.at(&file).is_some() { "was changed" } else { "is missing" };
-    let place = finder.input.sources.place(*origin).unwrap_or_else(|| Place::file(LOCK));
+    let what = if finder.texts.sources.at(&file).is_some() { "was changed" } else { "is missing" };
+    let place = At::word_or(*origin, || Place::file(LOCK));
     let told = format!(
         "`{file}`, which says which values the chart `{}` {} takes, {what}",
         given.chart, given.version
@@ -84,14 +84,16 @@ fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
 }
 
 fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
-    let sources = &finder.input.sources;
+    let sources = finder.texts.sources;
+    let is_frozen =
+        |origin: Origin| sources.get(origin.file).is_some_and(|one| release_of(&one.path).is_some());
     let origin = origin_of(&given.values, &finding.path);
     // What is missing is missing in the stack, and in each of its clusters: that is one message.
-    let listed = sources.place(given.listed).filter(|place| release_of(&place.file).is_none());
-    let place = listed.filter(|_| finding.is_missing).or_else(|| sources.place(origin));
-    let place = place.or_else(|| sources.place(given.described.1)).unwrap_or_else(|| Place::file(LOCK));
+    let listed = given.listed.written().filter(|listed| finding.is_missing && !is_frozen(*listed));
+    let place = listed.or(origin.written()).unwrap_or(given.described.1);
     // A release does not change any more.
-    let is_frozen = release_of(&place.file).is_some();
+    let is_frozen = is_frozen(place);
+    let place = At::word_or(place, || Place::file(LOCK));
     let chart = format!("the chart `{}` {}", given.chart, given.version);
     let path = finding.path.join(".");
     let (severity, told) = match &finding.wrong {
@@ -121,7 +123,7 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
 }
 
 /// Looks at what no part of a tree shows: the values of addons that no cluster has, and charts that say nothing of theirs.
-pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, input: &Input, notes: &mut Notes) {
+pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     let mut used = BTreeSet::new();
     let mut unknown = BTreeMap::new();
     for one in &plan.clusters {
@@ -136,15 +138,15 @@ pub fn check_rest(plan: &Plan, lock: &Lock, classes: &Classes, input: &Input, no
     for (origin, (addon, version)) in unknown {
         let chart = addon.chart.as_ref().map_or("", |chart| &chart.name);
         notes
-            .warning(RULE.name, input.sources.place(origin), format!("the values of the chart `{chart}` {version} are not checked: the lock does not say which values it takes"))
+            .warning(RULE.name, origin, format!("the values of the chart `{chart}` {version} are not checked: the lock does not say which values it takes"))
             .hint("`stackloom update` adds that, or says why it cannot");
     }
-    let finder = &mut Finder::new(input, classes, notes);
+    let finder = &mut Finder::new(texts, classes, notes);
     for release in plan.heads.iter().chain(&plan.spare) {
         let spare = |addon: &&Arc<ReleaseAddon>| !used.contains(&(&*release.name, addon.addon.name.as_str()));
         for addon in release.addons.iter().filter(spare) {
             let Some(given) = written_values(addon, lock) else { continue };
-            let Some(found) = classes.charts.judge(&given, input) else {
+            let Some(found) = classes.charts.judge(&given, texts) else {
                 tell_missing(&given, finder);
                 continue;
             };

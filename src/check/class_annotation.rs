@@ -22,7 +22,7 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
         for entry in annotations.into_iter().flat_map(Mapping::iter) {
             let name = &*entry.key.name;
             if reserved.contains(&name) {
-                let place = finder.input.sources.place(entry.key.origin);
+                let place = entry.key.origin;
                 finder
                     .notes
                     .error("class-annotation", place, format!("objects of a class must not have the annotation `{name}`"))

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(release: &Release, finder: &mut Finder<'_>) {
-    let place = |origin| finder.input.sources.place(origin);
+    let place = |origin| origin;
     for found in finder.classes.lints.found(release) {
         let note = finder.notes.error(found.lint, place(found.origin), &*found.message);
         note.hint(&*found.hint);

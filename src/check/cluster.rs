@@ -3,6 +3,7 @@
 use super::{Check, Finder, Rule};
 use crate::{
     compare::gates,
+    note::At,
     plan::ClusterPlan,
     topology::{ErrorType, FieldError, Stage, admission, apply_problems, schema_faults},
     yaml::{Node, to_json, trail},
@@ -38,8 +39,8 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
 }
 
 fn report(plan: &ClusterPlan, cluster: &Node, error: &FieldError, finder: &mut Finder<'_>) {
-    let place = finder.place_on(&trail(cluster, error.path()));
-    let place = place.unwrap_or_else(|| finder.place(cluster, &plan.cluster.file));
+    let origin = finder.origin_on(&trail(cluster, error.path()));
+    let place = origin.written().map_or_else(|| finder.place(cluster, &plan.cluster.file), At::Word);
     let field = error.field.trim_start_matches('.');
     let detail = error.detail.strip_prefix(&format!("{field} in body ")).unwrap_or(&error.detail);
     let message = format!("the Cluster's `{field}` is refused: {detail}");

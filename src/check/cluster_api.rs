@@ -38,13 +38,13 @@ fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
     let (management, kubernetes) = (&plan.cluster.management, &plan.release.kubernetes);
     let cluster_api = management.cluster_api;
     let (version, is_exact) = management.cluster_api_version();
-    let place = finder.input.sources.place(plan.cluster.release_origin);
+    let place = plan.cluster.release_origin;
     let fit = knowledge::cluster_api().fit(&version, is_exact, kubernetes, &management.assumptions);
     let message = format!("Cluster API {cluster_api} does not support Kubernetes {}", kubernetes.minor());
     let mut refuse = |why: String, message| {
         finder
             .notes
-            .error("cluster-api", place.clone(), message)
+            .error("cluster-api", place, message)
             .hint(why)
             .hint("`clusterApi` of the management cluster says which one runs there: upgrade it first, or choose a release with a Kubernetes version that it supports");
     };
@@ -66,7 +66,7 @@ fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Fi
     let cluster_api = management.cluster_api;
     for (path, since) in FIELDS {
         let Some(found) = settings.at(path) else { continue };
-        let place = finder.input.sources.place(found.origin);
+        let place = found.origin;
         if cluster_api.minor < since {
             finder
                 .notes

@@ -7,7 +7,7 @@ use crate::{
         By, Catalog, Fault, FieldError,
         predict::{adoption, create},
     },
-    yaml::{Node, to_json, trail},
+    yaml::{Node, Origin, to_json, trail},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -27,7 +27,8 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
             fault.object == format!("{}/{}", text(&["kind"]), text(&["metadata", "name"]))
         };
         let object = release.objects.iter().find(named);
-        let place = object.and_then(|object| finder.place_on(&trail(object, fault.error.path())));
+        let place =
+            object.map_or(Origin::NOWHERE, |object| finder.origin_on(&trail(object, fault.error.path())));
         let hint = match fault.by {
             By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
             By::WebhookDefault | By::WebhookValidate => "Cluster API's webhook refuses it when it is applied",

@@ -4,9 +4,8 @@ use super::{Check, Finder, Rule};
 use crate::{
     knowledge::{self, Component, Fit},
     model::{AddonVersion, Requirement},
-    note::Place,
     plan::{AddonPlan, ClusterPlan},
-    yaml::Node,
+    yaml::{Node, Origin},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -33,7 +32,7 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
 fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
     let (Some(helm), Some(version)) = (&addon.helm, &addon.version) else { return };
     let Some((digest, _)) = &helm.described else { return };
-    let Some(chart) = finder.classes.charts.known(digest, finder.input) else { return };
+    let Some(chart) = finder.classes.charts.known(digest, finder.texts) else { return };
     let kubernetes = &plan.release.kubernetes;
     let Some(range) = chart.kube_version().filter(|range| !range.contains(kubernetes.as_semver())) else {
         return;
@@ -43,8 +42,8 @@ fn check_chart(plan: &ClusterPlan, addon: &AddonPlan, finder: &mut Finder<'_>) {
         "Helm refuses the chart `{}` {version} with Kubernetes {kubernetes}: its `kubeVersion` is {range}",
         helm.chart.chart
     );
-    let place = place(plan, addon, version, finder);
-    finder.notes.error("compatibility", place, message).hint(format!(
+    let origin = origin(plan, addon, version);
+    finder.notes.error("compatibility", origin, message).hint(format!(
         "choose another version of {name}, and correct the `kubernetes` range of this one in `addon.yaml`"
     ));
 }
@@ -60,7 +59,7 @@ fn judge(
     let assumptions = &plan.cluster.management.assumptions;
     let fit = |version: &AddonVersion| component.fit(version.as_semver(), true, kubernetes, assumptions);
     let (name, title, minor) = (&addon.frozen.addon.name, &component.title, kubernetes.minor());
-    let place = place(plan, addon, version, finder);
+    let place = origin(plan, addon, version);
     let warn = |finder: &mut Finder<'_>, message: String| {
         let note = finder.notes.warning("compatibility", place, message);
         let matrix = &addon.frozen.addon.matrix;
@@ -80,7 +79,7 @@ fn judge(
     match fit(version) {
         Fit::Fits => {}
         Fit::Assumed(assumption) => {
-            let place = finder.input.sources.place(assumption.origin);
+            let place = assumption.origin;
             let message = format!(
                 "{title} {version} is not for Kubernetes {minor}, but for {}: {}",
                 assumption.kubernetes, assumption.reason
@@ -103,18 +102,12 @@ fn judge(
 }
 
 /// Where the version is chosen: by the cluster, else by the stack, else by the release.
-fn place(
-    plan: &ClusterPlan,
-    addon: &AddonPlan,
-    version: &AddonVersion,
-    finder: &Finder<'_>,
-) -> Option<Place> {
-    let sources = &finder.input.sources;
+fn origin(plan: &ClusterPlan, addon: &AddonPlan, version: &AddonVersion) -> Origin {
     let choice = plan.cluster.addons.get(addon.frozen.addon.name.as_str());
     if let Some((_, origin)) = choice.and_then(|choice| choice.version.as_ref()) {
-        return sources.place(*origin);
+        return *origin;
     }
     let listed = addon.frozen.addon.matrix.iter().find(|row| row.version.is_same(version));
-    let listed = listed.and_then(|row| sources.place(row.version_origin));
-    listed.or_else(|| sources.place(plan.cluster.release_origin))
+    let listed = listed.and_then(|row| row.version_origin.written());
+    listed.unwrap_or(plan.cluster.release_origin)
 }

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     for limit in render::limits(plan) {
-        let place = finder.input.sources.place(limit.origin);
+        let place = limit.origin;
         let note = match limit.severity {
             Severity::Error => finder.notes.error(RULE.name, place, limit.message),
             Severity::Warning => finder.notes.warning(RULE.name, place, limit.message),

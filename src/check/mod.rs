@@ -31,13 +31,13 @@ mod variable_value;
 use std::collections::BTreeMap;
 
 use crate::{
-    note::{Notes, Place},
+    note::{At, Notes, Place},
     plan::{ClusterPlan, ManagementPlan, Plan},
     release::{Release, group_of},
     render::{Drawn, Target},
     tree::{PartId, TreePath},
     world::Input,
-    yaml::{Node, Step},
+    yaml::{Node, Origin, Sources, Step},
 };
 
 pub use chart_values::check_rest;
@@ -98,11 +98,27 @@ pub static RULES: [&Rule; 25] = [
     &variable_value::RULE,
 ];
 
+/// The files as they are written, for rules that read texts: those that look for secrets, at the user's own objects, and at what
+/// charts say of their values. Messages need them only for places in these texts.
+#[derive(Clone, Copy, Debug)]
+pub struct Texts<'a> {
+    /// The sources of the fleet.
+    pub sources: &'a Sources,
+    /// The files in `<cluster>.d/` folders.
+    pub beside: &'a Sources,
+}
+
+impl<'a> From<&'a Input> for Texts<'a> {
+    fn from(input: &'a Input) -> Self {
+        Self { sources: &input.sources, beside: &input.beside }
+    }
+}
+
 /// Where a rule puts what it finds.
 #[derive(Debug)]
 pub struct Finder<'a> {
-    /// The input, for places.
-    pub input: &'a Input,
+    /// The files as they are written.
+    pub texts: Texts<'a>,
     /// The classes that clusters use.
     pub classes: &'a Classes,
     /// What was found.
@@ -111,64 +127,64 @@ pub struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(input: &'a Input, classes: &'a Classes, notes: &'a mut Notes) -> Self {
-        Self { input, classes, notes, allowances: secrets::Known::default() }
+    fn new(texts: Texts<'a>, classes: &'a Classes, notes: &'a mut Notes) -> Self {
+        Self { texts, classes, notes, allowances: secrets::Known::default() }
     }
     /// The place of a node, else of the file that an object was made from.
-    pub fn place(&self, node: &Node, source: &str) -> Place {
-        self.input.sources.place(node.origin).unwrap_or_else(|| Place::file(source))
+    pub fn place(&self, node: &Node, source: &str) -> At {
+        At::word_or(node.origin, || Place::file(source))
     }
 
-    /// The place of the deepest node on a trail that has one.
-    pub fn place_on(&self, trail: &[(Step<'_>, &Node)]) -> Option<Place> {
-        trail.iter().rev().find_map(|(_, node)| self.input.sources.place(node.origin))
+    /// The origin of the deepest node on a trail that was written by someone.
+    pub fn origin_on(&self, trail: &[(Step<'_>, &Node)]) -> Origin {
+        trail.iter().rev().find_map(|(_, node)| node.origin.written()).unwrap_or(Origin::NOWHERE)
     }
 }
 
 /// Runs the rules that look at a release.
-pub fn release(release: &Release, classes: &Classes, input: &Input, notes: &mut Notes) {
+pub fn release(release: &Release, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Release(check) = rule.check {
-            check(release, &mut Finder::new(input, classes, notes));
+            check(release, &mut Finder::new(texts, classes, notes));
         }
     }
 }
 
 /// Runs the rules that look at a management cluster.
-pub fn management(plan: &Plan, management: &ManagementPlan, input: &Input, notes: &mut Notes) {
+pub fn management(plan: &Plan, management: &ManagementPlan, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Management(check) = rule.check {
-            check(plan, management, &mut Finder::new(input, &Classes::default(), notes));
+            check(plan, management, &mut Finder::new(texts, &Classes::default(), notes));
         }
     }
 }
 
 /// Looks at the sources that belong to no stack and to no single cluster.
-pub fn shared(input: &Input, notes: &mut Notes) {
-    plaintext_secret::check_shared(&mut Finder::new(input, &Classes::default(), notes));
+pub fn shared(texts: Texts<'_>, notes: &mut Notes) {
+    plaintext_secret::check_shared(&mut Finder::new(texts, &Classes::default(), notes));
 }
 
 /// Runs the rules that look at a cluster.
-pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, input: &Input, notes: &mut Notes) {
+pub fn cluster(plan: &ClusterPlan, drawn: &Drawn, classes: &Classes, texts: Texts<'_>, notes: &mut Notes) {
     for rule in RULES {
         if let Check::Charts(check) = rule.check {
-            check(drawn, &mut Finder::new(input, classes, notes));
+            check(drawn, &mut Finder::new(texts, classes, notes));
         }
     }
     let Some(object) = drawn.cluster() else { return };
     for rule in RULES {
         if let Check::Cluster(check) = rule.check {
-            check(plan, object, &mut Finder::new(input, classes, notes));
+            check(plan, object, &mut Finder::new(texts, classes, notes));
         }
     }
 }
 
 /// Runs the rules that look at a part's objects.
-pub fn objects(drawn: &Drawn, input: &Input, notes: &mut Notes) {
+pub fn objects(drawn: &Drawn, texts: Texts<'_>, notes: &mut Notes) {
     let classes = &Classes::default();
     for rule in RULES {
         if let Check::Objects(check) = rule.check {
-            check(drawn, &mut Finder::new(input, classes, notes));
+            check(drawn, &mut Finder::new(texts, classes, notes));
         }
     }
 }
@@ -194,7 +210,7 @@ struct Identity {
 
 impl Index {
     /// Adds a part's objects; one that another part or the same one has already is reported.
-    pub fn add(&mut self, drawn: &Drawn, input: &Input, notes: &mut Notes) {
+    pub fn add(&mut self, drawn: &Drawn, notes: &mut Notes) {
         let Some((management, cluster)) = home(&drawn.id) else { return };
         let own = drawn.objects.iter().map(|object| (object, false));
         for (object, embedded) in own.chain(drawn.embedded.iter().map(|object| (object, true))) {
@@ -209,10 +225,7 @@ impl Index {
                 namespace: text(&["metadata", "namespace"]),
                 name: text(&["metadata", "name"]),
             };
-            let place = || {
-                let written = input.sources.place(object.node.origin);
-                written.unwrap_or_else(|| Place::file(object.path.as_str()))
-            };
+            let place = || At::word_or(object.node.origin, || Place::file(object.path.as_str()));
             let (kind, name, path) = (&identity.kind, &identity.name, &object.path);
             let collision = if let Some(other) = self.seen.get(&identity) {
                 Some((
@@ -308,15 +321,16 @@ spec:
             .and_then(|model| {
                 let resolution = resolve::resolve(&model, &input.sources, &mut notes)?;
                 let releases = release::releases(&resolution, &input, &mut notes)?;
-                plan::plan(&model, &releases, &input, &mut notes)
+                plan::plan(&model, &releases, &mut notes)
             })
             .unwrap_or_else(|_| panic!("{:?}", notes.sorted()));
-        let classes = Classes::read(&plan);
-        plan.heads.iter().for_each(|release| super::release(release, &classes, &input, &mut notes));
+        let (classes, texts) = (Classes::read(&plan), Texts::from(&input));
+        plan.heads.iter().for_each(|release| super::release(release, &classes, texts, &mut notes));
         for cluster in &plan.clusters {
-            let drawn = render::draw(render::Subject::Cluster(cluster), &input, &mut notes);
-            super::cluster(cluster, &drawn, &classes, &input, &mut notes);
+            let drawn = render::draw(render::Subject::Cluster(cluster), &mut notes);
+            super::cluster(cluster, &drawn, &classes, texts, &mut notes);
         }
+        notes.locate(|origin| input.sources.place(origin));
         notes.sorted().iter().map(line).collect()
     }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     model::Subdomain,
-    note::{Notes, Place},
+    note::{At, Notes, Place},
     plan::ClusterPlan,
     release::group_of,
     render::{Drawn, Object, Target},
@@ -77,7 +77,7 @@ fn check_object<'a>(
             .hint("use at most 253 lower-case letters, digits, dashes and dots, starting and ending with a letter or digit");
     }
     for fault in metadata::faults(node, kind, name) {
-        let place = finder.input.sources.place(fault.origin).unwrap_or_else(|| finder.place(node, path));
+        let place = fault.origin.written().map_or_else(|| finder.place(node, path), At::Word);
         finder.notes.error("object", place, fault.message).hint(fault.hint);
     }
     Some((kind, name))
@@ -106,9 +106,9 @@ fn check_namespace(drawn: &Drawn, object: &Object, kind: &str, name: &str, finde
 
 /// A `.d` folder is applied as it is: one object that the API server refuses blocks the whole folder.
 fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
-    let input = finder.input;
+    let texts = finder.texts;
     let folder = beside::folder(&plan.cluster.file);
-    for source in input.beside.below(&folder) {
+    for source in texts.beside.below(&folder) {
         for object in beside::objects(source) {
             let hidden = |place: Place| Place { source: String::new(), ..place };
             if object.group == KUSTOMIZE || beside::is_kustomization(&source.path) {
@@ -129,7 +129,7 @@ fn check_beside(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
             }
         }
     }
-    for spot in beside::outside(&folder, input) {
+    for spot in beside::outside(&folder, texts) {
         finder
             .notes
             .error(

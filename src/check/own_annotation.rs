@@ -21,7 +21,7 @@ fn check(plan: &ClusterPlan, _: &Node, finder: &mut Finder<'_>) {
     ];
     for (name, hint) in engines.chain(ours) {
         let Some(entry) = plan.cluster.annotations.entry(name) else { continue };
-        let place = finder.input.sources.place(entry.key.origin);
+        let place = entry.key.origin;
         finder
             .notes
             .error("own-annotation", place, format!("only stackloom may set `{name}` on a Cluster"))

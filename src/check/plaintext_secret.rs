@@ -44,24 +44,24 @@ fn check(drawn: &Drawn, finder: &mut Finder<'_>) {
 
 /// What a stack holds is frozen into its releases, whether a cluster's files show it or not.
 fn check_stack(release: &Release, finder: &mut Finder<'_>) {
-    let input = finder.input;
+    let texts = finder.texts;
     let folder = format!("stacks/{}", release.stack);
     secrets::allowance_faults(&format!("{folder}/stack.yaml"), finder);
-    input.sources.below(&folder).for_each(|source| look_at(source, finder));
+    texts.sources.below(&folder).for_each(|source| look_at(source, finder));
 }
 
 fn check_cluster(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
-    let input = finder.input;
+    let texts = finder.texts;
     secrets::allowance_faults(&plan.cluster.file, finder);
     if !secrets::is_allowed(drawn) {
-        input.sources.at(&plan.cluster.file).into_iter().for_each(|source| look_at(source, finder));
+        texts.sources.at(&plan.cluster.file).into_iter().for_each(|source| look_at(source, finder));
     }
 }
 
 /// Looks at the sources that belong to no stack and to no single cluster.
 pub(super) fn check_shared(finder: &mut Finder<'_>) {
-    let input = finder.input;
-    for source in input.sources.iter() {
+    let texts = finder.texts;
+    for source in texts.sources.iter() {
         let shared = ["stackloom.yaml", crate::world::LOCK].contains(&&*source.path)
             || source.path.starts_with("clusters/")
                 && is_yaml(&source.path)

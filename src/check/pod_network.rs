@@ -25,7 +25,7 @@ fn check(plan: &ClusterPlan, cluster: &Node, finder: &mut Finder<'_>) {
         .notes
         .warning(
             "pod-network",
-            finder.input.sources.place(cluster.origin),
+            cluster.origin,
             format!("`{}` has no pod network: its nodes may never become ready", cluster.id()),
         )
         .hint("add `network: { pods: [192.168.0.0/16], services: [10.128.0.0/12] }` to its spec or to the `_defaults.yaml` of its folder")

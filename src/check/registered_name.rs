@@ -36,7 +36,7 @@ fn check(plan: &Plan, management: &ManagementPlan, finder: &mut Finder<'_>) {
             cluster.cluster.full_name(),
             cluster.cluster.management.name
         );
-        let place = finder.input.sources.place(cluster.cluster.origin);
+        let place = cluster.cluster.origin;
         finder
             .notes
             .error(RULE.name, place, message)

@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Check, Finder, Rule};
 use crate::{
     model::{ManagementCluster, VersionRange},
-    note::Place,
     plan::ClusterPlan,
     release::{Release, group_of},
-    yaml::Node,
+    yaml::{Node, Origin},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -48,9 +47,8 @@ impl Judge<'_, '_, '_> {
         let (release, name) = (&self.release.name, &self.management.name);
         if let Some((version, origin)) = self.management.provided.providers.get(provider) {
             if !range.contains(version) {
-                let place = self.finder.input.sources.place(*origin);
                 self.refuse(
-                    place,
+                    *origin,
                     format!("the release `{release}` needs {provider} {range}, and `{name}` has {version}"),
                     &format!("upgrade {provider} in `{name}`, and change its version in stackloom.yaml"),
                 );
@@ -115,14 +113,14 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    fn own_place(&self) -> Option<Place> {
-        self.finder.input.sources.place(self.management.provided.origin)
+    fn own_place(&self) -> Origin {
+        self.management.provided.origin
     }
 
-    fn refuse(&mut self, place: Option<Place>, message: String, way: &str) {
+    fn refuse(&mut self, origin: Origin, message: String, way: &str) {
         self.finder
             .notes
-            .error("requirements", place, message)
+            .error("requirements", origin, message)
             .hint(way)
             .hint("or move these clusters to a release that works with what is there; do so before the management cluster changes");
     }

@@ -14,7 +14,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     let management = &plan.cluster.management;
     let Some(advice) = render::decryption_missing(management) else { return };
     let folder = beside::folder(&plan.cluster.file);
-    for source in finder.input.beside.below(&folder) {
+    for source in finder.texts.beside.below(&folder) {
         if !secrets::is_encrypted_file(&source.text) {
             continue;
         }

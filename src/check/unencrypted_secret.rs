@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     // Whether Flux has anything to apply there or not: git keeps every file, and the next one may name it.
     let folder = beside::folder(&plan.cluster.file);
-    let (input, mut told) = (finder.input, Vec::new());
-    for source in input.beside.below(&folder) {
+    let (texts, mut told) = (finder.texts, Vec::new());
+    for source in texts.beside.below(&folder) {
         let mut found = Notes::new();
         for spot in secrets::in_file(source, &mut found) {
             told.push((spot.place.file.clone(), spot.place.line));
@@ -28,7 +28,7 @@ fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
         }
         report_syntax(source, &found, finder);
     }
-    let mut generated = beside::generated(&folder, input);
+    let mut generated = beside::generated(&folder, texts);
     generated.retain(|spot| !told.contains(&(spot.place.file.clone(), spot.place.line)));
     for spot in generated {
         secrets::tell(RULE.name, spot.place, &spot.found, finder);

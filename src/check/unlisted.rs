@@ -26,6 +26,6 @@ fn check(plan: &ClusterPlan, _drawn: &Node, finder: &mut Finder<'_>) {
             let message = format!("{name} {version} is taken without being listed: {reason}");
             (*origin, message, "add it to the stack's matrix once it is tested")
         };
-        finder.notes.warning("unlisted-version", finder.input.sources.place(place), message).hint(hint);
+        finder.notes.warning("unlisted-version", place, message).hint(hint);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use k8s_schema::unknown_fields;
 use serde_json::{Value as Json, json};
 
-use super::{Check, Finder, Rule, chart_values::Charts, lints::Findings};
+use super::{Check, Finder, Rule, Texts, chart_values::Charts, lints::Findings};
 use crate::{
     compare::gates_of_any,
     definition::closest,
@@ -17,7 +17,6 @@ use crate::{
         FieldError, Gates,
         variables::{Definition, Scope, default_variables, definitions, validate_variables},
     },
-    world::Input,
     yaml::{Mapping, Node, Origin, Step, to_json, trail},
 };
 
@@ -101,10 +100,10 @@ pub fn check_values(
     cluster: &Cluster,
     release: &Release,
     classes: &Classes,
-    input: &Input,
+    texts: Texts<'_>,
     notes: &mut Notes,
 ) {
-    let finder = &mut Finder::new(input, classes, notes);
+    let finder = &mut Finder::new(texts, classes, notes);
     for values in plan::known_values(cluster, release) {
         let given: Given<'_> = values.iter().map(|entry| (&*entry.key.name, &entry.value)).collect();
         judge(&given, Scope::Override, cluster.origin, release, finder);
@@ -168,7 +167,7 @@ fn report(
         return;
     }
     let trail = value.map(|value| trail(value, field)).unwrap_or_default();
-    let place = finder.place_on(&trail).or_else(|| finder.input.sources.place(origin));
+    let place = finder.origin_on(&trail).written().unwrap_or(origin);
     let schema = release.class.variables.iter().find(|variable| variable.name == name);
     let wanted = schema.and_then(|variable| wants(schema_at(&variable.schema, &trail)));
     let message = format!("the variable `{name}{field}` is not what the class takes: {}", error.detail);
@@ -193,7 +192,7 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
         let parent = above.last().and_then(|(_, parent)| parent.as_mapping());
         let origin =
             parent.and_then(|parent| parent.entry(key)).map_or(node.origin, |entry| entry.key.origin);
-        let place = finder.input.sources.place(origin).or_else(|| finder.place_on(above));
+        let place = origin.written().unwrap_or_else(|| finder.origin_on(above));
         let message = format!("the variable `{name}` has no key `{}`", field.replace(".[", "["));
         let note = finder.notes.error("variable-value", place, message);
         // Only counted: to look for a similar name is for messages that are shown.

@@ -275,12 +275,12 @@ fn warn_of_ends(rows: &[Row<'_>], understood: &Understood, today: Date, notes: &
 
 /// All clusters; where those of one release stand is found once.
 fn rows<'a>(understood: &'a Understood, today: Date) -> Vec<Row<'a>> {
-    let Understood { input, definitions, model, releases } = understood;
+    let Understood { definitions, model, releases, .. } = understood;
     let mut standings: BTreeMap<String, Arc<Standing>> = BTreeMap::new();
     let mut row = |cluster: &'a Cluster| {
         // What is wrong with a release is reported by `check`; here it is not known.
-        let release = releases.of(cluster, input, &mut Notes::new());
-        let addons = release.as_ref().map(|release| addon_differences(cluster, release, releases, input));
+        let release = releases.of(cluster, &mut Notes::new());
+        let addons = release.as_ref().map(|release| addon_differences(cluster, release, releases));
         let release = release.map(|release| {
             let known = standings.entry(release.name.clone());
             let standing = known.or_insert_with(|| Arc::new(standing(definitions, releases, &release)));

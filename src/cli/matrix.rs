@@ -208,8 +208,8 @@ fn stack_document(name: &str, matrix: &StackMatrix) -> Json {
 
 /// The table of the fleet and its document.
 fn of_fleet(understood: &Understood, today: Date) -> (Vec<String>, Json) {
-    let Understood { input, definitions, model, releases } = understood;
-    let (rows, unknown) = fleet_matrix(definitions, model, releases, input);
+    let Understood { definitions, model, releases, .. } = understood;
+    let (rows, unknown) = fleet_matrix(definitions, model, releases);
     let head = ["kubernetes", "stack", "maturity", "end of life", "", "clusters"].map(str::to_owned).to_vec();
     let line = |row: &VersionRow| {
         vec![

@@ -108,10 +108,11 @@ fn find(
     let step = remove::next(cluster, &leaver, args.reason.as_deref(), &input, notes).ok_or(Failure::Input)?;
     let text = input.sources.at(&step.file).map(|source| source.text.to_string()).unwrap_or_default();
     if let Some(before) = step.before {
-        refuse_early(world, cluster, &leaver, before, &step, &input, notes)?;
+        refuse_early(world, cluster, &leaver, before, &step, notes)?;
     }
     // What is written must stand: another addon may need the one that goes.
-    let after = Edited { input: &input, step: &step, companion: cluster.cluster.companion.as_deref() };
+    let companion = cluster.cluster.companion.as_ref();
+    let after = Edited { input: &input, step: &step, companion: companion.map(|one| one.folder.as_str()) };
     let mut found = Notes::new();
     let Ok((_, left_after)) = generate::prepare_sound(&after, &mut found) else {
         notes.append(found);
@@ -152,7 +153,6 @@ fn refuse_early(
     leaver: &Leaver,
     before: RemovalStep,
     step: &NextStep,
-    input: &Input,
     notes: &mut Notes,
 ) -> Result<(), Failure> {
     let repository = Repository::find(world)?;
@@ -165,7 +165,7 @@ fn refuse_early(
     };
     let said = read(&step.file)?.and_then(|text| remove::step_in(&text, leaver));
     let mut drawn = true;
-    for (file, meant) in remove::drawn(cluster, leaver, input) {
+    for (file, meant) in remove::drawn(cluster, leaver) {
         let there = read(&file)?;
         drawn &= remove::is_drawn(leaver, meant.as_deref(), there.as_deref());
     }

@@ -142,7 +142,7 @@ fn of_releases(
 ) -> Result<BTreeMap<String, String>, Failure> {
     let generate::Understood { input, releases, .. } = generate::understand(world, notes)?;
     let heads: Vec<_> = releases.shared_heads().cloned().collect();
-    let named = |name: &str, notes: &mut Notes| releases.named(name, Origin::NOWHERE, &input, notes);
+    let named = |name: &str, notes: &mut Notes| releases.named(name, Origin::NOWHERE, notes);
     let chosen = if let Some(stack) = &args.stack {
         let fits = |head: &&Arc<Release>| {
             let minor = head.kubernetes.minor().to_string();

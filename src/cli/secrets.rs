@@ -72,9 +72,9 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         printer.document(Exit::Input, &notes, json!({}));
         return Ok(Exit::Input);
     }
-    let namespaces = namespaces(&plan, input);
+    let namespaces = namespaces(&plan);
     let classes = Classes::default();
-    let needed = chosen.par_iter().map(|plan| needed(plan, &namespaces, &classes, input));
+    let needed = chosen.par_iter().map(|plan| needed(plan, &namespaces, &classes));
     let needed: Vec<_> = needed.collect();
     let provided = provided(&plan, input);
     printer.notes(&notes);
@@ -92,9 +92,9 @@ fn place(id: &ClusterId) -> Place {
 }
 
 /// What the objects refer to that all clusters of a namespace share.
-fn namespaces(plan: &Plan, input: &Input) -> BTreeMap<Place, Needs> {
+fn namespaces(plan: &Plan) -> BTreeMap<Place, Needs> {
     let one = |namespace: &crate::plan::NamespacePlan| {
-        let drawn = render::draw(Subject::Namespace(namespace), input, &mut Notes::new());
+        let drawn = render::draw(Subject::Namespace(namespace), &mut Notes::new());
         let mut needs = Needs::new();
         for object in &drawn.objects {
             refer(&to_json(&object.node), namespace.name.as_str(), &mut needs);
@@ -104,18 +104,13 @@ fn namespaces(plan: &Plan, input: &Input) -> BTreeMap<Place, Needs> {
     plan.namespaces.iter().map(one).collect()
 }
 
-fn needed(
-    plan: &ClusterPlan,
-    namespaces: &BTreeMap<Place, Needs>,
-    classes: &Classes,
-    input: &Input,
-) -> Needed {
+fn needed(plan: &ClusterPlan, namespaces: &BTreeMap<Place, Needs>, classes: &Classes) -> Needed {
     let id = plan.cluster.id();
     let namespace = id.namespace.as_str();
     // A release without templates for namespaces has no part in what those of others need.
     let shared = namespaces.get(&place(&id)).filter(|_| !plan.release.namespace.is_empty());
     let mut secrets = shared.cloned().unwrap_or_default();
-    let drawn = render::draw(Subject::Cluster(plan), input, &mut Notes::new());
+    let drawn = render::draw(Subject::Cluster(plan), &mut Notes::new());
     for object in drawn.objects.iter().filter(|object| object.target == Target::Management) {
         refer(&to_json(&object.node), namespace, &mut secrets);
     }
@@ -139,9 +134,9 @@ fn needed(
 fn provided(plan: &Plan, input: &Input) -> BTreeMap<(Place, String), BTreeSet<String>> {
     let mut provided: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
     for plan in &plan.clusters {
-        let Some(folder) = &plan.cluster.companion else { continue };
+        let Some(companion) = &plan.cluster.companion else { continue };
         let id = plan.cluster.id();
-        for source in input.beside.below(folder) {
+        for source in input.beside.below(&companion.folder) {
             let documents = yaml::read_raw(source, &mut Notes::new()).unwrap_or_default();
             let objects =
                 documents.iter().filter_map(|one| Node::from_raw(&one.root, source, &mut Notes::new()));

@@ -116,7 +116,7 @@ fn find_sound(
     if releases.names().contains(&of) {
         let release = match releases.shared_heads().find(|head| head.name == of) {
             Some(head) => Some(head.clone()),
-            None => releases.named(of, crate::yaml::Origin::NOWHERE, &input, notes),
+            None => releases.named(of, crate::yaml::Origin::NOWHERE, notes),
         };
         let release = release.ok_or(generate::Failure::Input)?;
         return Ok(Found { title: format!("the release {of}"), release, cluster: None, values: None });

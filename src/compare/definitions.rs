@@ -79,10 +79,10 @@ impl<'a> Definitions<'a> {
 
     fn plan(&self, cluster: &Cluster, notes: &mut Notes) -> Option<ClusterPlan> {
         match &self.moved {
-            None => plan::plan_cluster(cluster, self.model, self.releases, self.input, notes),
+            None => plan::plan_cluster(cluster, self.model, self.releases, notes),
             Some(release) => {
                 let cluster = Cluster { release: release.clone(), ..cluster.clone() };
-                plan::plan_cluster(&cluster, self.model, self.releases, self.input, notes)
+                plan::plan_cluster(&cluster, self.model, self.releases, notes)
             }
         }
     }
@@ -100,8 +100,7 @@ impl State for Definitions<'_> {
         if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
             return Ok(Files::Refused("it is being removed".to_owned()));
         }
-        let files =
-            plan.filter(|_| notes.errors() == 0).map(|plan| known(&plan, self.alone, self.input, &mut notes));
+        let files = plan.filter(|_| notes.errors() == 0).map(|plan| known(&plan, self.alone, &mut notes));
         Ok(match files.filter(|_| notes.errors() == 0) {
             Some(files) => Files::Known(files),
             None => {
@@ -149,7 +148,7 @@ fn unknown(release: &str) -> Unread {
 }
 
 /// The files of a plan, by their paths in the folder of the cluster; engines' objects lie elsewhere.
-fn known(plan: &ClusterPlan, alone: bool, input: &Input, notes: &mut Notes) -> Vec<File> {
+fn known(plan: &ClusterPlan, alone: bool, notes: &mut Notes) -> Vec<File> {
     let first_line: Arc<str> = render::first_line(plan).into();
     if alone {
         let object = render::cluster_object(plan);
@@ -157,7 +156,7 @@ fn known(plan: &ClusterPlan, alone: bool, input: &Input, notes: &mut Notes) -> V
         return object.map(file).into_iter().collect();
     }
     let folder = render::cluster_folder(plan);
-    let drawn = render::draw(render::Subject::Cluster(plan), input, notes);
+    let drawn = render::draw(render::Subject::Cluster(plan), notes);
     let mut files: Vec<File> = drawn
         .objects
         .into_iter()

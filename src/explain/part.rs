@@ -94,7 +94,7 @@ impl<'a> Part<'a> {
             }
             return part;
         }
-        let mut drawn = render::draw_recorded(subject, &fleet.input, Some(part.recorder.clone()), notes);
+        let mut drawn = render::draw_recorded(subject, Some(part.recorder.clone()), notes);
         for object in drawn.objects {
             let path = object.path.to_string();
             let scope = part.scope(fleet, subject, &path, &object.node, sought);
@@ -281,7 +281,7 @@ impl<'a> Part<'a> {
 fn namespace_scope<'a>(fleet: &'a Fleet, plan: &'a NamespacePlan, object: &Node) -> Scope<'a> {
     let makes = |release: &&Arc<Release>| {
         let single = NamespacePlan { releases: vec![Arc::clone(release)], ..plan.clone() };
-        let drawn = render::draw(Subject::Namespace(&single), &fleet.input, &mut Notes::new());
+        let drawn = render::draw(Subject::Namespace(&single), &mut Notes::new());
         drawn.objects.iter().any(|other| other.node == *object && is_rendered(&other.source))
     };
     let makers: Vec<_> = plan.releases.iter().filter(makes).collect();

@@ -39,7 +39,8 @@ pub fn cut(
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
     // release did would go on into the next one.
     let mut planned = Notes::new();
-    plan::plan(model, releases, input, &mut planned).ok();
+    plan::plan(model, releases, &mut planned).ok();
+    understood.locate(&mut planned);
     planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
     let considered = release::cut(&resolution, releases, request, (definitions, input), &foretell, notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();

@@ -98,12 +98,13 @@ fn values(fleet: &Understood, notes: &mut Notes) {
     let mut classes = check::Classes::default();
     for cluster in &model.clusters {
         let mut faults = Notes::new();
-        plan::plan_cluster(cluster, model, releases, input, &mut faults);
-        let release = releases.of(cluster, input, &mut Notes::new());
+        plan::plan_cluster(cluster, model, releases, &mut faults);
+        let release = releases.of(cluster, &mut Notes::new());
         let Some(release) = release.filter(|_| faults.errors() > 0) else { continue };
         classes.add(&release);
         let mut own = Notes::new();
-        check::check_values(cluster, &release, &classes, input, &mut own);
+        check::check_values(cluster, &release, &classes, input.into(), &mut own);
+        fleet.locate(&mut own);
         own.concern(&cluster.full_name());
         notes.append(own);
     }

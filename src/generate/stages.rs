@@ -90,12 +90,21 @@ impl Understood {
     /// The plan of one cluster alone, as it is defined or changed; what it shares with others is planned for it alone.
     pub fn planned_alone(&self, cluster: Cluster, notes: &mut Notes) -> Result<Plan, Halted> {
         let alone = Model { clusters: vec![cluster], ..self.model.clone() };
-        plan::plan(&alone, &self.releases, &self.input, notes)
+        let plan = plan::plan(&alone, &self.releases, notes);
+        self.locate(notes);
+        plan
+    }
+
+    /// Gives the messages of a later stage their places.
+    pub fn locate(&self, notes: &mut Notes) {
+        notes.locate(|origin| self.input.sources.place(origin));
     }
 
     /// The plan of everything.
     pub(super) fn plan(&self, notes: &mut Notes) -> Result<Plan, Halted> {
-        let mut plan = plan::plan(&self.model, &self.releases, &self.input, notes)?;
+        let plan = plan::plan(&self.model, &self.releases, notes);
+        self.locate(notes);
+        let mut plan = plan?;
         let used = plan.clusters.iter().map(|one| &one.release);
         plan.lifecycles = release::lifecycles(&self.definitions, used);
         Ok(plan)

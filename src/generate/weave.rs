@@ -29,7 +29,8 @@ pub(super) fn weave<'a>(
     let Planned { fleet, plan } = planned;
     let classes = check::Classes::read(plan);
     let faulty = weave_some(planned, &render::subjects(plan), &classes, sink, progress, notes)?;
-    check::check_rest(plan, &fleet.model.lock, &classes, &fleet.input, notes);
+    check::check_rest(plan, &fleet.model.lock, &classes, (&fleet.input).into(), notes);
+    fleet.locate(notes);
     Ok(faulty)
 }
 
@@ -83,7 +84,10 @@ impl<'a> Taker<'a, '_> {
         for (subject, (drawn, found)) in subjects.iter().zip(&drawn) {
             let before = self.notes.errors();
             self.notes.append(concerning(*subject, &self.planned.plan, found.clone()));
-            self.index.add(drawn, &self.planned.fleet.input, self.notes);
+            let mut twice = Notes::new();
+            self.index.add(drawn, &mut twice);
+            self.planned.fleet.locate(&mut twice);
+            self.notes.append(twice);
             self.faulty.extend((self.notes.errors() > before).then_some(*subject));
         }
         // What is at fault is not written, but everything is looked at, so that one run reports all faults.
@@ -102,15 +106,17 @@ pub(super) fn draw(
     input: &Input,
 ) -> (render::Drawn, Notes) {
     let mut notes = Notes::new();
-    let drawn = render::draw(subject, input, &mut notes);
+    let drawn = render::draw(subject, &mut notes);
+    let texts = check::Texts::from(input);
     match subject {
-        render::Subject::Release(release) => check::release(release, classes, input, &mut notes),
-        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, input, &mut notes),
-        render::Subject::Root => check::shared(input, &mut notes),
-        render::Subject::Management(plan, one) => check::management(plan, one, input, &mut notes),
+        render::Subject::Release(release) => check::release(release, classes, texts, &mut notes),
+        render::Subject::Cluster(plan) => check::cluster(plan, &drawn, classes, texts, &mut notes),
+        render::Subject::Root => check::shared(texts, &mut notes),
+        render::Subject::Management(plan, one) => check::management(plan, one, texts, &mut notes),
         render::Subject::Namespace(_) => {}
     }
-    check::objects(&drawn, input, &mut notes);
+    check::objects(&drawn, texts, &mut notes);
+    notes.locate(|origin| input.sources.place(origin));
     (drawn, notes)
 }
 

@@ -84,7 +84,16 @@ pub struct Cluster {
     /// Merged over the Cluster's spec.
     pub raw: Option<Node>,
     /// The folder of the user's own objects, if there is one.
-    pub companion: Option<String>,
+    pub companion: Option<Companion>,
+}
+
+/// The folder beside a definition that holds the user's own objects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Companion {
+    /// The folder, from the root of the fleet.
+    pub folder: String,
+    /// Whether kustomize builds it: it has a kustomization of its own.
+    pub is_built: bool,
 }
 
 impl Cluster {

@@ -22,7 +22,8 @@ mod version;
 
 pub use addon::{Addon, Chart, Requirement, Stage, ValuesFrom, ValuesSource};
 pub use cluster::{
-    AddonChoice, Cluster, ClusterId, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size, is_called,
+    AddonChoice, Cluster, ClusterId, Companion, ControlPlane, Network, NodePool, PoolKind, ReleaseRef, Size,
+    is_called,
 };
 pub use date::Date;
 pub use delivery::AddonDelivery;

@@ -5,6 +5,7 @@
 
 mod causes;
 mod fault;
+mod origin;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use causes::Cause;
 pub use fault::Fault;
+pub use origin::{At, FileId, Origin};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -94,6 +96,17 @@ pub struct Diagnostic {
     /// The part of a cluster's definition that decides it, if the place is in a file that was generated from it.
     #[serde(skip)]
     pub about: Option<About>,
+    /// What has no place yet.
+    #[serde(skip)]
+    pub(crate) unplaced: Vec<Unplaced>,
+}
+
+/// An origin that has yet to become a place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Unplaced {
+    /// What is there, for one of the other places; none for the place of the message itself.
+    what: Option<String>,
+    origin: Origin,
 }
 
 /// The part of a cluster's definition that decides what a message says.
@@ -121,16 +134,43 @@ fn stands_for_itself(more: &usize) -> bool {
 }
 
 impl Diagnostic {
+    /// A message without anything beside it.
+    pub fn new(severity: Severity, code: &'static str, at: At, message: impl Into<String>) -> Self {
+        let (place, unplaced) = match at {
+            At::Nowhere => (None, Vec::new()),
+            At::Place(place) => (Some(place), Vec::new()),
+            At::Word(origin) => (None, vec![Unplaced { what: None, origin }]),
+        };
+        let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let message = message.into();
+        Self { severity, code, place, message, related, hints, clusters, more: 0, about: None, unplaced }
+    }
+
     /// Adds what to do next.
     pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Adds another place, and what it is.
-    pub fn related(&mut self, what: impl Into<String>, place: Place) -> &mut Self {
-        self.related.push((what.into(), place));
+    /// Adds another place, and what it is. One that is nowhere is left out.
+    pub fn related(&mut self, what: impl Into<String>, at: impl Into<At>) -> &mut Self {
+        match at.into() {
+            At::Nowhere => {}
+            At::Place(place) => self.related.push((what.into(), place)),
+            At::Word(origin) => self.unplaced.push(Unplaced { what: Some(what.into()), origin }),
+        }
         self
+    }
+
+    /// Turns its origins into places.
+    fn locate(&mut self, place_of: &impl Fn(Origin) -> Option<Place>) {
+        for Unplaced { what, origin } in std::mem::take(&mut self.unplaced) {
+            match (what, place_of(origin)) {
+                (None, place) => self.place = place,
+                (Some(what), Some(place)) => self.related.push((what, place)),
+                (Some(_), None) => {}
+            }
+        }
     }
 
     /// Says which part of a definition decides it.
@@ -145,12 +185,13 @@ impl Diagnostic {
     }
 
     fn key(&self) -> Key<'_> {
-        (&self.place, self.severity, self.code, &self.message, &self.related, &self.hints)
+        (&self.place, self.severity, self.code, &self.message, &self.related, &self.hints, &self.unplaced)
     }
 }
 
-/// All that a message says: place, severity, code, message, other places, hints.
-type Key<'a> = (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Place)], &'a [String]);
+/// All that a message says: place, severity, code, message, other places, hints, and what has no place yet.
+type Key<'a> =
+    (&'a Option<Place>, Severity, &'a str, &'a str, &'a [(String, Place)], &'a [String], &'a [Unplaced]);
 
 /// The errors are in the [`Notes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -197,41 +238,38 @@ impl Notes {
     pub fn error(
         &mut self,
         code: &'static str,
-        place: impl Into<Option<Place>>,
+        at: impl Into<At>,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        self.add(Severity::Error, code, place.into(), message.into())
+        self.add(Severity::Error, code, at.into(), message.into())
     }
 
     /// Adds a warning.
     pub fn warning(
         &mut self,
         code: &'static str,
-        place: impl Into<Option<Place>>,
+        at: impl Into<At>,
         message: impl Into<String>,
     ) -> &mut Diagnostic {
-        self.add(Severity::Warning, code, place.into(), message.into())
+        self.add(Severity::Warning, code, at.into(), message.into())
     }
 
-    fn add(
-        &mut self,
-        severity: Severity,
-        code: &'static str,
-        place: Option<Place>,
-        message: String,
-    ) -> &mut Diagnostic {
-        let (related, hints, clusters) = (Vec::new(), Vec::new(), BTreeSet::new());
-        self.keep(Diagnostic {
-            severity,
-            code,
-            place,
-            message,
-            related,
-            hints,
-            clusters,
-            more: 0,
-            about: None,
-        })
+    fn add(&mut self, severity: Severity, code: &'static str, at: At, message: String) -> &mut Diagnostic {
+        self.keep(Diagnostic::new(severity, code, at, message))
+    }
+
+    /// Turns origins into places. Equal messages about one place then become one.
+    ///
+    /// Whoever runs a stage does it: the stage itself knows values, not the files that they were written in.
+    pub fn locate(&mut self, place_of: impl Fn(Origin) -> Option<Place>) {
+        if self.list.iter().all(|note| note.unplaced.is_empty()) {
+            return;
+        }
+        let found = std::mem::take(self);
+        self.take_over(found, |mut note| {
+            note.locate(&place_of);
+            Some(note)
+        });
     }
 
     /// Adds a message.
@@ -275,19 +313,9 @@ impl Notes {
         }
         tally.told = Some(self.list.len());
         self.errors += usize::from(severity == Severity::Error);
+        let note = Diagnostic::new(severity, code, Place::file(file).into(), message(more));
         let hints = vec!["fix the ones above first: they often share a cause".to_owned()];
-        let (place, related, message) = (Some(Place::file(file)), Vec::new(), message(more));
-        self.list.push(Diagnostic {
-            severity,
-            code,
-            place,
-            message,
-            related,
-            hints,
-            clusters: BTreeSet::new(),
-            more,
-            about: None,
-        });
+        self.list.push(Diagnostic { hints, more, ..note });
     }
 
     /// Takes over what another collector found.
@@ -363,6 +391,7 @@ impl Notes {
     /// All messages, causes before what they may lead to. Equal messages about one place become one message, which
     /// concerns the clusters of all of them.
     pub fn sorted(&self) -> Vec<Diagnostic> {
+        debug_assert!(self.list.iter().all(|note| note.unplaced.is_empty()), "a message without its place");
         causes::merged(&self.list)
     }
 

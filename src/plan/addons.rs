@@ -6,10 +6,9 @@ use super::{ChartSource, ClusterPart, Unit, locked};
 use crate::{
     definition::closest,
     model::{AddonChoice, AddonVersion, Cluster, Digest, Lock, RemovalStep, Stage},
-    note::{Notes, Place},
+    note::Notes,
     release::{Release, ReleaseAddon},
     resolve::{Refused, Versions},
-    world::Input,
     yaml::{Node, Origin},
 };
 
@@ -64,11 +63,10 @@ pub(super) fn plan(
     cluster: &Cluster,
     release: &Release,
     lock: &Lock,
-    input: &Input,
     notes: &mut Notes,
 ) -> Option<Vec<AddonPlan>> {
     let before = notes.errors();
-    let planner = Planner { cluster, release, lock, input };
+    let planner = Planner { cluster, release, lock };
     planner.check_known(notes);
     let mut addons = Vec::new();
     for frozen in &release.addons {
@@ -86,7 +84,6 @@ struct Planner<'a> {
     cluster: &'a Cluster,
     release: &'a Release,
     lock: &'a Lock,
-    input: &'a Input,
 }
 
 impl Planner<'_> {
@@ -102,9 +99,9 @@ impl Planner<'_> {
     }
 
     /// The place where the cluster configures an addon, else where it chooses its release.
-    fn place(&self, addon: &str) -> Option<Place> {
+    fn place(&self, addon: &str) -> Origin {
         let origin = self.choice(addon).and_then(|choice| choice.origin);
-        self.input.sources.place(origin.unwrap_or(self.cluster.release_origin))
+        origin.unwrap_or(self.cluster.release_origin)
     }
 
     fn check_known(&self, notes: &mut Notes) {
@@ -252,7 +249,7 @@ impl Planner<'_> {
                 format!("the release `{release}` does not list {name} {version}")
             }
         };
-        let note = notes.error("incompatible", self.input.sources.place(*origin), message);
+        let note = notes.error("incompatible", *origin, message);
         let reason = match refused {
             Refused::Forbidden(rule) => Some(("the rule", rule.origin)),
             Refused::OutOfRange(row) => {
@@ -260,10 +257,8 @@ impl Planner<'_> {
             }
             Refused::Unlisted => None,
         };
-        if let Some((what, Some(place))) =
-            reason.map(|(what, origin)| (what, self.input.sources.place(origin)))
-        {
-            note.related(what, place);
+        if let Some((what, origin)) = reason {
+            note.related(what, origin);
         }
         if let Refused::Forbidden(rule) = refused {
             match &rule.upgrade_to {

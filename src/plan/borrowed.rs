@@ -7,7 +7,6 @@ use crate::{
     model::Cluster,
     note::Notes,
     release::{Release, Releases},
-    world::Input,
 };
 
 /// The release with those addons in the place of its own; the rules of both hold.
@@ -15,15 +14,14 @@ pub(super) fn with_borrowed(
     cluster: &Cluster,
     release: &Arc<Release>,
     releases: &Releases,
-    input: &Input,
     notes: &mut Notes,
 ) -> Option<Arc<Release>> {
     let before = notes.errors();
     let mut whole = release.clone();
     for (name, choice) in &cluster.addons {
         let Some((wanted, origin)) = &choice.release else { continue };
-        let Some(other) = releases.named(wanted, *origin, input, notes) else { continue };
-        let place = input.sources.place(*origin);
+        let Some(other) = releases.named(wanted, *origin, notes) else { continue };
+        let place = *origin;
         if other.stack != release.stack || other.kubernetes.minor() != release.kubernetes.minor() {
             notes
                 .error(

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{ClusterPlan, Pin};
 use crate::{
     model::{AddonVersion, ChartVersion, Digest, Lock},
-    note::{Notes, Place},
+    note::{At, Notes, Place},
     release::ReleaseAddon,
-    world::{Input, LOCK},
+    world::LOCK,
     yaml::Origin,
 };
 
@@ -45,7 +45,7 @@ type Contradicted<'a> = BTreeMap<(&'a str, ChartVersion, &'a Digest), Vec<&'a Cl
 
 /// Refuses a lock that says another digest than a release that clusters use recorded, unless it says that this one came
 /// in the place of that.
-pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, input: &Input, notes: &mut Notes) {
+pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, notes: &mut Notes) {
     let mut found = Contradicted::new();
     for plan in clusters {
         for addon in &plan.addons {
@@ -63,7 +63,7 @@ pub(super) fn check(clusters: &[ClusterPlan], lock: &Lock, input: &Input, notes:
     }
     for ((release, key, recorded), clusters) in found {
         let Some(locked) = lock.charts.get(&key) else { continue };
-        let place = input.sources.place(locked.origin).unwrap_or_else(|| Place::file(LOCK));
+        let place = At::word_or(locked.origin, || Place::file(LOCK));
         let names: Vec<_> = clusters.iter().map(|plan| plan.cluster.name.as_str()).collect();
         notes
             .error(

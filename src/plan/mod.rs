@@ -30,7 +30,6 @@ use crate::{
     },
     note::{Halted, Notes},
     release::{Lifecycle, Release, Releases},
-    world::{Doubt, Input, Record, Recorded},
     yaml::Node,
 };
 
@@ -138,7 +137,7 @@ impl Phase {
 }
 
 /// Plans every part.
-pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes) -> Result<Plan, Halted> {
+pub fn plan(model: &Model, releases: &Releases, notes: &mut Notes) -> Result<Plan, Halted> {
     use rayon::prelude::*;
     let fleet = &model.fleet;
     let planned: Vec<_> = model
@@ -146,7 +145,7 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
         .par_iter()
         .map(|cluster| {
             let mut own = Notes::new();
-            let planned = plan_cluster(cluster, model, releases, input, &mut own);
+            let planned = plan_cluster(cluster, model, releases, &mut own);
             own.concern(&cluster.full_name());
             (planned, own)
         })
@@ -168,12 +167,12 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     for cluster in &clusters {
         index.add(cluster);
     }
-    check_mirrors(fleet, &index.management, input, notes);
-    locked::check(&clusters, &model.lock, input, notes);
+    check_mirrors(fleet, &index.management, notes);
+    locked::check(&clusters, &model.lock, notes);
     let spare =
         releases.shared_heads().filter(|head| !index.heads.contains_key(&head.name)).cloned().collect();
     notes.halt(Plan {
-        untagged: untagged(&clusters, input),
+        untagged: untagged(&clusters, releases),
         fleet: fleet.name.clone(),
         heads: index.heads.into_values().collect(),
         spare,
@@ -186,14 +185,10 @@ pub fn plan(model: &Model, releases: &Releases, input: &Input, notes: &mut Notes
     })
 }
 
-/// The numbered releases that clusters use, and that neither a tag nor the commit that added them is known of.
-fn untagged(clusters: &[ClusterPlan], input: &Input) -> BTreeSet<String> {
-    let numbered = clusters.iter().map(|cluster| &cluster.release).filter(|release| !release.is_head());
-    // Of what a partial clone lacks, that is told where it is read.
-    let is_known =
-        |one: &Recorded| one.by == Record::Tag || one.since.is_some() || one.doubt == Some(Doubt::NotFetched);
-    let tagged = |name: &str| input.recorded.get(name).is_some_and(is_known);
-    numbered.map(|release| release.name.clone()).filter(|name| !tagged(name)).collect()
+/// The numbered releases that clusters use, and that git does not know.
+fn untagged(clusters: &[ClusterPlan], releases: &Releases) -> BTreeSet<String> {
+    let used = clusters.iter().map(|cluster| cluster.release.name.as_str());
+    used.filter(|name| releases.is_untagged(name)).map(str::to_owned).collect()
 }
 
 /// Releases by name, and charts: what the clusters of one management cluster or namespace share.
@@ -237,7 +232,7 @@ fn management(management: &Arc<ManagementCluster>, index: &BTreeMap<Label, Share
 }
 
 /// A mirror of which nothing is taken is a slip of the pen, and the charts come from where they should not.
-fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, input: &Input, notes: &mut Notes) {
+fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, notes: &mut Notes) {
     for management in &fleet.management_clusters {
         let releases = index.get(&management.name).into_iter().flat_map(|(releases, _)| releases.values());
         let charts =
@@ -249,11 +244,7 @@ fn check_mirrors(fleet: &Fleet, index: &BTreeMap<Label, Shared>, input: &Input, 
             }
             let known: Vec<_> = repositories.iter().copied().collect();
             notes
-                .warning(
-                    "mirror",
-                    input.sources.place(mirror.origin),
-                    format!("no chart comes from `{}`", mirror.from),
-                )
+                .warning("mirror", mirror.origin, format!("no chart comes from `{}`", mirror.from))
                 .hint(format!("the charts come from {}", known.join(", ")));
         }
     }
@@ -282,14 +273,13 @@ pub fn plan_cluster(
     cluster: &Cluster,
     model: &Model,
     releases: &Releases,
-    input: &Input,
     notes: &mut Notes,
 ) -> Option<ClusterPlan> {
-    let release = releases.of(cluster, input, notes)?;
-    check_pools(cluster, &release, input, notes);
-    let variables = variables::plan(cluster, &release, input, notes);
-    let borrowed = borrowed::with_borrowed(cluster, &release, releases, input, notes);
-    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &model.lock, input, notes));
+    let release = releases.of(cluster, notes)?;
+    check_pools(cluster, &release, notes);
+    let variables = variables::plan(cluster, &release, notes);
+    let borrowed = borrowed::with_borrowed(cluster, &release, releases, notes);
+    let addons = borrowed.and_then(|whole| addons::plan(cluster, &whole, &model.lock, notes));
     let mut cluster = cluster.clone();
     variables::complete_overrides(&mut cluster, &release);
     Some(ClusterPlan {
@@ -303,7 +293,7 @@ pub fn plan_cluster(
 }
 
 /// Every pool must be of a class that the release has.
-fn check_pools(cluster: &Cluster, release: &Release, input: &Input, notes: &mut Notes) {
+fn check_pools(cluster: &Cluster, release: &Release, notes: &mut Notes) {
     for pool in &cluster.node_pools {
         let known = match pool.kind {
             PoolKind::MachineDeployment => &release.class.machine_deployments,
@@ -312,7 +302,7 @@ fn check_pools(cluster: &Cluster, release: &Release, input: &Input, notes: &mut 
         if known.contains(&pool.class) {
             continue;
         }
-        let place = input.sources.place(pool.class_origin);
+        let place = pool.class_origin;
         let message = format!("the release `{}` has no class of workers `{}`", release.name, pool.class);
         let note = notes.error("unknown-class", place, message);
         match crate::definition::closest(&pool.class, known.iter().map(String::as_str)) {

@@ -10,7 +10,6 @@ use crate::{
     model::Cluster,
     note::Notes,
     release::{ClassVariable, Release},
-    world::Input,
     yaml::{Mapping, Node, Value},
 };
 
@@ -18,14 +17,13 @@ use crate::{
 pub(super) fn plan(
     cluster: &Cluster,
     release: &Release,
-    input: &Input,
     notes: &mut Notes,
 ) -> Option<Vec<(String, Option<Node>)>> {
     let before = notes.errors();
     let overrides = std::iter::once(&cluster.control_plane.variables)
         .chain(cluster.node_pools.iter().map(|pool| &pool.variables));
     for given in std::iter::once(&cluster.variables).chain(overrides) {
-        check_known(given, release, input, notes);
+        check_known(given, release, notes);
     }
     let variables = release.class.variables.iter().map(|variable| {
         let value = cluster
@@ -34,7 +32,7 @@ pub(super) fn plan(
             .cloned()
             .or_else(|| variable.schema.get("default").cloned());
         if value.is_none() && variable.required {
-            let place = input.sources.place(cluster.origin);
+            let place = cluster.origin;
             notes
                 .error(
                     "missing-variable",
@@ -74,13 +72,13 @@ pub fn known_values(given: &Cluster, release: &Release) -> Vec<Mapping> {
     all.map(|values| values.iter().filter(|entry| is_known(&entry.key.name)).cloned().collect()).collect()
 }
 
-fn check_known(given: &Mapping, release: &Release, input: &Input, notes: &mut Notes) {
+fn check_known(given: &Mapping, release: &Release, notes: &mut Notes) {
     let known = || release.class.variables.iter().map(|variable: &ClassVariable| variable.name.as_str());
     for entry in given.iter() {
         if known().any(|name| name == &*entry.key.name) {
             continue;
         }
-        let place = input.sources.place(entry.key.origin);
+        let place = entry.key.origin;
         let message = format!("the class of `{}` has no variable `{}`", release.name, entry.key.name);
         let note = notes.error("unknown-variable", place, message);
         if let Some(one) = release.migrations.iter().find(|one| *one.variable == *entry.key.name) {

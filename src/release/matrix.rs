@@ -20,7 +20,6 @@ use crate::{
     },
     note::Notes,
     resolve::{Refused, Versions},
-    world::Input,
 };
 
 /// The addons of a stack against its Kubernetes minors.
@@ -246,7 +245,6 @@ pub fn fleet_matrix(
     definitions: &Definitions,
     model: &Model,
     releases: &Releases,
-    input: &Input,
 ) -> (Vec<VersionRow>, Vec<ClusterId>) {
     let mut rows: BTreeMap<(KubernetesVersion, StackId), (Arc<Release>, BTreeSet<ClusterId>)> =
         BTreeMap::new();
@@ -258,7 +256,7 @@ pub fn fleet_matrix(
     let mut unknown = Vec::new();
     for cluster in &model.clusters {
         // What is wrong with a release is reported by `check`.
-        match releases.of(cluster, input, &mut Notes::new()) {
+        match releases.of(cluster, &mut Notes::new()) {
             Some(release) => row(&release, Some(cluster.id())),
             None => unknown.push(cluster.id()),
         }

@@ -200,6 +200,8 @@ pub struct Releases {
     named: BTreeMap<String, Arc<Release>>,
     /// Folders that are refused, each with why.
     refused: BTreeMap<String, Notes>,
+    /// Numbered releases of which git knows neither a tag nor the commit that added them.
+    untagged: BTreeSet<String>,
 }
 
 impl Releases {
@@ -236,6 +238,11 @@ impl Releases {
         number::last(channel, next, &versions).map(|version| format!("{prefix}{version}"))
     }
 
+    /// Whether git knows neither a tag nor the commit that added a numbered release.
+    pub fn is_untagged(&self, name: &str) -> bool {
+        self.untagged.contains(name)
+    }
+
     /// What is wrong with refused releases that no cluster uses.
     pub fn refused_and_unused(&self, used: &BTreeSet<&str>) -> Notes {
         let mut found = Notes::new();
@@ -263,38 +270,31 @@ impl Releases {
     }
 
     /// The release that a cluster names; an unknown one is reported.
-    pub fn of(&self, cluster: &Cluster, input: &Input, notes: &mut Notes) -> Option<Arc<Release>> {
+    pub fn of(&self, cluster: &Cluster, notes: &mut Notes) -> Option<Arc<Release>> {
         let name = match &cluster.release {
             ReleaseRef::Head(stack, minor) => return self.heads.get(&(stack.clone(), *minor)).cloned(),
             ReleaseRef::Named(name) => name.as_str(),
         };
-        self.named(name, cluster.release_origin, input, notes)
+        self.named(name, cluster.release_origin, notes)
     }
 
     /// A numbered release by its name; one that is unknown or refused is reported.
-    pub fn named(
-        &self,
-        name: &str,
-        origin: Origin,
-        input: &Input,
-        notes: &mut Notes,
-    ) -> Option<Arc<Release>> {
+    pub fn named(&self, name: &str, origin: Origin, notes: &mut Notes) -> Option<Arc<Release>> {
         if let Some(found) = self.named.get(name) {
             return Some(found.clone());
         }
-        let place = input.sources.place(origin);
         if let Some(why) = self.refused.get(name) {
             notes.append(why.clone());
             notes
                 .error(
                     "release-refused",
-                    place,
+                    origin,
                     format!("the release `{name}` is not what it was when it was cut"),
                 )
                 .hint("put it back as the other messages say, or move the cluster to another release");
             return None;
         }
-        let note = notes.error("unknown-release", place, format!("there is no release `{name}`"));
+        let note = notes.error("unknown-release", origin, format!("there is no release `{name}`"));
         let known = self.named.keys().map(String::as_str);
         note.hint(match closest(name, known.clone()) {
             Some(similar) if known.clone().count() == 1 => format!("did you mean `{similar}`?"),
@@ -418,6 +418,9 @@ pub fn releases_recorded(
         numbered_releases(&input.sources).into_iter().chain(input.damaged.keys().cloned()).collect();
     for name in names {
         let mut own = Notes::new();
+        if !record::is_known(&name, input) {
+            releases.untagged.insert(name.clone());
+        }
         match verified(&name, input, resolution.lock, &mut own) {
             Some(release) => {
                 notes.append(own);

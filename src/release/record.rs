@@ -5,6 +5,13 @@ use crate::{
     world::{Doubt, Drift, Input, Record, Recorded, look_again},
 };
 
+/// Whether git knows a tag of a release, or the commit that added it. What a partial clone lacks is reported where it is read.
+pub(super) fn is_known(name: &str, input: &Input) -> bool {
+    input.recorded.get(name).is_some_and(|one| {
+        one.by == Record::Tag || one.since.is_some() || one.doubt == Some(Doubt::NotFetched)
+    })
+}
+
 /// Whether a release is not as git recorded it.
 pub(super) fn is_drifted(name: &str, input: &Input) -> bool {
     let recorded = input.recorded.get(name);

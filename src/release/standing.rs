@@ -8,7 +8,6 @@ use crate::{
     definition::{Channel, Definitions},
     model::{AddonVersion, Cluster, Date, Minor, RemovalStep},
     note::Notes,
-    world::Input,
 };
 
 /// Where all clusters of a release stand.
@@ -73,12 +72,7 @@ pub fn line(releases: &Releases, release: &Release) -> Vec<Arc<Release>> {
 }
 
 /// What a cluster changes about the addons of its release, by name.
-pub fn addon_differences(
-    cluster: &Cluster,
-    release: &Release,
-    releases: &Releases,
-    input: &Input,
-) -> Vec<AddonDifference> {
+pub fn addon_differences(cluster: &Cluster, release: &Release, releases: &Releases) -> Vec<AddonDifference> {
     let differences = release.addons.iter().filter_map(|frozen| {
         let name = frozen.addon.name.as_str();
         let choice = cluster.addons.get(name)?;
@@ -87,7 +81,7 @@ pub fn addon_differences(
             removal != Some(RemovalStep::Delete) && choice.enabled.unwrap_or(frozen.addon.enabled);
         let other = choice.release.as_ref().and_then(|(other, origin)| {
             // One that is missing or refused is reported by `check`.
-            releases.named(other, *origin, input, &mut Notes::new())
+            releases.named(other, *origin, &mut Notes::new())
         });
         let borrowed = other.as_ref().and_then(|other| other.addon(name)).map(|addon| addon.version.clone());
         let asked = choice.version.as_ref().map(|(version, _)| version.clone());

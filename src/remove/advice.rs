@@ -2,7 +2,7 @@
 
 use super::{Leaver, Reached};
 use crate::{
-    model::PoolKind,
+    model::{Companion, PoolKind},
     plan::{AddonPlan, ClusterPlan},
     render,
 };
@@ -62,7 +62,7 @@ fn cluster(plan: &ClusterPlan, reached: Reached) -> Advice {
         },
         Reached::Gone => {
             let mut beside = Vec::new();
-            if let Some(folder) = &plan.cluster.companion {
+            if let Some(Companion { folder, .. }) = &plan.cluster.companion {
                 beside.push(format!("delete `{folder}` in the same commit: it is yours, and the engine no longer applies it; the objects applied from it are deleted, unless they are protected"));
             }
             beside.push(format!("the Namespace `{namespace}` and the ClusterClass stay in the management cluster: git deletes neither"));

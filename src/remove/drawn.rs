@@ -6,14 +6,13 @@ use crate::{
     note::Notes,
     plan::ClusterPlan,
     render::{self, Subject},
-    world::Input,
     yaml::{self, Node},
 };
 
 /// The generated files about what leaves, with what they are to hold by the definition as it stands; none where
 /// there is to be no such file.
-pub fn drawn(plan: &ClusterPlan, leaver: &Leaver, input: &Input) -> Vec<(String, Option<String>)> {
-    let part = render::draw(Subject::Cluster(plan), input, &mut Notes::new()).into_part();
+pub fn drawn(plan: &ClusterPlan, leaver: &Leaver) -> Vec<(String, Option<String>)> {
+    let part = render::draw(Subject::Cluster(plan), &mut Notes::new()).into_part();
     let files = match leaver {
         Leaver::Cluster | Leaver::Pool(_) => vec![render::cluster_file(plan)],
         Leaver::Addon(name) => render::addon_files(plan, name).to_vec(),

@@ -8,7 +8,6 @@ use crate::{
     model,
     plan::{ClusterPlan, ManagementPlan, NamespacePlan},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -24,7 +23,7 @@ pub(super) trait Engine: Sync {
     fn namespace(&self, plan: &NamespacePlan, drawn: &mut Drawn);
 
     /// Draws the objects that apply a cluster.
-    fn cluster(&self, plan: &ClusterPlan, input: &Input, drawn: &mut Drawn);
+    fn cluster(&self, plan: &ClusterPlan, drawn: &mut Drawn);
 
     /// The folder of the objects that apply a cluster.
     fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath;

@@ -26,7 +26,6 @@ use crate::{
     release::{self, Release},
     template::Recorder,
     tree::{File, GITATTRIBUTES, HEADER, Part, PartId, TreePath},
-    world::Input,
     yaml::{Mapping, Node, Origin, Path, emit},
 };
 
@@ -172,17 +171,12 @@ impl Subject<'_> {
 }
 
 /// Draws a part; faults of templates go to `notes`.
-pub fn draw(subject: Subject<'_>, input: &Input, notes: &mut Notes) -> Drawn {
-    draw_recorded(subject, input, None, notes)
+pub fn draw(subject: Subject<'_>, notes: &mut Notes) -> Drawn {
+    draw_recorded(subject, None, notes)
 }
 
 /// The same, and tells what its templates read.
-pub fn draw_recorded(
-    subject: Subject<'_>,
-    input: &Input,
-    recorder: Option<Recorder>,
-    notes: &mut Notes,
-) -> Drawn {
+pub fn draw_recorded(subject: Subject<'_>, recorder: Option<Recorder>, notes: &mut Notes) -> Drawn {
     let (objects, texts, frozen) = (Vec::new(), Vec::new(), Vec::new());
     let (embedded, inlaid, values) = (Vec::new(), Vec::new(), Vec::new());
     let mut drawn = Drawn { id: subject.id(), objects, texts, frozen, embedded, inlaid, values, recorder };
@@ -203,8 +197,8 @@ pub fn draw_recorded(
         }
         Subject::Cluster(plan) => {
             cluster::draw(plan, &mut drawn, notes);
-            engine_of(&plan.cluster.management).cluster(plan, input, &mut drawn);
-            delivery::draw(plan, input, &mut drawn, notes);
+            engine_of(&plan.cluster.management).cluster(plan, &mut drawn);
+            delivery::draw(plan, &mut drawn, notes);
         }
     }
     if let Some(management) = subject.management() {

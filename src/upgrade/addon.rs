@@ -76,7 +76,7 @@ fn borrowed(
 ) -> Option<(Arc<Release>, Arc<ReleaseAddon>)> {
     let (release, origin) = choice?.release.as_ref()?;
     // One that is missing or refused is reported by `check`.
-    let release = fleet.releases.named(release, *origin, fleet.input, &mut Notes::new())?;
+    let release = fleet.releases.named(release, *origin, &mut Notes::new())?;
     let addon = release.addon(name)?.clone();
     Some((release, addon))
 }

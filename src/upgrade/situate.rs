@@ -76,12 +76,12 @@ impl Fleet<'_> {
 
     /// The situation of a cluster; none if its release has errors, which the notes say.
     pub fn situation(&self, cluster: &Cluster, target: &Target, notes: &mut Notes) -> Option<Situated> {
-        let own = self.releases.of(cluster, self.input, notes)?;
+        let own = self.releases.of(cluster, notes)?;
         let mut line = release::line(self.releases, &own);
         let goal = match target {
             Target::Release(target) => {
                 let named = Cluster { release: target.clone(), ..cluster.clone() };
-                let target = self.releases.of(&named, self.input, notes)?;
+                let target = self.releases.of(&named, notes)?;
                 if target.stack != own.stack {
                     return Some(Situated::NoTarget(other_stack(&own, &target)));
                 }

@@ -83,7 +83,10 @@ impl Fleet<'_> {
             Some(Situated::Open(open)) => open,
             Some(Situated::Ahead) => return Answer::Ahead,
             Some(Situated::NoTarget(constraint)) => return Answer::NoTarget(constraint),
-            None => return Answer::Unknown(notes),
+            None => {
+                notes.locate(|origin| self.input.sources.place(origin));
+                return Answer::Unknown(notes);
+            }
         };
         let known = RefCell::new(BTreeMap::new());
         let name = |release: usize| open.situation.releases[release].name.as_str();

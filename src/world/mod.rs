@@ -236,6 +236,9 @@ pub fn holds_object(path: &str, bytes: &[u8]) -> bool {
     (yaml || named) && bytes.split(|byte| *byte == b'\n').any(says)
 }
 
+/// The names under which kustomize looks for its own file.
+pub const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
 /// Whether a path ends as definitions do.
 pub fn is_yaml(path: &str) -> bool {
     let extension = std::path::Path::new(path).extension();

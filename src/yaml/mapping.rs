@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{Node, source::Origin};
+use super::{Node, Origin};
 
 /// Entries up to which a search from the first to the last is as fast as an index.
 const SHORT: usize = 32;

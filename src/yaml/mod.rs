@@ -15,6 +15,7 @@ mod raw;
 mod scan;
 mod source;
 
+pub use crate::note::{FileId, Origin};
 pub use emit::{Emit, Item, Name, Scalar, View, Watch, emit, emit_watched, rank};
 pub(crate) use emit::{is_special, quote};
 pub use field::{Step, trail};
@@ -25,7 +26,7 @@ pub use plain::{Plain, resolve_plain};
 pub use raw::{Comment, Document, RawKind, RawNode, SYNTAX, Style, read_raw};
 pub(crate) use raw::{key_text, read_masked};
 pub use scan::{Part, scan};
-pub use source::{FileId, Origin, Source, Sources};
+pub use source::{Source, Sources};
 
 use crate::note::Notes;
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{Entry, Key, Mapping, Plain, RawKind, RawNode, Source, Style, resolve_plain, source::Origin};
+use super::{Entry, Key, Mapping, Origin, Plain, RawKind, RawNode, Source, Style, resolve_plain};
 use crate::note::Notes;
 
 /// A node; equality is of content, never of origin. Cloning is cheap: collections are shared.

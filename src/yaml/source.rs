@@ -7,43 +7,10 @@ use std::{
 };
 
 use super::lines::LineIndex;
-use crate::note::Place;
+use crate::note::{FileId, Origin, Place};
 
 /// The longest line that a message shows, in bytes: a file on one line would be in every message about it.
 const LONGEST_SHOWN: usize = 4096;
-
-/// A file among [`Sources`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileId(pub u32);
-
-/// Where a node came from: a byte of a source file.
-///
-/// Two nodes with different origins and equal content are equal; see [`super::Node`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Origin {
-    /// The file.
-    pub file: FileId,
-    /// The byte at which it begins.
-    pub offset: u32,
-}
-
-impl Origin {
-    /// Made by the program itself, from no place in particular.
-    pub const NOWHERE: Self = Self { file: FileId(u32::MAX), offset: 0 };
-
-    /// The file number that stands for the record of a rendering; its offsets are numbers of traces.
-    const TRACED: FileId = FileId(u32::MAX - 1);
-
-    /// Told by a trace, which is kept apart and knows more than one place.
-    pub fn traced(number: u32) -> Self {
-        Self { file: Self::TRACED, offset: number }
-    }
-
-    /// The number of the trace that tells it, if one does.
-    pub fn trace(self) -> Option<u32> {
-        (self.file == Self::TRACED).then_some(self.offset)
-    }
-}
 
 /// A source file.
 #[derive(Clone, Debug)]

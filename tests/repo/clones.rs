@@ -1,10 +1,10 @@
 //! `generate --commit` in repositories as people have them: submodules, clones that lack things, hooks, other owners.
 
-use std::{fs, os::unix::fs::PermissionsExt as _, path::Path};
+use std::{fs, path::Path};
 
 use stackloom::{io::git::CommitSink, note::Fault};
 
-use crate::sandbox::{Sandbox, base, cluster, git_in, run};
+use crate::sandbox::{self, Sandbox, base, cluster, git_in, run};
 
 fn git(folder: &Path, arguments: &[&str]) {
     let output = git_in(folder).args(arguments).output().unwrap();
@@ -155,9 +155,7 @@ fn hooks_are_not_run() {
     ];
     for hook in hooks {
         let file = sandbox.root.join(".git/hooks").join(hook);
-        sandbox
-            .write(&format!(".git/hooks/{hook}"), "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\nexit 1\n");
-        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::program(&file, "#!/bin/sh\ntouch \"$(dirname \"$0\")/was-run\"\nexit 1\n");
     }
     let (result, _) =
         run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
@@ -171,9 +169,10 @@ fn inside_a_hook_nothing_is_committed_unasked() {
     let sandbox = Sandbox::repository();
     let program = env!("CARGO_BIN_EXE_stackloom");
     let hook = |name: &str, command: &str| {
-        sandbox.write(&format!(".git/hooks/{name}"), format!("#!/bin/sh\nexec {command}\n"));
-        let file = sandbox.root.join(".git/hooks").join(name);
-        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::program(
+            &sandbox.root.join(".git/hooks").join(name),
+            &format!("#!/bin/sh\nexec {command}\n"),
+        );
     };
     git_in(&sandbox.root).args(["commit", "-qm", "first", "--allow-empty"]).status().unwrap();
     let mut init = std::process::Command::new(program);

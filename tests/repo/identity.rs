@@ -16,7 +16,7 @@ use stackloom::{
 
 use crate::{
     environment,
-    sandbox::{Sandbox, base, cluster, git_in, run},
+    sandbox::{self, Sandbox, base, cluster, git_in, run},
 };
 
 /// Not a test of its own: commits in the folder that it is told.
@@ -138,7 +138,6 @@ fn line_ends_in_names_and_addresses_are_left_out() {
 /// One that talks without end, and one that says nothing and does not end.
 #[test]
 fn a_signing_program_that_does_not_end_is_ended() {
-    use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::repository();
     sandbox.commit(vec![base(), cluster("one", "a")]).unwrap();
     let program = sandbox.outside().join("gpg");
@@ -156,8 +155,7 @@ fn a_signing_program_that_does_not_end_is_ended() {
         (format!("{deaf}exec sleep 600"), "took longer than 1 s"),
         (format!("{deaf}exec >/dev/null 2>&1; exec sleep 600"), "took longer than 1 s"),
     ] {
-        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::program(&program, &format!("#!/bin/sh\n{script}\n"));
         let mut sink = CommitSink::open(&sandbox.workspace()).unwrap();
         let fault = run(&mut sink, vec![base(), cluster("one", "b")]).0.unwrap_err();
         assert!(fault.to_string().contains(told), "{script}: {fault}");
@@ -273,13 +271,11 @@ fn a_commit_of_sources_and_tree_is_signed_or_not_made() {
 /// A stand-in for gpg: what is sent to it, and what it must say, are all that counts.
 #[test]
 fn commits_are_signed_with_gpg() {
-    use std::os::unix::fs::PermissionsExt as _;
     let sandbox = Sandbox::repository();
     let program = sandbox.outside().join("gpg");
     let script = "#!/bin/sh\necho \"$@\" > \"$(dirname \"$0\")/arguments\"\ncat > \"$(dirname \"$0\")/commit\"\n\
         echo '[GNUPG:] SIG_CREATED D 1' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nabc\\n-----END PGP SIGNATURE-----\\n'\n";
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox::program(&program, script);
     sandbox.git(&["config", "commit.gpgsign", "true"]);
     sandbox.git(&["config", "gpg.program", program.to_str().unwrap()]);
     sandbox.commit(vec![base()]).unwrap();
@@ -290,7 +286,7 @@ fn commits_are_signed_with_gpg() {
     assert_eq!(raw.replace(signature, ""), read("commit"));
     assert!(raw.contains(signature), "{raw}");
 
-    fs::write(&program, "#!/bin/sh\necho 'no secret key' >&2\nexit 2\n").unwrap();
+    sandbox::program(&program, "#!/bin/sh\necho 'no secret key' >&2\nexit 2\n");
     let (result, _) =
         run(&mut CommitSink::open(&sandbox.workspace()).unwrap(), vec![base(), cluster("one", "a")]);
     let fault = result.unwrap_err();

@@ -24,7 +24,7 @@ use stackloom::{
 use crate::{
     environment,
     release::{commit, edit, ends, fleet, said},
-    sandbox::Sandbox,
+    sandbox::{self, Sandbox},
     share::{NAME, generate_the_same, json, publisher},
     update::Server,
 };
@@ -326,8 +326,6 @@ fn newer_releases_of_a_registry_are_told_with_their_digests() {
 #[cfg(unix)]
 #[test]
 fn a_key_is_held_against_the_signature_by_cosign() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let Some(server) = Server::start(&[]) else { return };
     let source = publish(&publisher(), &server);
     let to = fleet();
@@ -349,8 +347,7 @@ fn a_key_is_held_against_the_signature_by_cosign() {
     };
     let stand_in = |ending: &str| {
         let program = programs.join("cosign");
-        fs::write(&program, format!("#!/bin/sh\necho \"$@\" >>../called\n{ending}\n")).unwrap();
-        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        sandbox::program(&program, &format!("#!/bin/sh\necho \"$@\" >>../called\n{ending}\n"));
     };
     let (code, told) = pull(&["--key", "keys/releases.pub", &source]);
     assert!(code == Some(4) && told.contains("there is no key `keys/releases.pub`"), "{told}");

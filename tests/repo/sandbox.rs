@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::Write as _,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -15,6 +16,27 @@ use stackloom::{
     publish::message,
     tree::{Changes, File, GITATTRIBUTES, Part, PartId, Sink, TreePath},
 };
+
+/// Writes a script that can be run at once.
+///
+/// Another process writes it: if this one did, a child that another test starts at the same moment would hold the file open
+/// for writing, and the system would refuse to run it ("text file busy").
+pub(crate) fn program(path: &Path, script: &str) {
+    install("cat >\"$1\"", path, script.as_bytes());
+}
+
+/// Copies a program so that it can be run at once, as [`program`] does.
+pub(crate) fn copy_program(from: &Path, to: &Path) {
+    install(&format!("cp '{}' \"$1\"", from.display()), to, b"");
+}
+
+fn install(how: &str, path: &Path, input: &[u8]) {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{how} && chmod 755 \"$1\""), "sh"]).arg(path).stdin(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    assert!(child.wait().unwrap().success(), "{}", path.display());
+}
 
 /// A folder that goes with the test.
 pub(crate) struct Sandbox {

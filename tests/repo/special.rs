@@ -10,7 +10,7 @@ use stackloom::{
     tree::Sink,
 };
 
-use crate::sandbox::{Sandbox, base, cluster, codes, run};
+use crate::sandbox::{self, Sandbox, base, cluster, codes, run};
 
 const CLUSTER: &str = "generated/management/mgmt/clusters/team-a/one/cluster.yaml";
 const ATTRIBUTES: &str = "generated/.gitattributes";
@@ -77,7 +77,7 @@ fn as_nobody(sandbox: &Sandbox, arguments: &[&str]) -> (Option<i32>, String) {
             }
         }
         if !program.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_stackloom"), &program).unwrap();
+            sandbox::copy_program(env!("CARGO_BIN_EXE_stackloom").as_ref(), &program);
         }
         command = Command::new(&program);
         command.uid(65534).gid(65534);

@@ -226,8 +226,7 @@ fn each_cluster_that_moves_gets_its_own_answer() {
         let cluster = fleet.model.clusters.iter().find(|cluster| cluster.id() == one.cluster).unwrap();
         let written = |release: &ReleaseRef| {
             let cluster = Cluster { release: release.clone(), ..cluster.clone() };
-            let plan =
-                plan::plan_cluster(&cluster, &fleet.model, &fleet.releases, &fleet.input, &mut Notes::new());
+            let plan = plan::plan_cluster(&cluster, &fleet.model, &fleet.releases, &mut Notes::new());
             let plan = plan.unwrap();
             Written::drawn(&plan, &render::cluster_object(&plan).unwrap(), &Classes::default())
         };

@@ -6,10 +6,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{OWN, rules};
 use crate::{
-    check::Finder,
+    check::{Finder, Texts},
     definition::closest,
     note::Notes,
-    world::Input,
     yaml::{FileId, Node, Source, read},
 };
 
@@ -52,14 +51,14 @@ struct Entry {
 
 /// The allowances for a file; `None` if no file can hold allowances for it.
 pub(super) fn of_file<'a>(finder: &mut Finder<'a>, file: &str) -> Option<List<'a>> {
-    let (owner, folder) = owner(finder.input, file)?;
+    let (owner, folder) = owner(finder.texts, file)?;
     let entries = finder.allowances.0.entry(owner.id).or_insert_with(|| entries(owner));
     Some(List { owner, folder, entries: Arc::clone(entries) })
 }
 
 /// The file that holds the allowances for a file, and the folder that its paths are relative to.
-fn owner<'a>(input: &'a Input, file: &str) -> Option<(&'a Source, String)> {
-    let sources = &input.sources;
+fn owner<'a>(texts: Texts<'a>, file: &str) -> Option<(&'a Source, String)> {
+    let sources = &texts.sources;
     if let Some(rest) = file.strip_prefix("stacks/") {
         let mut parts = rest.splitn(3, '/');
         let folder = format!("stacks/{}/{}", parts.next()?, parts.next()?);
@@ -125,7 +124,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
     for entry in &*list.entries {
         let place = |key: &str| {
             let node = entry.node.get(key).unwrap_or(&entry.node);
-            finder.input.sources.place(node.origin)
+            node.origin
         };
         if !is_name(&entry.rule) && list.owner.path.starts_with("clusters/") {
             let names = OWN.into_iter().chain(rules::names());
@@ -156,7 +155,7 @@ pub(in crate::check) fn faults(file: &str, finder: &mut Finder<'_>) {
         }
         let missing = entry.file.as_deref().filter(|path| {
             let path = format!("{}{path}", list.folder);
-            finder.input.sources.at(&path).is_none() && finder.input.beside.at(&path).is_none()
+            finder.texts.sources.at(&path).is_none() && finder.texts.beside.at(&path).is_none()
         });
         if let Some(path) = missing {
             let message = format!("`{}{path}` does not exist", list.folder);

@@ -22,7 +22,7 @@ pub(in crate::check) fn is_allowed<T: Tree>(object: &T) -> bool {
 
 /// Reports a finding in a generated object; `made_from` is the file to show if the node has no place of its own.
 pub(in crate::check) fn tell_node(made_from: &str, node: &Node, found: &Found, finder: &mut Finder<'_>) {
-    let sources = &finder.input.sources;
+    let sources = &finder.texts.sources;
     let node = node.get("kind").filter(|_| found.name == super::OBJECT).unwrap_or(node);
     let text = node.text().unwrap_or_default();
     let source = sources.get(node.origin.file);

@@ -351,11 +351,13 @@ fn drawn<'a>(cluster: Cluster, fleet: &'a Understood, notes: &mut Notes) -> Resu
     let plan = fleet.planned_alone(cluster, notes)?;
     let classes = check::Classes::read(&plan);
     let Some(own) = plan.clusters.into_iter().next() else { return Err(Failure::from(notes.halted())) };
+    let texts = check::Texts::from(input);
     if own.release.is_head() {
-        check::release(&own.release, &classes, input, notes);
+        check::release(&own.release, &classes, texts, notes);
     }
-    let drawn = render::draw(render::Subject::Cluster(&own), input, notes);
-    check::cluster(&own, &drawn, &classes, input, notes);
+    let drawn = render::draw(render::Subject::Cluster(&own), notes);
+    check::cluster(&own, &drawn, &classes, texts, notes);
+    fleet.locate(notes);
     let objects = drawn.objects;
     notes.halt(())?;
     let is_cluster = |node: &Node| node.get("kind").and_then(Node::as_str) == Some("Cluster");

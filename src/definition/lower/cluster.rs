@@ -10,11 +10,11 @@ use crate::{
         parse::Layer,
     },
     model::{
-        AddonDelivery, Cluster, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep, StackId,
-        Subdomain,
+        AddonDelivery, Cluster, Companion, Label, ManagementCluster, Minor, ReleaseRef, Removal, RemovalStep,
+        StackId, Subdomain,
     },
     note::{Diagnostic, Notes, Place},
-    world::Input,
+    world::{Input, KUSTOMIZATIONS},
     yaml::{Node, Origin},
 };
 
@@ -136,7 +136,6 @@ impl One<'_> {
         let release = self.release(notes);
         let settings = settings::lower(self.context, &self.node, notes);
         let (release, release_origin) = release?;
-        let companion = path.rsplit_once('.').map(|(stem, _)| format!("{stem}.d"));
         let settings = settings?;
         let management = management?;
         Some(Cluster {
@@ -161,8 +160,17 @@ impl One<'_> {
             upgrades: settings.upgrades,
             removal: self.removal(notes),
             raw: settings.raw,
-            companion: companion.filter(|folder| self.input.companions.contains(folder)),
+            companion: self.companion(),
         })
+    }
+
+    /// The folder beside its file.
+    fn companion(&self) -> Option<Companion> {
+        let (stem, _) = self.layer.source.path.rsplit_once('.')?;
+        let folder = format!("{stem}.d");
+        let is_built =
+            KUSTOMIZATIONS.iter().any(|name| self.input.beside.at(&format!("{folder}/{name}")).is_some());
+        self.input.companions.contains(&folder).then_some(Companion { folder, is_built })
     }
 
     /// Looks at defaults that no cluster has yet, as far as they say something.

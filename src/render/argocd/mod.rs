@@ -17,7 +17,6 @@ use crate::{
     model::{AddonDelivery, Engine, Label, ManagementCluster},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::{PartId, TreePath},
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -46,8 +45,8 @@ impl engine::Engine for ArgoCd {
         namespace(plan, drawn);
     }
 
-    fn cluster(&self, plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
-        cluster(plan, input, drawn);
+    fn cluster(&self, plan: &ClusterPlan, drawn: &mut Drawn) {
+        cluster(plan, drawn);
     }
 
     fn cluster_folder(&self, plan: &ClusterPlan) -> TreePath {
@@ -164,7 +163,7 @@ fn namespace(plan: &NamespacePlan, drawn: &mut Drawn) {
     }
 }
 
-fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
+fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
     let cluster = &plan.cluster;
     let management = &cluster.management;
     let part = cluster_part::folder(plan);
@@ -179,14 +178,17 @@ fn cluster(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn) {
     let mut applications = vec![("cluster.yaml", of(ClusterPart::Cluster, part.join("cluster").as_str()))];
     if let Some(companion) = &cluster.companion {
         let plugin = management.decryption.as_ref().and_then(|decryption| decryption.plugin.clone());
-        let built = has_kustomization(companion, input);
         applications.push((
             "objects.yaml",
             Application {
-                source: Source::Folder { folder: companion.clone(), built, plugin },
+                source: Source::Folder {
+                    folder: companion.folder.clone(),
+                    built: companion.is_built,
+                    plugin,
+                },
                 // What users keep beside a cluster are its credentials: they last until it is gone.
                 keeps_all: true,
-                ..of(ClusterPart::Objects, companion)
+                ..of(ClusterPart::Objects, &companion.folder)
             },
         ));
     }
@@ -245,10 +247,4 @@ pub(super) fn labels(plan: &ClusterPlan) -> Mapping {
     labels.set("stackloom.dev/management-cluster", cluster.management.name.as_str());
     labels.set("stackloom.dev/namespace", cluster.namespace.as_str());
     labels
-}
-
-/// Whether kustomize builds a folder beside a cluster.
-fn has_kustomization(folder: &str, input: &Input) -> bool {
-    const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
-    NAMES.iter().any(|name| input.beside.at(&format!("{folder}/{name}")).is_some())
 }

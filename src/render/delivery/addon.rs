@@ -10,7 +10,6 @@ use crate::{
     plan::{AddonPlan, ClusterPlan},
     template::Context,
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node, Origin, Path},
 };
 
@@ -18,14 +17,13 @@ use crate::{
 pub(super) struct Addon<'a> {
     pub(super) cluster: &'a ClusterPlan,
     pub(super) plan: &'a AddonPlan,
-    pub(super) input: &'a Input,
     pub(super) context: Context,
 }
 
 /// Every addon of a cluster.
-pub(super) fn all<'a>(cluster: &'a ClusterPlan, input: &'a Input, drawn: &Drawn) -> Vec<Addon<'a>> {
+pub(super) fn all<'a>(cluster: &'a ClusterPlan, drawn: &Drawn) -> Vec<Addon<'a>> {
     let of_cluster = context::of_cluster(cluster, drawn.recorder.as_ref());
-    let addon = |plan| Addon { cluster, plan, input, context: context::of_addon(&of_cluster, plan) };
+    let addon = |plan| Addon { cluster, plan, context: context::of_addon(&of_cluster, plan) };
     cluster.addons.iter().map(addon).collect()
 }
 
@@ -77,7 +75,7 @@ impl<'a> Addon<'a> {
             [only] => (only, only.kind()),
             [_, second, ..] => (second, "more than one document"),
         };
-        let place = self.input.sources.place(wrong.origin);
+        let place = wrong.origin;
         let message = format!("the values of `{}` are {what}, and Helm takes one map", self.name());
         notes.error("values", place, message).hint("write `key: value` entries in one document");
         None
@@ -120,7 +118,7 @@ impl Addon<'_> {
             drawn.inlay(file, Path::of(&["data", name]), [&object.node]);
         }
         if size > LIMIT {
-            let place = self.input.sources.place(self.cluster.cluster.origin);
+            let place = self.cluster.cluster.origin;
             let message =
                 format!("the manifests of `{}` have {size} bytes, and a ConfigMap holds 1 MiB", self.name());
             notes

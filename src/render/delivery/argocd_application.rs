@@ -17,7 +17,6 @@ use crate::{
     note::Notes,
     plan::{ChartReference, ChartSource, ClusterPart, ClusterPlan, HelmPlan, Unit},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -50,10 +49,10 @@ pub(super) static DELIVERY: Delivery = Delivery {
     registration: |plan| Some(registration(plan)),
 };
 
-fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
+fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
     let waves = waves(plan);
     let file = |name: &str| part.join("addons").join(name);
-    for addon in addon::all(plan, input, drawn) {
+    for addon in addon::all(plan, drawn) {
         let name = addon.name();
         if let Some(helm) = &addon.plan.helm {
             let Some(values) = addon.values(notes) else { continue };

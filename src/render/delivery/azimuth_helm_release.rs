@@ -14,7 +14,6 @@ use crate::{
     note::{Notes, Severity},
     plan::{ClusterPlan, HelmPlan, ManifestsPlan, installer_name},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node, Path},
 };
 
@@ -51,8 +50,8 @@ pub(super) static DELIVERY: Delivery = Delivery {
     registration: |_| None,
 };
 
-fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    for addon in addon::all(plan, input, drawn) {
+fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, drawn) {
         let file = |what: &str| part.join("addons").join(&format!("{}{what}.yaml", addon.name()));
         if let Some(helm) = &addon.plan.helm
             && let Some(values) = addon.values(notes)
@@ -213,7 +212,7 @@ fn check_manifests(addon: &Addon<'_>, objects: &[Object], notes: &mut Notes) {
         } else {
             continue;
         };
-        let place = addon.input.sources.place(object.node.origin);
+        let place = object.node.origin;
         notes
             .error("delivery", place, format!("{kind} `{name}` of the addon `{}` {why}", addon.name()))
             .hint(

@@ -13,7 +13,6 @@ use crate::{
     note::Notes,
     plan::{ClusterPlan, installer_name},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -55,8 +54,8 @@ pub(super) fn of_manifests(plan: &ClusterPlan, addon: &str) -> String {
     format!("clusterresourcesets.addons.cluster.x-k8s.io/{}", manifests_name(&plan.cluster, addon))
 }
 
-fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    for addon in addon::all(plan, input, drawn) {
+fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, drawn) {
         manifests(&addon, part, drawn, notes);
     }
 }
@@ -167,7 +166,7 @@ fn check_namespaces(addon: &Addon<'_>, objects: &[super::super::Object], notes: 
                 addon.name()
             );
             notes
-                .error("delivery", addon.input.sources.place(object.node.origin), message)
+                .error("delivery", object.node.origin, message)
                 .hint("write `namespace: default`, which is what other deliveries take");
         }
     }

@@ -14,7 +14,6 @@ use crate::{
     note::Notes,
     plan::{ClusterPlan, HelmPlan, installer_name},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node, Path},
 };
 
@@ -52,8 +51,8 @@ pub(super) static DELIVERY: Delivery = Delivery {
     registration: |_| None,
 };
 
-fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    for addon in addon::all(plan, input, drawn) {
+fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, drawn) {
         if let Some(helm) = &addon.plan.helm
             && let Some(values) = addon.values(notes)
         {

@@ -16,7 +16,6 @@ use crate::{
     plan::{ClusterPart, ClusterPlan, HelmPlan, ManifestsPlan, Unit, installer_name},
     template::Text,
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -54,8 +53,8 @@ pub(super) static DELIVERY: Delivery = Delivery {
     registration: |_| None,
 };
 
-fn draw(plan: &ClusterPlan, part: &TreePath, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    for addon in addon::all(plan, input, drawn) {
+fn draw(plan: &ClusterPlan, part: &TreePath, drawn: &mut Drawn, notes: &mut Notes) {
+    for addon in addon::all(plan, drawn) {
         let installer = Installer(addon);
         let Installer(addon) = &installer;
         if let Some(helm) = &addon.plan.helm
@@ -144,7 +143,7 @@ impl Installer<'_> {
         let name = object.as_str().unwrap_or_default();
         if let Err(fault) = Subdomain::new(name) {
             notes
-                .error("wrong-name", self.0.input.sources.place(from.origin), format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
+                .error("wrong-name", from.origin, format!("`{name}` is not a name that Kubernetes accepts: {fault}"))
                 .hint("the object is one of the cluster's namespace, such as `${{ cluster.name }}-cloud-config`");
             return None;
         }

@@ -16,7 +16,7 @@ mod sveltos_profile;
 mod text;
 
 use super::{Composed, Drawn, Fact, Limit, cluster};
-use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, world::Input, yaml::Node};
+use crate::{model::AddonDelivery, note::Notes, plan::ClusterPlan, tree::TreePath, yaml::Node};
 
 use keeps::Keeps;
 
@@ -30,7 +30,7 @@ pub(super) struct Delivery {
     keeps: Keeps,
     /// Draws a cluster's addons below the cluster's folder; what is applied in the management cluster goes into
     /// `addons/` there, what the workload cluster gets into folders of its own.
-    draw: fn(&ClusterPlan, &TreePath, &Input, &mut Drawn, &mut Notes),
+    draw: fn(&ClusterPlan, &TreePath, &mut Drawn, &mut Notes),
     /// The object that installs an addon: its namespace, and how `kubectl` names it.
     installer: fn(&ClusterPlan, &str) -> (String, String),
     /// The command that lists what installs a cluster's addons, and what of it is suspended.
@@ -64,8 +64,8 @@ static DELIVERIES: [&Delivery; 6] = [
 ];
 
 /// Draws a cluster's addons as they are delivered there.
-pub(super) fn draw(plan: &ClusterPlan, input: &Input, drawn: &mut Drawn, notes: &mut Notes) {
-    (of(plan).draw)(plan, &cluster::folder(plan), input, drawn, notes);
+pub(super) fn draw(plan: &ClusterPlan, drawn: &mut Drawn, notes: &mut Notes) {
+    (of(plan).draw)(plan, &cluster::folder(plan), drawn, notes);
 }
 
 /// The object that installs an addon: its namespace, and how `kubectl` names it.

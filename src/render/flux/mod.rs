@@ -15,7 +15,6 @@ use crate::{
     model::{Engine, Label, ManagementCluster},
     plan::{ClusterPart, ClusterPlan, ManagementPlan, NamespacePlan, Phase, Unit},
     tree::TreePath,
-    world::Input,
     yaml::{Mapping, Node},
 };
 
@@ -47,7 +46,7 @@ impl engine::Engine for Flux {
         namespace(plan, drawn);
     }
 
-    fn cluster(&self, plan: &ClusterPlan, _input: &Input, drawn: &mut Drawn) {
+    fn cluster(&self, plan: &ClusterPlan, drawn: &mut Drawn) {
         cluster(plan, drawn);
     }
 
@@ -198,7 +197,7 @@ fn cluster(plan: &ClusterPlan, drawn: &mut Drawn) {
                     Phase::Deleted => OnDeletion::Delete,
                     Phase::Running | Phase::Suspended | Phase::Detached => OnDeletion::Orphan,
                 },
-                ..of(ClusterPart::Objects, user_path(management, companion))
+                ..of(ClusterPart::Objects, user_path(management, &companion.folder))
             },
         );
     }
