@@ -2,8 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use super::parse::{Definitions, Layer};
-use crate::yaml::{Key, Mapping, Node, Value};
+use serde::Deserialize;
+
+use super::{
+    ClusterSpec,
+    parse::{Definitions, Layer},
+};
+use crate::yaml::{Key, Mapping, Node, Value, to_json};
+
+/// What a definition says with the defaults of its folders: as values, and as the tree that knows where each is written.
+#[derive(Clone, Debug)]
+pub struct Merged {
+    /// The namespace.
+    pub namespace: Option<String>,
+    /// The rest.
+    pub spec: ClusterSpec,
+    /// The tree.
+    pub node: Node,
+}
+
+impl Merged {
+    /// Decodes a merged tree. Its layers were validated, and merging adds nothing, so a failure is a bug.
+    pub fn decode(node: Node) -> Result<Self, serde_json::Error> {
+        /// What definitions and defaults have in common.
+        #[derive(Deserialize)]
+        struct Common {
+            metadata: Option<Metadata>,
+            spec: Option<ClusterSpec>,
+        }
+        #[derive(Deserialize)]
+        struct Metadata {
+            namespace: Option<String>,
+        }
+        let Common { metadata, spec } = serde_json::from_value(to_json(&node))?;
+        let namespace = metadata.and_then(|metadata| metadata.namespace);
+        Ok(Self { namespace, spec: spec.unwrap_or_default(), node })
+    }
+
+    /// The tree of an entry of `spec`.
+    pub fn at(&self, key: &str) -> Option<&Node> {
+        self.node.at(&["spec", key])
+    }
+}
 
 /// What `null` does in a part of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]

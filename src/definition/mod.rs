@@ -27,6 +27,7 @@ pub use addon::{
 };
 pub use cluster::{
     AcceptedRisk, AddonChoice, ClusterDefaults, ClusterDefinition, ClusterMetadata, ClusterSpec, Network,
+    UpgradePolicy,
 };
 pub use fleet::{
     ArgoCd, Assumption, Decryption, DecryptionProvider, Engine, Fleet, FleetSpec, Forge, ForgeKind,
@@ -34,7 +35,7 @@ pub use fleet::{
 };
 pub use identity::{Identity, owners};
 pub use kinds::{ApiVersion, Labels, Named};
-pub use layers::{OF_HEAD, inherited, layers, merge_raw, merge_values, merged, names_release};
+pub use layers::{Merged, OF_HEAD, inherited, layers, merge_raw, merge_values, merged, names_release};
 pub use lock::{Lock, LockKind, LockSpec, LockedChart, LockedImage, LockedRelease};
 pub use lower::{
     CLUSTER_API, FrozenParts, Model, StackTemplate, lower, lower_frozen, published_source, read_lock,
@@ -57,5 +58,5 @@ pub use stack::{
     Allowance, CompatibilityRule, KubernetesRelease, Maturity, Migration, NodeImage, NodeImages,
     RuleCondition, Stack, StackSpec, ValueType, Versioning,
 };
-pub use topology::{ControlPlane, NodePool, PoolKind};
+pub use topology::{Autoscale, ControlPlane, NodePool, PoolKind};
 pub use words::closest;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Lowering, accept, engine::delivery_of, fleet::Lowered, label, removal, settings};
 use crate::{
     definition::{
-        Identity, closest,
+        ClusterSpec, Identity, Merged, closest,
         layers::{OF_HEAD, merged},
         parse::Layer,
     },
@@ -30,8 +30,8 @@ pub(super) fn lower_all(
     use rayon::prelude::*;
     let one = |layer: &Layer| {
         let mut own = Notes::new();
-        let cluster =
-            One { context, fleet, input, layer, node: merged(context.definitions, layer) }.lower(&mut own);
+        let merged = Merged::decode(merged(context.definitions, layer)).ok();
+        let cluster = merged.and_then(|merged| One { context, fleet, input, layer, merged }.lower(&mut own));
         if !own.is_empty() {
             own.concern(&Identity::new(context.definitions, layer).name);
         }
@@ -76,8 +76,9 @@ pub(super) fn lower_all(
     }
     check_folders(context, input, notes);
     for layer in unused(context).filter(|layer| !has_broken_defaults(context, layer)) {
-        let node = merged(context.definitions, layer);
-        One { context, fleet, input, layer, node }.check_unused(notes);
+        if let Ok(merged) = Merged::decode(merged(context.definitions, layer)) {
+            One { context, fleet, input, layer, merged }.check_unused(notes);
+        }
     }
     removal::check_defaults(context, notes);
     accept::check(context, notes);
@@ -123,18 +124,18 @@ struct One<'a> {
     fleet: &'a Lowered,
     input: &'a Input,
     layer: &'a Layer,
-    node: Node,
+    merged: Merged,
 }
 
 impl One<'_> {
     fn lower(&self, notes: &mut Notes) -> Option<Cluster> {
         let path = &self.layer.source.path;
-        let name_node = self.node.at(&["metadata", "name"])?;
+        let name_node = self.merged.node.at(&["metadata", "name"])?;
         let name = label(name_node.as_str()?, "the cluster", self.place(name_node), notes);
         let namespace = self.namespace(notes);
         let management = self.management(notes);
         let release = self.release(notes);
-        let settings = settings::lower(self.context, &self.node, notes);
+        let settings = settings::lower(self.context, &self.merged, notes);
         let (release, release_origin) = release?;
         let settings = settings?;
         let management = management?;
@@ -147,7 +148,7 @@ impl One<'_> {
             management,
             release,
             release_origin,
-            owners: crate::definition::owners(&self.node),
+            owners: crate::definition::owners(&self.merged.node),
             labels: settings.labels,
             annotations: settings.annotations,
             control_plane: settings.control_plane,
@@ -175,21 +176,18 @@ impl One<'_> {
 
     /// Looks at defaults that no cluster has yet, as far as they say something.
     fn check_unused(&self, notes: &mut Notes) {
-        if self.node.at(&["metadata", "namespace"]).is_some() {
+        let spec = &self.merged.spec;
+        if self.merged.namespace.is_some() {
             self.namespace(notes);
         }
-        if self.spec("managementCluster").is_some() {
+        if spec.management_cluster.is_some() {
             self.management(notes);
         }
-        let head = ["release", "stack", "kubernetes"].iter().all(|key| self.spec(key).is_some());
-        if head || self.spec("release").is_some_and(|release| release.as_str() != Some("head")) {
+        let is_head = spec.release.is_some() && spec.stack.is_some() && spec.kubernetes.is_some();
+        if is_head || spec.release.as_ref().is_some_and(|release| release != "head") {
             self.release(notes);
         }
-        settings::lower(self.context, &self.node, notes);
-    }
-
-    fn spec(&self, key: &str) -> Option<&Node> {
-        self.node.at(&["spec", key])
+        settings::lower(self.context, &self.merged, notes);
     }
 
     fn place(&self, node: &Node) -> Option<Place> {
@@ -227,13 +225,13 @@ impl One<'_> {
     }
 
     fn namespace(&self, notes: &mut Notes) -> Option<Label> {
-        let Some(node) = self.node.at(&["metadata", "namespace"]) else {
+        let node = self.merged.node.at(&["metadata", "namespace"]);
+        let (Some(name), Some(node)) = (self.merged.namespace.as_deref(), node) else {
             notes
                 .error("missing-key", self.own_place(), "the cluster has no namespace")
                 .hint("add `metadata.namespace` to it, or to the folder's `_defaults.yaml`");
             return None;
         };
-        let name = node.as_str()?;
         if RESERVED.contains(&name) {
             notes
                 .error(
@@ -251,7 +249,8 @@ impl One<'_> {
 
     fn management(&self, notes: &mut Notes) -> Option<Arc<ManagementCluster>> {
         let known = &self.fleet.management_clusters;
-        let Some(node) = self.spec("managementCluster") else {
+        let node = self.merged.at("managementCluster");
+        let (Some(name), Some(node)) = (self.merged.spec.management_cluster.as_deref(), node) else {
             if let ([only], false) = (known.as_slice(), self.fleet.broken) {
                 return Some(only.clone());
             }
@@ -269,7 +268,6 @@ impl One<'_> {
             ));
             return None;
         };
-        let name = node.as_str()?;
         if let Some(found) = known.iter().find(|cluster| cluster.name.as_str() == name) {
             return Some(found.clone());
         }
@@ -289,18 +287,19 @@ impl One<'_> {
     }
 
     fn addon_delivery(&self, management: &ManagementCluster, notes: &mut Notes) -> Option<AddonDelivery> {
-        let Some(node) = self.spec("addonDelivery") else { return Some(management.addon_delivery) };
-        delivery_of(node.as_str()?, management.engine, self.place(node), notes)
+        let Some(word) = &self.merged.spec.addon_delivery else { return Some(management.addon_delivery) };
+        let place = self.merged.at("addonDelivery").and_then(|node| self.place(node));
+        delivery_of(word, management.engine, place, notes)
     }
 
     fn release(&self, notes: &mut Notes) -> Option<(ReleaseRef, Origin)> {
-        let Some(node) = self.spec("release") else {
+        let (Some(name), Some(node)) = (self.merged.spec.release.as_deref(), self.merged.at("release"))
+        else {
             notes
                 .error("missing-key", self.own_place(), "nothing says which release the cluster is made from")
                 .hint("add `release: <name>`; or, for development, `stack: <provider>/<stack>`, `kubernetes: \"1.35\"` and `release: head`");
             return None;
         };
-        let name = node.as_str()?;
         if name == "head" {
             return self.head(node, notes).map(|found| (found, node.origin));
         }
@@ -308,7 +307,7 @@ impl One<'_> {
         let exists = self.input.sources.below(&format!("generated/releases/{name}")).next().is_some()
             || self.input.damaged.contains_key(name);
         for key in OF_HEAD.iter().filter(|_| exists) {
-            if let Some(other) = self.spec(key) {
+            if let Some(other) = self.merged.at(key) {
                 let message = format!("`{key}` goes with `release: head`, and this cluster takes `{name}`");
                 let settings = [(node, "the release is named here"), (other, "it is set here")];
                 self.fault_of(&settings, "release", message, notes)
@@ -327,30 +326,29 @@ impl One<'_> {
     }
 
     fn head(&self, release: &Node, notes: &mut Notes) -> Option<ReleaseRef> {
-        let (stack, kubernetes) = (self.spec("stack"), self.spec("kubernetes"));
-        let (Some(stack), Some(kubernetes)) = (stack, kubernetes) else {
+        let ClusterSpec { stack: stack_text, kubernetes: minor_text, .. } = &self.merged.spec;
+        let nodes = (self.merged.at("stack"), self.merged.at("kubernetes"));
+        let ((Some(stack_text), Some(minor_text)), (Some(stack), Some(kubernetes))) =
+            ((stack_text, minor_text), nodes)
+        else {
             let message = "`release: head` needs a stack and a Kubernetes minor".to_owned();
             self.fault_of(&[(release, "the head is named here")], "missing-key", message, notes)
                 .hint("add `stack: <provider>/<stack>` and `kubernetes: \"1.35\"`");
             return None;
         };
-        let id = StackId::parse(stack.as_str()?);
+        let id = StackId::parse(stack_text);
         if id.is_none() {
             notes
-                .error(
-                    "wrong-name",
-                    self.place(stack),
-                    format!("`{}` is not a valid stack name", stack.as_str()?),
-                )
+                .error("wrong-name", self.place(stack), format!("`{stack_text}` is not a valid stack name"))
                 .hint("write it as `<provider>/<stack>`, such as `openstack/scs`");
         }
-        let minor = Minor::parse(kubernetes.as_str()?);
+        let minor = Minor::parse(minor_text);
         if minor.is_none() {
             notes
                 .error(
                     "wrong-version",
                     self.place(kubernetes),
-                    format!("`{}` is no Kubernetes minor", kubernetes.as_str()?),
+                    format!("`{minor_text}` is no Kubernetes minor"),
                 )
                 .hint("write it as \"1.35\"; the stack says which patch version that is");
         }
@@ -398,8 +396,9 @@ impl One<'_> {
 
     /// A paused Cluster is never deleted: Cluster API does not look at it.
     fn removal(&self, notes: &mut Notes) -> Option<Removal> {
-        let removal = removal::lower(self.context, self.node.get("spec")?, notes)?;
-        if let Some(suspend) = self.spec("suspend").filter(|_| removal.step == RemovalStep::Delete) {
+        let written = self.merged.spec.removal.as_ref();
+        let removal = removal::lower(self.context, written, self.merged.node.get("spec")?, notes)?;
+        if let Some(suspend) = self.merged.at("suspend").filter(|_| removal.step == RemovalStep::Delete) {
             let message = "a suspended cluster cannot be deleted: Cluster API does not look at it".to_owned();
             self.fault_of(&[(suspend, "it is suspended here")], "removal", message, notes)
                 .hint("remove `suspend`; where a folder's defaults set it, write `suspend: null` here");

@@ -36,7 +36,7 @@ use crate::{
     note::{Halted, Notes, Place},
     template::Template,
     world::Input,
-    yaml::{Node, Origin, Source, Sources},
+    yaml::{Origin, Source, Sources},
 };
 
 /// A template of a stack, with its path inside the stack.
@@ -208,9 +208,4 @@ fn check_named<T>(written: &Written<T>, metadata: &Named, expected: &str, notes:
             )
             .hint(format!("write `name: {expected}`, or rename the folder"));
     }
-}
-
-/// The text of a node that the schema holds to be text.
-fn text(node: Option<&Node>) -> Option<&str> {
-    node.and_then(Node::as_str)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Lowering, label, removal};
 use crate::{
+    definition::{self as written, Autoscale},
     model::{NodePool, PoolKind, RemovalStep, Size},
     note::Notes,
     yaml::{Mapping, Node, Origin},
@@ -43,14 +44,15 @@ pub(super) fn check_filled(context: &Lowering<'_>, name: &str, value: &Node, not
 
 pub(super) fn lower_all(
     context: &Lowering<'_>,
+    written: &[written::NodePool],
     node: Option<&Node>,
     notes: &mut Notes,
 ) -> Option<Vec<NodePool>> {
     let mut pools: Vec<NodePool> = Vec::new();
     let mut names: BTreeMap<String, Origin> = BTreeMap::new();
     let mut sound = true;
-    for node in node.and_then(Node::as_sequence).unwrap_or_default() {
-        let Some(pool) = lower(context, node, notes) else {
+    for (written, node) in written.iter().zip(node.and_then(Node::as_sequence).unwrap_or_default()) {
+        let Some(pool) = lower(context, written, node, notes) else {
             sound = false;
             continue;
         };
@@ -65,7 +67,7 @@ pub(super) fn lower_all(
                 note.related("the other one", place);
             }
         }
-        match removal::lower(context, node, notes) {
+        match removal::lower(context, written.removal.as_ref(), node, notes) {
             None => pools.push(pool),
             // Its machines go first, drained one by one, and it can still be had back.
             Some(found) if found.step == RemovalStep::Detach => {
@@ -78,25 +80,30 @@ pub(super) fn lower_all(
     sound.then_some(pools)
 }
 
-fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<NodePool> {
+fn lower(
+    context: &Lowering<'_>,
+    written: &written::NodePool,
+    node: &Node,
+    notes: &mut Notes,
+) -> Option<NodePool> {
     let (name, class) = (node.get("name")?, node.get("class")?);
     let place = context.place(name.origin);
-    let kind = match node.get("kind").and_then(Node::as_str) {
-        Some("machinePool") => PoolKind::MachinePool,
-        _ => PoolKind::MachineDeployment,
+    let kind = match written.kind {
+        Some(written::PoolKind::MachinePool) => PoolKind::MachinePool,
+        Some(written::PoolKind::MachineDeployment) | None => PoolKind::MachineDeployment,
     };
-    let label = label(name.as_str()?, "the node pool", place, notes);
-    let size = size(context, node, notes);
+    let label = label(&written.name, "the node pool", place, notes);
+    let size = size(context, written, node, notes);
     check_kind(context, node, kind, notes);
     let labels = metadata(context, node.get("labels"), true, notes);
     let annotations = metadata(context, node.get("annotations"), false, notes);
-    if node.get("autoscale").is_some() {
+    if written.autoscale.is_some() {
         check_bounds(context, node.get("annotations"), notes);
     }
     Some(NodePool {
         name: label?,
         origin: name.origin,
-        class: class.as_str()?.to_owned(),
+        class: written.class.clone(),
         class_origin: class.origin,
         kind,
         size: size?,
@@ -122,32 +129,27 @@ fn check_bounds(context: &Lowering<'_>, annotations: Option<&Node>, notes: &mut 
     }
 }
 
-fn size(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Size> {
-    match (node.get("replicas"), node.get("autoscale")) {
-        (Some(_), Some(autoscale)) => {
+fn size(context: &Lowering<'_>, written: &written::NodePool, node: &Node, notes: &mut Notes) -> Option<Size> {
+    let origin = node.get("autoscale").map_or(node.origin, |autoscale| autoscale.origin);
+    match (node.get("replicas"), written.autoscale) {
+        (Some(_), Some(_)) => {
             notes
-                .error(
-                    "replicas",
-                    context.place(autoscale.origin),
-                    "a pool has either `replicas` or `autoscale`",
-                )
+                .error("replicas", context.place(origin), "a pool has either `replicas` or `autoscale`")
                 .hint("Cluster API refuses both: the autoscaler and git would fight over the number");
             None
         }
-        (None, Some(autoscale)) => {
-            let bound = |key| autoscale.get(key).and_then(Node::as_int);
-            let (min, max) = (bound("min")?, bound("max")?);
+        (None, Some(Autoscale { min, max })) => {
             if min > max {
                 notes
                     .error(
                         "replicas",
-                        context.place(autoscale.origin),
+                        context.place(origin),
                         format!("the pool has at least {min} and at most {max} machines"),
                     )
                     .hint("`max` must not be less than `min`");
                 return None;
             }
-            Some(Size::Autoscaled { min, max, origin: autoscale.origin })
+            Some(Size::Autoscaled { min, max, origin })
         }
         (Some(replicas), None) => Some(Size::Fixed(replicas.clone())),
         (None, None) => Some(Size::Unset),

@@ -2,23 +2,31 @@
 
 use super::Lowering;
 use crate::{
+    definition as written,
     model::{Removal, RemovalStep},
     note::Notes,
     yaml::Node,
 };
 
 /// How a cluster, a pool or an addon leaves, if it does.
-pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<Removal> {
-    let removal = node.get("removal")?;
-    let reason = removal.get("reason")?;
-    let step = RemovalStep::parse(removal.get("step").and_then(Node::as_str)?)?;
-    let text = reason.as_str()?;
-    if text.trim().is_empty() {
+pub(super) fn lower(
+    context: &Lowering<'_>,
+    written: Option<&written::Removal>,
+    node: &Node,
+    notes: &mut Notes,
+) -> Option<Removal> {
+    let (written, node) = (written?, node.get("removal")?);
+    if written.reason.trim().is_empty() {
+        let origin = node.get("reason").map_or(node.origin, |reason| reason.origin);
         notes
-            .error("removal", context.place(reason.origin), "the reason of the removal is missing")
+            .error("removal", context.place(origin), "the reason of the removal is missing")
             .hint("write why it is removed, for anyone who reads it later");
     }
-    Some(Removal { reason: text.to_owned(), step, origin: removal.origin })
+    let step = match written.step {
+        written::RemovalStep::Detach => RemovalStep::Detach,
+        written::RemovalStep::Delete => RemovalStep::Delete,
+    };
+    Some(Removal { reason: written.reason.clone(), step, origin: node.origin })
 }
 
 /// What folder defaults say holds for clusters that are not thought of, and for those that come later.

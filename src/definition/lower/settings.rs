@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use ipnet::IpNet;
 
-use super::{Lowering, name_error, pools, raw, removal, stack, text};
+use super::{Lowering, name_error, pools, raw, removal, stack};
 use crate::{
+    definition::{self as written, ClusterSpec, Merged},
     model::{AddonChoice, ControlPlane, Date, Hold, Network, NodePool, Subdomain, UpgradePolicy, Upgrades},
     note::{Notes, Place},
     yaml::{Mapping, Node},
@@ -27,22 +28,25 @@ pub(super) struct ClusterSettings {
 }
 
 /// Lowers it; all faults are told.
-pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> Option<ClusterSettings> {
-    let one = One { context, node };
+pub(super) fn lower(context: &Lowering<'_>, merged: &Merged, notes: &mut Notes) -> Option<ClusterSettings> {
+    let Merged { spec, node, .. } = merged;
+    let one = One { context, spec, node };
     let before = notes.errors();
     let control_plane = one.control_plane(notes);
-    let node_pools = pools::lower_all(context, one.spec("nodePools"), notes);
+    let node_pools =
+        pools::lower_all(context, spec.node_pools.as_deref().unwrap_or_default(), one.at("nodePools"), notes);
     let metadata = |key| node.at(&["metadata", key]);
     let labels = pools::metadata(context, metadata("labels"), true, notes);
     let annotations = pools::metadata(context, metadata("annotations"), false, notes);
     let network = one.network(notes);
     let addons = one.addons(notes);
-    if let Some(gates) = one.spec("availabilityGates") {
+    if let Some(gates) = one.at("availabilityGates") {
         pools::check_filled(context, "availabilityGates", gates, notes);
     }
-    let suspend = one.reason(one.spec("suspend"), "suspend", notes);
+    let suspend = spec.suspend.clone();
+    one.check_reason(suspend.as_deref(), one.at("suspend"), "suspend", notes);
     let upgrades = one.upgrades(notes);
-    if let Some(raw) = one.spec("raw") {
+    if let Some(raw) = one.at("raw") {
         raw::check(context, raw, notes);
     }
     let settings = ClusterSettings {
@@ -51,23 +55,24 @@ pub(super) fn lower(context: &Lowering<'_>, node: &Node, notes: &mut Notes) -> O
         control_plane: control_plane?,
         node_pools: node_pools?,
         network,
-        variables: mapping(one.spec("variables")),
+        variables: mapping(one.at("variables")),
         addons,
-        availability_gates: one.spec("availabilityGates").cloned(),
+        availability_gates: one.at("availabilityGates").cloned(),
         suspend,
         upgrades,
-        raw: one.spec("raw").cloned(),
+        raw: one.at("raw").cloned(),
     };
     (notes.errors() == before).then_some(settings)
 }
 
 struct One<'a> {
     context: &'a Lowering<'a>,
+    spec: &'a ClusterSpec,
     node: &'a Node,
 }
 
 impl One<'_> {
-    fn spec(&self, key: &str) -> Option<&Node> {
+    fn at(&self, key: &str) -> Option<&Node> {
         self.node.at(&["spec", key])
     }
 
@@ -76,14 +81,15 @@ impl One<'_> {
     }
 
     fn control_plane(&self, notes: &mut Notes) -> Option<ControlPlane> {
-        let Some(node) = self.spec("controlPlane") else { return Some(ControlPlane::default()) };
-        let replicas = node.get("replicas");
+        let (Some(written), Some(node)) = (&self.spec.control_plane, self.at("controlPlane")) else {
+            return Some(ControlPlane::default());
+        };
         let labels = pools::metadata(self.context, node.get("labels"), true, notes);
         let annotations = pools::metadata(self.context, node.get("annotations"), false, notes);
         let settings = pools::settings(self.context, node, notes);
         Some(ControlPlane {
-            replicas: replicas.and_then(Node::as_int),
-            replicas_origin: replicas.map(|node| node.origin),
+            replicas: written.replicas,
+            replicas_origin: node.get("replicas").map(|node| node.origin),
             labels: labels?,
             annotations: annotations?,
             variables: mapping(node.get("variables")),
@@ -92,9 +98,8 @@ impl One<'_> {
     }
 
     /// A reason that someone is to read later.
-    fn reason(&self, node: Option<&Node>, what: &str, notes: &mut Notes) -> Option<String> {
-        let reason = text(node)?;
-        if reason.trim().is_empty() {
+    fn check_reason(&self, reason: Option<&str>, node: Option<&Node>, what: &str, notes: &mut Notes) {
+        if reason.is_some_and(|reason| reason.trim().is_empty()) {
             notes
                 .error(
                     "no-reason",
@@ -103,31 +108,28 @@ impl One<'_> {
                 )
                 .hint("say why in words: those who find it so will ask");
         }
-        Some(reason.to_owned())
     }
 
     fn upgrades(&self, notes: &mut Notes) -> Upgrades {
-        let get = |keys: &[&str]| self.node.at(&[&["spec", "upgrades"], keys].concat());
-        let policy = match text(get(&["policy"])) {
-            Some("minor") => UpgradePolicy::Minor,
-            Some("none") => UpgradePolicy::None,
-            _ => UpgradePolicy::Patch,
+        let Some(written) = &self.spec.upgrades else { return Upgrades::default() };
+        let policy = match written.policy {
+            Some(written::UpgradePolicy::Minor) => UpgradePolicy::Minor,
+            Some(written::UpgradePolicy::None) => UpgradePolicy::None,
+            Some(written::UpgradePolicy::Patch) | None => UpgradePolicy::Patch,
         };
-        let hold = get(&["hold"]).filter(|hold| hold.as_mapping().is_some()).map(|node| {
-            let reason = self.reason(node.get("reason"), "upgrades.hold.reason", notes).unwrap_or_default();
-            let until = node.get("until").and_then(|until| {
-                if let Some(place) = self.place(until) {
-                    stack::check_date(until.as_str(), &place, notes);
-                }
-                until.as_str().and_then(Date::parse)
-            });
-            Hold { reason, until }
+        let hold = written.hold.as_ref().map(|hold| {
+            let at = |key| self.node.at(&["spec", "upgrades", "hold", key]);
+            self.check_reason(Some(&hold.reason), at("reason"), "upgrades.hold.reason", notes);
+            if let Some(place) = at("until").and_then(|until| self.place(until)) {
+                stack::check_date(hold.until.as_deref(), &place, notes);
+            }
+            Hold { reason: hold.reason.clone(), until: hold.until.as_deref().and_then(Date::parse) }
         });
         Upgrades { policy, hold }
     }
 
     fn network(&self, notes: &mut Notes) -> Network {
-        let get = |key| self.spec("network").and_then(|network| network.get(key));
+        let get = |key| self.at("network").and_then(|network| network.get(key));
         let mut blocks: Vec<(IpNet, &Node)> = Vec::new();
         for key in ["pods", "services"] {
             let Some(list) = get(key) else { continue };
@@ -189,15 +191,20 @@ impl One<'_> {
 
     fn addons(&self, notes: &mut Notes) -> BTreeMap<String, AddonChoice> {
         let mut choices = BTreeMap::new();
-        for entry in self.spec("addons").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
+        let Some(written) = &self.spec.addons else { return choices };
+        for entry in self.at("addons").and_then(Node::as_mapping).into_iter().flat_map(Mapping::iter) {
+            let Some(Some(written)) = written.get(&*entry.key.name) else { continue };
             let node = &entry.value;
-            let lasting = node.get("version");
-            let version = lasting.or_else(|| node.get("interimVersion")).and_then(|version| {
-                let place = self.place(version)?;
-                Some((super::addon_version(version.as_str()?, place, notes)?, version.origin))
+            let (text, key, is_interim) = match &written.version {
+                Some(version) => (Some(version), "version", false),
+                None => (written.interim_version.as_ref(), "interimVersion", true),
+            };
+            let version = text.zip(node.get(key)).and_then(|(text, at)| {
+                let version = super::addon_version(text, self.place(at)?, notes)?;
+                Some((version, at.origin))
             });
             let unlisted = node.get("unlisted");
-            if let (Some(unlisted), None) = (unlisted, node.get("version")) {
+            if let (Some(unlisted), None) = (unlisted, &written.version) {
                 notes
                     .error(
                         "unlisted",
@@ -208,9 +215,10 @@ impl One<'_> {
                         "add `version`, or remove `unlisted`; `null` takes away what a folder's defaults say",
                     );
             }
-            let reason = self.reason(unlisted, "unlisted", notes);
-            let removal = removal::lower(self.context, node, notes);
-            let enabled = node.get("enabled").and_then(Node::as_bool);
+            let reason = written.unlisted.clone();
+            self.check_reason(reason.as_deref(), unlisted, "unlisted", notes);
+            let removal = removal::lower(self.context, written.removal.as_ref(), node, notes);
+            let enabled = written.enabled;
             if let (Some(found), Some(false)) = (&removal, enabled) {
                 notes
                     .error(
@@ -223,11 +231,11 @@ impl One<'_> {
             let choice = AddonChoice {
                 origin: Some(entry.key.origin),
                 enabled,
-                interim: lasting.is_none() && version.is_some(),
+                interim: is_interim && version.is_some(),
                 version,
                 removal,
                 unlisted: reason.zip(unlisted.map(|node| node.origin)),
-                release: node.get("release").and_then(|one| Some((one.as_str()?.to_owned(), one.origin))),
+                release: written.release.clone().zip(node.get("release").map(|node| node.origin)),
                 values: node.get("values").cloned(),
             };
             choices.insert(entry.key.name.to_string(), choice);

@@ -42,8 +42,7 @@ pub(super) fn changed(files: &Files, place: &Place) -> Option<(String, BTreeMap<
 
 fn sound_tree(files: &Files) -> Option<BTreeMap<String, String>> {
     let mut notes = Notes::new();
-    let stackloom::generate::Planned { plan, .. } =
-        stackloom::generate::prepare(files, &mut notes).ok()?;
+    let stackloom::generate::Planned { plan, .. } = stackloom::generate::prepare(files, &mut notes).ok()?;
     let mut tree = BTreeMap::new();
     for subject in render::subjects(&plan) {
         let part = render::draw(subject, &mut notes).into_part();
