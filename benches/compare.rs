@@ -88,7 +88,7 @@ fn understood(files: &Files) -> Understood {
 }
 
 fn definitions(fleet: &Understood) -> Definitions<'_> {
-    Definitions::new(&fleet.model, &fleet.releases, &fleet.input)
+    Definitions::new(&fleet.model, &fleet.releases)
 }
 
 fn edited(files: &Files) -> Files {

@@ -11,14 +11,13 @@ use crate::{
     model::{Cluster, ClusterId, ReleaseRef},
     release::{Effect, Rebase, Rebases, Release, Releases},
     topology::{Field, Meaning, Part, Verdict},
-    world::Input,
 };
 
 /// Reasons are told to this length.
 const REASON: usize = 240;
 
 /// What becomes of the clusters that use a release, when they move to another one.
-pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release, to: &Release) -> Rebases {
+pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release) -> Rebases {
     let uses = |cluster: &&Cluster| match &cluster.release {
         ReleaseRef::Named(name) => name.as_str() == from.name,
         ReleaseRef::Head(stack, minor) => {
@@ -31,7 +30,7 @@ pub fn rebases(model: &Model, releases: &Releases, input: &Input, from: &Release
         releases.find(&to.name)
     };
     let Some(target) = target else { return Rebases::default() };
-    let before = Definitions::new(model, releases, input).only(|cluster| uses(&cluster)).clusters_alone();
+    let before = Definitions::new(model, releases).only(|cluster| uses(&cluster)).clusters_alone();
     let compared = compare(&before, &before.moved(target));
     let outcomes: Result<BTreeMap<&ClusterId, &Outcome>, _> = compared
         .as_ref()

@@ -14,7 +14,6 @@ use crate::{
     release::{Release, Releases},
     render,
     topology::{SharedClass, import::ClassFiles},
-    world::Input,
     yaml::to_json,
 };
 
@@ -23,7 +22,6 @@ use crate::{
 pub struct Definitions<'a> {
     model: &'a Model,
     releases: &'a Releases,
-    input: &'a Input,
     clusters: BTreeMap<ClusterId, &'a Cluster>,
     moved: Option<ReleaseRef>,
     /// Whether only the Cluster is drawn, and nothing beside it.
@@ -33,9 +31,9 @@ pub struct Definitions<'a> {
 
 impl<'a> Definitions<'a> {
     /// All clusters as they are defined now.
-    pub fn new(model: &'a Model, releases: &'a Releases, input: &'a Input) -> Self {
+    pub fn new(model: &'a Model, releases: &'a Releases) -> Self {
         let clusters = model.clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
-        Self { model, releases, input, clusters, moved: None, alone: false, classes: Arc::default() }
+        Self { model, releases, clusters, moved: None, alone: false, classes: Arc::default() }
     }
 
     /// Only some of the clusters.
@@ -43,25 +41,6 @@ impl<'a> Definitions<'a> {
     pub fn only(mut self, is_meant: impl Fn(&Cluster) -> bool) -> Self {
         self.clusters.retain(|_, cluster| is_meant(cluster));
         self
-    }
-
-    /// Other clusters, or the same as they would be defined. Classes are shared with the original.
-    #[must_use]
-    pub fn with_clusters<'b>(&self, clusters: &'b [Cluster]) -> Definitions<'b>
-    where
-        'a: 'b,
-    {
-        let &Self { model, releases, input, ref moved, alone, ref classes, clusters: _ } = self;
-        let clusters = clusters.iter().map(|cluster| (cluster.id(), cluster)).collect();
-        Definitions {
-            model,
-            releases,
-            input,
-            clusters,
-            moved: moved.clone(),
-            alone,
-            classes: classes.clone(),
-        }
     }
 
     /// The same clusters as another release makes them. Classes are shared with the original.
@@ -77,14 +56,24 @@ impl<'a> Definitions<'a> {
         self
     }
 
-    fn plan(&self, cluster: &Cluster, notes: &mut Notes) -> Option<ClusterPlan> {
-        match &self.moved {
-            None => plan::plan_cluster(cluster, self.model, self.releases, notes),
+    pub(super) fn classes(&self) -> &Classes {
+        &self.classes
+    }
+
+    /// The plan of a cluster that is at no fault and stays; else why there is none.
+    pub(super) fn sound_plan(&self, cluster: &Cluster) -> Result<ClusterPlan, String> {
+        let mut notes = Notes::new();
+        let plan = match &self.moved {
+            None => plan::plan_cluster(cluster, self.model, self.releases, &mut notes),
             Some(release) => {
                 let cluster = Cluster { release: release.clone(), ..cluster.clone() };
-                plan::plan_cluster(&cluster, self.model, self.releases, notes)
+                plan::plan_cluster(&cluster, self.model, self.releases, &mut notes)
             }
+        };
+        if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
+            return Err("it is being removed".to_owned());
         }
+        plan.filter(|_| notes.errors() == 0).ok_or_else(|| first_error(&notes))
     }
 }
 
@@ -95,18 +84,9 @@ impl State for Definitions<'_> {
 
     fn files(&self, cluster: &ClusterId) -> Result<Files, Fault> {
         let Some(cluster) = self.clusters.get(cluster) else { return Ok(Files::Known(Vec::new())) };
-        let mut notes = Notes::new();
-        let plan = self.plan(cluster, &mut notes);
-        if self.alone && plan.as_ref().is_some_and(|plan| plan.phase == Phase::Deleted) {
-            return Ok(Files::Refused("it is being removed".to_owned()));
-        }
-        let files = plan.filter(|_| notes.errors() == 0).map(|plan| known(&plan, self.alone, &mut notes));
-        Ok(match files.filter(|_| notes.errors() == 0) {
-            Some(files) => Files::Known(files),
-            None => {
-                let first = notes.iter().find(|note| note.severity == Severity::Error);
-                Files::Refused(first.map(|note| note.message.clone()).unwrap_or_default())
-            }
+        Ok(match self.sound_plan(cluster).and_then(|plan| known(&plan, self.alone)) {
+            Ok(files) => Files::Known(files),
+            Err(why) => Files::Refused(why),
         })
     }
 
@@ -129,7 +109,9 @@ impl State for Definitions<'_> {
         class: &ClassName,
         management: &ManagementCluster,
     ) -> Result<Result<SharedClass, Unread>, Fault> {
-        self.classes.get(class, management, || {
+        // The class of a release is the same in each namespace.
+        let class = ClassName { namespace: String::new(), name: class.name.clone() };
+        self.classes.get(&class, management, || {
             Ok(match self.releases.by_name(&class.name) {
                 Some(release) => Ok(with_templates(release, management)),
                 None => Err(unknown(&class.name)),
@@ -147,16 +129,25 @@ fn unknown(release: &str) -> Unread {
     Unread { path: render::release_folder(release).to_string(), line: None, message }
 }
 
-/// The files of a plan, by their paths in the folder of the cluster; engines' objects lie elsewhere.
-fn known(plan: &ClusterPlan, alone: bool, notes: &mut Notes) -> Vec<File> {
+fn first_error(notes: &Notes) -> String {
+    let first = notes.iter().find(|note| note.severity == Severity::Error);
+    first.map(|note| note.message.clone()).unwrap_or_default()
+}
+
+/// The files of a plan, by their paths in the folder of the cluster; engines' objects lie elsewhere. Else why there are none.
+fn known(plan: &ClusterPlan, alone: bool) -> Result<Vec<File>, String> {
     let first_line: Arc<str> = render::first_line(plan).into();
     if alone {
         let object = render::cluster_object(plan);
         let file = |object| File::drawn("cluster/cluster.yaml".to_owned(), object, first_line.clone());
-        return object.map(file).into_iter().collect();
+        return Ok(object.map(file).into_iter().collect());
     }
+    let mut notes = Notes::new();
     let folder = render::cluster_folder(plan);
-    let drawn = render::draw(render::Subject::Cluster(plan), notes);
+    let drawn = render::draw(render::Subject::Cluster(plan), &mut notes);
+    if notes.errors() > 0 {
+        return Err(first_error(&notes));
+    }
     let mut files: Vec<File> = drawn
         .objects
         .into_iter()
@@ -166,7 +157,7 @@ fn known(plan: &ClusterPlan, alone: bool, notes: &mut Notes) -> Vec<File> {
         })
         .collect();
     files.sort_by(|a, b| a.path.cmp(&b.path));
-    files
+    Ok(files)
 }
 
 /// The class of a release with its templates, as the engine of a management cluster applies them.

@@ -179,9 +179,13 @@ fn answer(before: Written, after: Written) -> Judged {
 
 type Judged = Result<Arc<Answer>, Vec<Fault>>;
 
-/// Answers that were given.
+/// Answers that were given. Clusters that differ only in their names share them.
 #[derive(Debug, Default)]
-pub(super) struct Answers(RwLock<BTreeMap<[u8; 32], Judged>>);
+pub struct Answers {
+    given: RwLock<BTreeMap<[u8; 32], Judged>>,
+    /// Whether a class reads names. It is kept, so no other can have its address.
+    classes: RwLock<BTreeMap<usize, (SharedClass, bool)>>,
+}
 
 impl Answers {
     /// What becomes of a Cluster that runs.
@@ -190,8 +194,9 @@ impl Answers {
             // What runs is known of this cluster alone.
             return answer(before, after);
         }
-        let key = key(&before, &after);
-        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        let is_named = self.reads_names(&before.class) || self.reads_names(&after.class);
+        let key = key(&before, &after, is_named);
+        if let Some(known) = self.given.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
         let names = [name(&before, "name"), name(&before, "namespace")].map(str::to_owned);
@@ -199,10 +204,21 @@ impl Answers {
         let text = format!("{judged:?}");
         // What holds a name is no answer for others.
         if names.iter().all(|name| !text.contains(name)) {
-            let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let mut known = self.given.write().unwrap_or_else(PoisonError::into_inner);
             known.insert(key, judged.clone());
         }
         judged
+    }
+
+    fn reads_names(&self, class: &SharedClass) -> bool {
+        let address = class.address();
+        if let Some((_, reads)) = self.classes.read().unwrap_or_else(PoisonError::into_inner).get(&address) {
+            return *reads;
+        }
+        let reads = class.objects.iter().any(|object| reads_names(&object["spec"]["patches"]));
+        let mut known = self.classes.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(address, (class.clone(), reads));
+        reads
     }
 }
 
@@ -211,13 +227,10 @@ fn name<'a>(written: &'a Written, which: &str) -> &'a str {
 }
 
 /// What decides the answer.
-fn key(before: &Written, after: &Written) -> [u8; 32] {
+fn key(before: &Written, after: &Written, is_named: bool) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(after.management.cluster_api.to_string());
     hash.update(format!("{:?}", after.management.provided.feature_gates));
-    let is_named = [before, after]
-        .iter()
-        .any(|written| written.class.objects.iter().any(|object| reads_names(&object["spec"]["patches"])));
     for (written, other) in [(before, after), (after, before)] {
         hash.update(written.class.address().to_le_bytes());
         let mut cluster = written.cluster.clone();

@@ -11,6 +11,7 @@
 
 mod addons;
 mod address;
+mod along;
 mod definitions;
 mod facts;
 mod fields;
@@ -37,16 +38,17 @@ use crate::{
 
 pub use addons::AddonChange;
 pub use address::{Address, Section};
+pub use along::Change;
 pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, Step, changed};
 pub use given::{Given, all_running};
-pub use judge::{Answer, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings};
+pub use judge::{
+    Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
+};
 pub use secrets::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};
-
-use judge::Answers;
 
 /// What differs between two states of the fleet.
 #[derive(Clone, Debug, Default)]

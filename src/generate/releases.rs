@@ -35,7 +35,7 @@ pub fn cut(
     left.only_other_stacks(request.stack.as_ref(), notes)?;
     let resolution = understood.resolution(notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    let foretell = |from: &Release, to: &Release| rebase::rebases(model, releases, input, from, to);
+    let foretell = |from: &Release, to: &Release| rebase::rebases(model, releases, from, to);
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
     // release did would go on into the next one.
     let mut planned = Notes::new();

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use rayon::prelude::*;
+
 use super::{
     plan::Step,
     situate::{Fleet, Open},
 };
 use crate::{
-    compare::{ClusterChange, Definitions, Outcome, Unknown, compare},
-    model::{Cluster, ClusterId},
-    note::Fault,
+    compare::{Answers, Change, Definitions, Outcome, Unknown},
+    model::{Cluster, ClusterId, ReleaseRef},
     rebase,
     report::{self, Machines},
     topology::Meaning,
@@ -41,60 +42,50 @@ pub struct Planned<'a> {
 
 impl Fleet<'_> {
     /// What each step does to each cluster.
-    pub fn rollouts(&self, planned: &[Planned<'_>]) -> Result<BTreeMap<ClusterId, Vec<Rollout>>, Fault> {
-        let shared = Definitions::new(self.model, self.releases, self.input).clusters_alone();
-        let mut found: BTreeMap<ClusterId, Vec<Rollout>> = BTreeMap::new();
-        let longest = planned.iter().map(|one| one.steps.len()).max().unwrap_or_default();
-        let mut before: Vec<Cluster> = planned.iter().map(|one| one.cluster.clone()).collect();
-        for at in 0..longest {
-            let next = |(one, now): (&Planned<'_>, &Cluster)| match one.steps.get(at) {
-                Some(step) => after(now, one, step, self),
-                None => now.clone(),
-            };
-            let after: Vec<Cluster> = planned.iter().zip(&before).map(next).collect();
-            let is_meant: Vec<bool> = planned.iter().map(|one| at < one.steps.len()).collect();
-            let side = |all: &'_ [Cluster]| -> Vec<Cluster> {
-                all.iter().zip(&is_meant).filter(|(_, meant)| **meant).map(|(one, _)| one.clone()).collect()
-            };
-            let (old, new) = (side(&before), side(&after));
-            let compared = compare(&shared.with_clusters(&old), &shared.with_clusters(&new))?;
-            let mut changes: BTreeMap<ClusterId, ClusterChange> =
-                compared.clusters.into_iter().map(|one| (one.cluster.clone(), one)).collect();
-            for cluster in new.iter().map(Cluster::id) {
-                let rollout = of(changes.remove(&cluster).as_ref());
-                found.entry(cluster).or_default().push(rollout);
+    pub fn rollouts(&self, planned: &[Planned<'_>]) -> BTreeMap<ClusterId, Vec<Rollout>> {
+        let definitions = self.definitions();
+        let answers = Answers::default();
+        let one = |one: &Planned<'_>| {
+            let mut states = vec![one.cluster.clone()];
+            for step in one.steps {
+                let next = after(&states[states.len() - 1], one, step, self);
+                states.push(next);
             }
-            before = after;
-        }
-        Ok(found)
+            let rollouts = definitions.along(&states, &answers).iter().map(of).collect();
+            (one.cluster.id(), rollouts)
+        };
+        planned.par_iter().map(one).collect()
     }
-}
 
-impl Fleet<'_> {
     /// How many machines of clusters a move between two releases replaces. What is not known counts for more than anything
     /// that is.
     pub(super) fn machines(&self, clusters: &[&Cluster], from: &str, to: &str) -> u64 {
-        let on = |release: &str| -> Vec<Cluster> {
-            let Some(release) = self.releases.find(release) else { return Vec::new() };
-            let one = |cluster: &&Cluster| Cluster {
-                release: release.clone(),
-                addons: BTreeMap::new(),
-                ..(*cluster).clone()
-            };
-            clusters.iter().map(one).collect()
-        };
-        let shared = Definitions::new(self.model, self.releases, self.input).clusters_alone();
-        let (old, new) = (on(from), on(to));
-        let Ok(compared) = compare(&shared.with_clusters(&old), &shared.with_clusters(&new)) else {
+        let (Some(from), Some(to)) = (self.releases.find(from), self.releases.find(to)) else {
             return UNKNOWN;
         };
-        let each = compared.clusters.iter().map(|change| {
-            let rollout = of(Some(change));
-            let is_known = !rollout.is_unknown && rollout.refused.is_none() && !rollout.machines.more;
-            if is_known { rollout.machines.most.max(0).unsigned_abs() } else { UNKNOWN }
-        });
-        each.fold(0, u64::saturating_add)
+        let definitions = self.definitions();
+        let answers = Answers::default();
+        let on = |cluster: &Cluster, release: &ReleaseRef| Cluster {
+            release: release.clone(),
+            addons: BTreeMap::new(),
+            ..cluster.clone()
+        };
+        let one = |cluster: &&Cluster| {
+            let states = [on(cluster, &from), on(cluster, &to)];
+            let each = definitions.along(&states, &answers);
+            each.iter().map(|change| known_machines(&of(change))).fold(0, u64::saturating_add)
+        };
+        clusters.par_iter().map(one).reduce(|| 0, u64::saturating_add)
     }
+
+    fn definitions(&self) -> Definitions<'_> {
+        Definitions::new(self.model, self.releases).clusters_alone()
+    }
+}
+
+fn known_machines(rollout: &Rollout) -> u64 {
+    let is_known = !rollout.is_unknown && rollout.refused.is_none() && !rollout.machines.more;
+    if is_known { rollout.machines.most.max(0).unsigned_abs() } else { UNKNOWN }
 }
 
 /// More machines than any fleet has.
@@ -123,20 +114,17 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
     cluster
 }
 
-fn of(change: Option<&ClusterChange>) -> Rollout {
-    let outcome = change.map(|change| &change.outcome);
-    let told = rebase::judge(outcome);
-    let machines = match outcome {
-        Some(Outcome::Judged(answer)) => {
-            report::replaced(&answer.verdicts, change.and_then(|change| change.before.as_ref()))
-        }
+fn of(change: &Change) -> Rollout {
+    let told = rebase::judge(Some(&change.outcome));
+    let machines = match &change.outcome {
+        Outcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
         _ => Machines::default(),
     };
     Rollout {
         is_unknown: told.effects.contains(&crate::release::Effect::Unknown),
         means: told.means,
         machines,
-        refused: outcome.and_then(refused),
+        refused: refused(&change.outcome),
     }
 }
 

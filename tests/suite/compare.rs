@@ -22,7 +22,7 @@ fn understood(files: &Files) -> Understood {
 }
 
 fn definitions(understood: &Understood) -> Definitions<'_> {
-    Definitions::new(&understood.model, &understood.releases, &understood.input)
+    Definitions::new(&understood.model, &understood.releases)
 }
 
 /// The tree of a fleet, changed as one likes.

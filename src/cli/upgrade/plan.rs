@@ -71,7 +71,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
             planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: &plan.steps }));
         }
     }
-    let rollouts = fleet.rollouts(&planned)?;
+    let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, input);
     group::note_faults(&groups, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };

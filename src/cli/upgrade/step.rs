@@ -114,7 +114,7 @@ pub(super) fn take(
             planned.extend(clusters.map(|cluster| Planned { cluster, open, steps: first }));
         }
     }
-    let rollouts = fleet.rollouts(&planned)?;
+    let rollouts = fleet.rollouts(&planned);
     let groups = group::groups(&solved, &rollouts, input);
     group::note_faults(&groups, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
