@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     definition::{self, Layer},
-    edit::{self, Step},
+    edit::{self, Locator},
     generate::Understood,
     model::{Cluster, ClusterId, Migration, ValueType},
     note::{Notes, Place},
@@ -95,10 +95,10 @@ enum Part {
 }
 
 impl Part {
-    fn step(&self) -> Step<'_> {
+    fn step(&self) -> Locator<'_> {
         match self {
-            Self::Key(key) => Step::Key(key),
-            Self::Pool(name) => Step::Named(name),
+            Self::Key(key) => Locator::Key(key),
+            Self::Pool(name) => Locator::Named(name),
         }
     }
 }
@@ -117,9 +117,9 @@ impl File<'_> {
         for user in &self.users {
             // Errors of clusters that were not asked for are not reported.
             let mut quiet = Notes::new();
-            let told = if user.is_meant { &mut *notes } else { &mut quiet };
+            let reported = if user.is_meant { &mut *notes } else { &mut quiet };
             let changes = user.release.as_deref().map_or_else(Vec::new, |release| {
-                Found { release, input, changes: Vec::new() }.all(&self.layer.node, told)
+                Found { release, input, changes: Vec::new() }.all(&self.layer.node, reported)
             });
             if changes.is_empty() {
                 without.push(user);
@@ -146,8 +146,8 @@ impl File<'_> {
         }
         let mut source = self.layer.source.clone();
         for change in &changes {
-            let path: Vec<Step<'_>> =
-                change.variables.iter().map(Part::step).chain([Step::Key(&change.name)]).collect();
+            let path: Vec<Locator<'_>> =
+                change.variables.iter().map(Part::step).chain([Locator::Key(&change.name)]).collect();
             let edit = match &change.what {
                 What::Rename(to) => edit::rename(&source, &path, to, notes),
                 What::Convert(value) => edit::set(&source, &path, value, notes),

@@ -13,7 +13,7 @@ use crate::{
     topology::{Field, Meaning, Part, Verdict},
 };
 
-/// Reasons are told to this length.
+/// Longer reasons are cut to this many characters.
 const REASON: usize = 240;
 
 /// What becomes of the clusters that use a release, when they move to another one.
@@ -45,8 +45,8 @@ pub fn rebases(model: &Model, releases: &Releases, from: &Release, to: &Release)
         group.clusters.push(cluster);
         group.why.extend(why);
     }
-    let told = groups.into_iter().map(|((effects, means), group)| Rebase { means, effects, ..group });
-    let mut groups: Vec<_> = told.collect();
+    let all = groups.into_iter().map(|((effects, means), group)| Rebase { means, effects, ..group });
+    let mut groups: Vec<_> = all.collect();
     for group in &mut groups {
         group.clusters.sort();
     }
@@ -120,11 +120,11 @@ fn summary(verdicts: &[Verdict]) -> Judgement {
     if parts.is_empty() {
         return Judgement { effects, means: "no machine is replaced".to_owned(), why };
     }
-    let told = parts.iter().map(|(words, parts)| {
+    let by_words = parts.iter().map(|(words, parts)| {
         let parts: Vec<_> = parts.iter().copied().collect();
         format!("{} {words}", parts.join(" and "))
     });
-    let mut means = told.collect::<Vec<_>>().join(", ");
+    let mut means = by_words.collect::<Vec<_>>().join(", ");
     if let Some(reason) = reason {
         means = format!("{means}: {reason}");
     }

@@ -136,7 +136,7 @@ struct Run {
     /// How often in a row there was something to doubt.
     doubts: u32,
     /// Faults of the last run, until it is known that they are those of what is there now.
-    untold: Option<Notes>,
+    unreported: Option<Notes>,
     /// How many runs in a row were dropped because the sources changed meanwhile.
     stale: u32,
     /// How often in a row the world has refused.
@@ -173,7 +173,7 @@ impl Watch<'_> {
         let print = fingerprint(&input, &notes);
         if self.run.done == Some(print) {
             self.run.doubts = 0;
-            if let Some(notes) = self.run.untold.take() {
+            if let Some(notes) = self.run.unreported.take() {
                 (self.tell)(Report::Faulty(notes));
             }
             return Next::Wait;
@@ -187,8 +187,8 @@ impl Watch<'_> {
             return Next::WaitFor(DOUBT);
         }
         let stale = Cell::new(false);
-        let untold = match self.generate(&AlreadyRead::new(input, notes), print, &stale, stop) {
-            Ok(untold) => untold,
+        let unreported = match self.generate(&AlreadyRead::new(input, notes), print, &stale, stop) {
+            Ok(unreported) => unreported,
             Err(_) if stop.load(Ordering::SeqCst) => return Next::Look,
             Err(_) if stale.get() => {
                 self.run.stale += 1;
@@ -196,11 +196,11 @@ impl Watch<'_> {
             }
             Err(fault) => return self.refused(fault),
         };
-        self.run = Run { done: Some(print), names, empty, untold, deaf: self.run.deaf, ..Run::default() };
+        self.run = Run { done: Some(print), names, empty, unreported, deaf: self.run.deaf, ..Run::default() };
         Next::Look
     }
 
-    /// Runs on what was read. Faults of the input are handed back: they are told once it is known that they still hold.
+    /// Runs on what was read. Faults of the input are handed back: they are reported once it is known that they still hold.
     fn generate(
         &mut self,
         read: &AlreadyRead,

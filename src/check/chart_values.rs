@@ -76,11 +76,14 @@ fn tell_missing(given: &ChartValues, finder: &mut Finder<'_>) {
     let file = values::file(digest);
     let what = if finder.texts.sources.at(&file).is_some() { "was changed" } else { "is missing" };
     let place = At::word_or(*origin, || Place::file(LOCK));
-    let told = format!(
+    let reported = format!(
         "`{file}`, which says which values the chart `{}` {} takes, {what}",
         given.chart, given.version
     );
-    finder.notes.error(RULE.name, place, told).hint("restore the file from git, or run `stackloom update`");
+    finder
+        .notes
+        .error(RULE.name, place, reported)
+        .hint("restore the file from git, or run `stackloom update`");
 }
 
 fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
@@ -96,7 +99,7 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
     let place = At::word_or(place, || Place::file(LOCK));
     let chart = format!("the chart `{}` {}", given.chart, given.version);
     let path = finding.path.join(".");
-    let (severity, told) = match &finding.wrong {
+    let (severity, reported) = match &finding.wrong {
         None => {
             (Severity::Warning, format!("{chart} does not know the value `{path}`, so it may have no effect"))
         }
@@ -106,8 +109,8 @@ fn tell(given: &ChartValues, finding: &Finding, finder: &mut Finder<'_>) {
         Some(wrong) => (Severity::Error, format!("Helm refuses the value `{path}` for {chart}: {wrong}")),
     };
     let note = match severity {
-        Severity::Error if !is_frozen => finder.notes.error(RULE.name, place, told),
-        _ => finder.notes.warning(RULE.name, place, told),
+        Severity::Error if !is_frozen => finder.notes.error(RULE.name, place, reported),
+        _ => finder.notes.warning(RULE.name, place, reported),
     };
     match &finding.similar {
         Some(similar) => note.hint(format!("did you mean `{similar}`?")),

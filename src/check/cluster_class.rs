@@ -38,7 +38,7 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
     }
 }
 
-/// Without the object's name, which carries the release: a fault that several minors share is told once.
+/// Without the object's name, which carries the release: a fault that several minors share is reported once.
 fn message(fault: &Fault) -> String {
     let (kind, FieldError { field, detail, .. }) =
         (fault.object.split('/').next().unwrap_or_default(), &fault.error);
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_its_own_schema_refuses_is_told_with_its_line() {
+    fn a_default_that_its_own_schema_refuses_is_reported_with_its_line() {
         let found = of_class("default: in memory only", "default: \"\"");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("cluster-class cluster-class.yaml:"), "{found:?}");
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_the_kind_does_not_have_is_told() {
+    fn a_field_that_the_kind_does_not_have_is_reported() {
         let found = of_class("enabledIf: \"", "enabldIf: \"");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains("enabldIf: field not declared in schema"), "{found:?}");
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_control_plane_template_that_the_class_cannot_own_is_told() {
+    fn a_control_plane_template_that_the_class_cannot_own_is_reported() {
         let found = of_class(
             "apiVersion: controlplane.cluster.x-k8s.io/v1beta2\n      kind: KubeadmControlPlaneTemplate",
             "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\n      kind: KubeadmControlPlaneTemplate",
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_of_a_variable_that_is_not_there_is_told() {
+    fn a_patch_of_a_variable_that_is_not_there_is_reported() {
         let found = of_class(
             "valueFrom:\n                template: |\n                  path: /etc/motd\n                  content: {{ .motd | quote }}",
             "valueFrom:\n                variable: mtod",

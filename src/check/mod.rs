@@ -37,7 +37,7 @@ use crate::{
     render::{Drawn, Target},
     tree::{PartId, TreePath},
     world::Input,
-    yaml::{Node, Origin, Sources, Step},
+    yaml::{Node, Origin, Reached, Sources},
 };
 
 pub use chart_values::check_rest;
@@ -136,7 +136,7 @@ impl<'a> Finder<'a> {
     }
 
     /// The origin of the deepest node on a trail that was written by someone.
-    pub fn origin_on(&self, trail: &[(Step<'_>, &Node)]) -> Origin {
+    pub fn origin_on(&self, trail: &[(Reached<'_>, &Node)]) -> Origin {
         trail.iter().rev().find_map(|(_, node)| node.origin.written()).unwrap_or(Origin::NOWHERE)
     }
 }

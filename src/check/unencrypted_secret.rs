@@ -19,17 +19,17 @@ pub(super) static RULE: Rule = Rule {
 fn check(plan: &ClusterPlan, _cluster: &Node, finder: &mut Finder<'_>) {
     // Whether Flux has anything to apply there or not: git keeps every file, and the next one may name it.
     let folder = beside::folder(&plan.cluster.file);
-    let (texts, mut told) = (finder.texts, Vec::new());
+    let (texts, mut reported) = (finder.texts, Vec::new());
     for source in texts.beside.below(&folder) {
         let mut found = Notes::new();
         for spot in secrets::in_file(source, &mut found) {
-            told.push((spot.place.file.clone(), spot.place.line));
+            reported.push((spot.place.file.clone(), spot.place.line));
             secrets::tell(RULE.name, spot.place, &spot.found, finder);
         }
         report_syntax(source, &found, finder);
     }
     let mut generated = beside::generated(&folder, texts);
-    generated.retain(|spot| !told.contains(&(spot.place.file.clone(), spot.place.line)));
+    generated.retain(|spot| !reported.contains(&(spot.place.file.clone(), spot.place.line)));
     for spot in generated {
         secrets::tell(RULE.name, spot.place, &spot.found, finder);
     }
@@ -41,8 +41,8 @@ fn report_syntax(source: &Source, found: &Notes, finder: &mut Finder<'_>) {
     let is_yaml = source.path.ends_with(".yaml") || source.path.ends_with(".yml");
     for note in found.iter().filter(|note| is_yaml && note.code == SYNTAX) {
         let place = note.place.clone().map(|place| Place { source: String::new(), ..place });
-        let told = finder.notes.error(SYNTAX, place, note.message.clone());
-        told.hints.clone_from(&note.hints);
-        told.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
+        let reported = finder.notes.error(SYNTAX, place, note.message.clone());
+        reported.hints.clone_from(&note.hints);
+        reported.hint("Flux applies this folder as it is, and one file that it cannot read keeps it from applying all of them: rename a file that is not YAML");
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         FieldError, Gates,
         variables::{Definition, Scope, default_variables, definitions, validate_variables},
     },
-    yaml::{Mapping, Node, Origin, Step, to_json, trail},
+    yaml::{Mapping, Node, Origin, Reached, to_json, trail},
 };
 
 pub(super) static RULE: Rule = Rule {
@@ -70,7 +70,7 @@ impl Classes {
         }
     }
 
-    /// Reads the classes of releases that no cluster uses; `others` are of the same stacks, and are told elsewhere.
+    /// Reads the classes of releases that no cluster uses; `others` are of the same stacks, and are reported elsewhere.
     pub fn unused<'a>(
         releases: impl Iterator<Item = &'a Release>,
         others: impl Iterator<Item = &'a Release>,
@@ -188,7 +188,7 @@ fn report_unknown(name: &str, value: &Node, release: &Release, finder: &mut Find
         let field = path.trim_start_matches('.').replace(".[", "[");
         let trail = trail(value, &field);
         let Some(((step, node), above)) = trail.split_last() else { continue };
-        let key = if let Step::Key(key) = step { *key } else { "" };
+        let key = if let Reached::Key(key) = step { *key } else { "" };
         let parent = above.last().and_then(|(_, parent)| parent.as_mapping());
         let origin =
             parent.and_then(|parent| parent.entry(key)).map_or(node.origin, |entry| entry.key.origin);
@@ -217,12 +217,14 @@ fn split(field: &str) -> (&str, &str) {
 }
 
 /// The schema of the last node on a trail.
-fn schema_at<'a>(schema: &'a Node, trail: &[(Step<'_>, &Node)]) -> &'a Node {
+fn schema_at<'a>(schema: &'a Node, trail: &[(Reached<'_>, &Node)]) -> &'a Node {
     trail.iter().fold(schema, |schema, (step, _)| {
         let inner = match step {
-            Step::Root => None,
-            Step::Key(key) => schema.at(&["properties", key]).or_else(|| schema.get("additionalProperties")),
-            Step::Item => schema.get("items"),
+            Reached::Root => None,
+            Reached::Key(key) => {
+                schema.at(&["properties", key]).or_else(|| schema.get("additionalProperties"))
+            }
+            Reached::Item => schema.get("items"),
         };
         inner.unwrap_or(schema)
     })
@@ -291,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_type_is_told_at_the_value_with_what_is_wanted() {
+    fn a_wrong_type_is_reported_at_the_value_with_what_is_wanted() {
         let found = of_values("    quota: { cpu: 2 }\n    certSANs: [one, 2]\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_at_the_map_that_lacks_it() {
+    fn what_is_missing_is_reported_at_the_map_that_lacks_it() {
         let found = of_values("    quota: { memory: 2 }\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("variable-value one.yaml:9:12 "), "{found:?}");
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_are_told() {
+    fn unknown_fields_are_reported() {
         let found = of_values("    quota: { cpu: 1, cores: 2 }\n");
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("variable-value one.yaml:9:22 "), "{found:?}");

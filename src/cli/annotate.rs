@@ -87,9 +87,10 @@ mod tests {
             .hint("mend\nit");
         notes.warning("odd", Place::file("x.yaml"), "look");
         notes.warning("nowhere", None, "all of it");
-        let told: Vec<_> = notes.causes().iter().map(|cause| command(cause, false, "fleets/eu")).collect();
+        let reported: Vec<_> =
+            notes.causes().iter().map(|cause| command(cause, false, "fleets/eu")).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "::warning title=nowhere::all of it",
                 "::error file=fleets/eu/clusters/a%2Cb%3Ac%25.yaml,line=3,col=2,endColumn=6,title=unknown-key::100%25 wrong: \

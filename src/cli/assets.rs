@@ -51,13 +51,13 @@ pub(super) fn prepare(considered: &[Considered], notes: &mut Notes) -> Result<Pr
 
 /// Writes assets below a folder, one folder for each release. What is written, in words.
 pub(super) fn write(root: &Path, prepared: &Prepared) -> Result<Vec<String>, Fault> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (name, files) in prepared {
         let folder: PathBuf = root.join(name);
         for (file, bytes) in files {
             disk::write_bytes(&folder.join(file), bytes)?;
         }
-        told.push(format!("{} in {}", counted(files.len(), "asset"), folder.display()));
+        reported.push(format!("{} in {}", counted(files.len(), "asset"), folder.display()));
     }
-    Ok(told)
+    Ok(reported)
 }

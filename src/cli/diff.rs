@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, str::FromStr};
 use super::{
     Done, Exit, Global, Printer, input_or_world,
     progress::Progress,
-    reports::{self, Found, Said, Target},
+    reports::{self, DiffOutcome, Found, Target},
     revision,
 };
 use crate::{
@@ -149,7 +149,7 @@ fn compared(args: &Args, global: &Global, printer: &Printer) -> Done {
         after: &made.after,
     });
     let folder = folder_in_repository(world.root()).ok().flatten().unwrap_or_default();
-    let said = Said { exit, notes: &notes, found, folder: &folder };
+    let said = DiffOutcome { exit, notes: &notes, found, folder: &folder };
     said.write(&args.write, global)?;
     said.tell(printer)?;
     Ok(exit)

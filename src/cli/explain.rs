@@ -8,7 +8,7 @@ use super::{
     or_exit,
 };
 use crate::{
-    explain::{Explained, Fleet, Said, Source},
+    explain::{Explained, ExplainedValue, Fleet, Source},
     io::disk::{self, Workspace},
     note::{Notes, Place},
     partial::LeftOut,
@@ -205,7 +205,7 @@ fn no_value(fleet: &Fleet, plan: &ClusterPlan, args: &Args, notes: &mut Notes) {
 }
 
 /// One value per line: its path, what it is, and who says so.
-fn list(said: &[Said]) -> String {
+fn list(said: &[ExplainedValue]) -> String {
     let rows = said.iter().map(|said| {
         let decides = said.decided_by();
         let place = decides.map(|source| format!("{}:{}", source.file, source.line)).unwrap_or_default();

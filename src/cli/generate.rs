@@ -182,12 +182,12 @@ fn note_out_of_date(generation: &Generation, notes: &mut Notes) {
     let files = &generation.changes.files;
     if let Some(first) = files.keys().next() {
         let (count, are) = (files.len(), if files.len() == 1 { "is" } else { "are" });
-        let told = format!(
+        let reported = format!(
             "{} {are} not what the definitions say, this one first",
             counted(count, "generated file")
         );
         notes
-            .error("out-of-date", Place::file(first.as_str()), told)
+            .error("out-of-date", Place::file(first.as_str()), reported)
             .hint("run `stackloom generate` and commit what it writes");
     }
 }

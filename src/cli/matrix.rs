@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let (lines, mut document) = match &args.stack {
         None => of_fleet(&understood, args.today.day()?),
         Some(name) => match of_stack(name, &understood, &left, &mut notes) {
-            Some(told) => told,
+            Some(reported) => reported,
             None => {
                 printer.notes(&notes);
                 printer.document(Exit::Input, &notes, json!({}));
@@ -226,8 +226,10 @@ fn of_fleet(understood: &Understood, today: Date) -> (Vec<String>, Json) {
         lines = vec!["no stack yet: `stackloom new stack PROVIDER/STACK` adds one".to_owned()];
     }
     if !unknown.is_empty() {
-        let told = counted(unknown.len(), "cluster");
-        lines.push(format!("{told} with an unknown version: the release has errors, see `stackloom check`"));
+        let reported = counted(unknown.len(), "cluster");
+        lines.push(format!(
+            "{reported} with an unknown version: the release has errors, see `stackloom check`"
+        ));
     }
     (lines, fleet_document(&rows, &unknown, today))
 }

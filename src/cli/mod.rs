@@ -261,16 +261,16 @@ pub fn main() -> ExitCode {
 fn run(args: &Args) -> Exit {
     let printer = Printer::new(&args.global);
     if args.global.format == Format::Sarif && !args.command.is_about_messages() {
-        let told =
+        let reported =
             "`--format sarif` has messages only: `check`, `diff`, `generate`, `release` and `update` take it";
-        printer.complain(&Fault::new(told).hint("`--format json` has what this command finds"));
+        printer.complain(&Fault::new(reported).hint("`--format json` has what this command finds"));
         return Exit::Usage;
     }
     if let Format::Markdown | Format::Html = args.global.format
         && !matches!(args.command, Command::Diff(_))
     {
-        let told = "`--format markdown` and `--format html` are for the report of `stackloom diff`";
-        printer.complain(&Fault::new(told));
+        let reported = "`--format markdown` and `--format html` are for the report of `stackloom diff`";
+        printer.complain(&Fault::new(reported));
         return Exit::Usage;
     }
     let done = match &args.command {
@@ -341,7 +341,7 @@ fn fleet_here(global: &Global, printer: &Printer) -> Result<Result<Workspace, Ex
 /// The result of a command that may have found the world at fault.
 type Done = Result<Exit, Fault>;
 
-/// What was made; else the exit code, once the faults of the input are told.
+/// What was made; else the exit code, once the faults of the input are reported.
 fn or_exit<T>(made: Result<T, Failure>, printer: &Printer, notes: &Notes) -> Result<Result<T, Exit>, Fault> {
     let failure = match made {
         Ok(made) => return Ok(Ok(made)),

@@ -212,10 +212,10 @@ fn fetch(
                     let arrival = Arrival { source: pinned.to_string(), files };
                     Ok(Some(Fetched { arrival, from: source.clone(), signature, commit: None }))
                 }
-                Err(told) => {
+                Err(reported) => {
                     notes
-                        .error("no-release", None, format!("`{pinned}` is not a release: {told}"))
-                        .hint("`stackloom release push` publishes one; look whether the digest is the one that was told");
+                        .error("no-release", None, format!("`{pinned}` is not a release: {reported}"))
+                        .hint("`stackloom release push` publishes one; look whether the digest is the one that was reported");
                     Ok(None)
                 }
             }
@@ -289,11 +289,11 @@ fn check_here(
     notes: &mut Notes,
 ) -> Result<(), Fault> {
     let name = taken.name();
-    let told = match &one.from {
+    let reported = match &one.from {
         ReleaseAddress::Git { tag, .. } => Some(tag),
         ReleaseAddress::Oci { tag, .. } => tag.as_ref(),
     };
-    if told.is_some_and(|tag| tag != name) {
+    if reported.is_some_and(|tag| tag != name) {
         notes
             .error("wrong-name", None, format!("`{}` holds the release `{name}`", one.from))
             .hint("the tag must have the name of the release: ask the publisher");

@@ -129,12 +129,12 @@ fn prepare(
     for (name, files) in release::published(&args.releases, &input, &lock, notes) {
         let archived = match release::pack(&files) {
             Ok(archived) => archived,
-            Err(told) => {
+            Err(reported) => {
                 notes
                     .error(
                         "release-unpackable",
                         None,
-                        format!("the release `{name}` cannot be packed: {told}"),
+                        format!("the release `{name}` cannot be packed: {reported}"),
                     )
                     .hint("give the file of the stack a shorter path, and cut another release");
                 continue;
@@ -171,8 +171,8 @@ fn push(
                 refuse(args, &one.name, &found, "it holds other files", notes);
                 Ok(None)
             }
-            Err(told) => {
-                refuse(args, &one.name, &found, &told, notes);
+            Err(reported) => {
+                refuse(args, &one.name, &found, &reported, notes);
                 Ok(None)
             }
         };
@@ -195,7 +195,7 @@ pub(super) fn held(
 ) -> Result<Result<BTreeMap<String, String>, String>, Fault> {
     let layer = match release::layer(&registry.manifest(digest)?) {
         Ok(layer) => layer,
-        Err(told) => return Ok(Err(told)),
+        Err(reported) => return Ok(Err(reported)),
     };
     Ok(release::unpack(&registry.layer(digest, &layer)?))
 }

@@ -55,7 +55,7 @@ enum Command {
 /// Make the annotated tags that releases of HEAD lack
 ///
 /// Where pull requests are squashed, `release --no-tag` makes the release on the branch, and this makes the tag after the
-/// merge, on the oldest commit that has the release as it is. A tag that names another content is told and left alone.
+/// merge, on the oldest commit that has the release as it is. A tag that names another content is reported and left alone.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  stackloom release tag --dry-run      say which tags are missing\n  stackloom release tag && git push --tags"
@@ -187,8 +187,8 @@ fn cut(args: &CutArgs, global: &Global, printer: &Printer) -> Done {
         Some(commit) => tell_committed(args, commit, &tags, branch, printer),
     }
     if let Some(folder) = &args.assets {
-        let told = assets::write(&global.directory.join(folder), &assets)?;
-        for line in &told {
+        let reported = assets::write(&global.directory.join(folder), &assets)?;
+        for line in &reported {
             printer.result(line);
         }
     }
@@ -348,8 +348,8 @@ fn meaning(cut: &Cut) -> String {
 }
 
 fn message(cuts: &[&Cut]) -> String {
-    let told: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
-    publish::releases_added(&told)
+    let reported: Vec<_> = cuts.iter().map(|cut| (cut.release.name.clone(), meaning(cut))).collect();
+    publish::releases_added(&reported)
 }
 
 fn refused(failure: generate::Failure, notes: &Notes, printer: &Printer) -> Done {
@@ -456,7 +456,7 @@ fn tag(args: &TagArgs, global: &Global, printer: &Printer) -> Done {
     let input = world.read(&mut notes)?;
     let messages = release::numbered_notes(&input, &mut notes);
     let Tagging { made, elsewhere, absent } = repository.tag_releases(&messages, args.dry_run)?;
-    // What is wrong with one that is here was told of its files.
+    // What is wrong with one that is here was reported of its files.
     let here = numbered_releases(&input.sources);
     for name in absent.iter().filter(|name| !here.contains(*name) && !input.damaged.contains_key(*name)) {
         notes

@@ -36,17 +36,17 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let told = "write it as FORMAT=FILE, where FORMAT is html, json, markdown or sarif";
-        let (form, path) = word.split_once('=').ok_or(told)?;
+        let form_words = "write it as FORMAT=FILE, where FORMAT is html, json, markdown or sarif";
+        let (form, path) = word.split_once('=').ok_or(form_words)?;
         let form = match form {
             "html" => Form::Html,
             "json" => Form::Json,
             "markdown" => Form::Markdown,
             "sarif" => Form::Sarif,
-            _ => return Err(format!("there is no format `{form}` for files: {told}")),
+            _ => return Err(format!("there is no format `{form}` for files: {form_words}")),
         };
         if path.is_empty() || path == "-" {
-            return Err(format!("{told}; for standard output there is --format"));
+            return Err(format!("{form_words}; for standard output there is --format"));
         }
         Ok(Self { form, path: PathBuf::from(path) })
     }
@@ -56,12 +56,12 @@ impl FromStr for Target {
 pub(super) fn twice(targets: &[Target]) -> Option<Fault> {
     let mut seen = BTreeSet::new();
     let twice = targets.iter().find(|target| !seen.insert(&target.path))?;
-    let told = format!("`--write` names `{}` twice", twice.path.display());
-    Some(Fault::new(told).hint("give each format a file of its own"))
+    let message = format!("`--write` names `{}` twice", twice.path.display());
+    Some(Fault::new(message).hint("give each format a file of its own"))
 }
 
 /// How a run of `diff` ended, and what it found.
-pub(super) struct Said<'a> {
+pub(super) struct DiffOutcome<'a> {
     /// How it ends.
     pub(super) exit: Exit,
     /// Its messages.
@@ -100,7 +100,7 @@ impl Found<'_> {
     }
 }
 
-impl Said<'_> {
+impl DiffOutcome<'_> {
     /// Tells people, or the program that reads standard output.
     pub(super) fn tell(&self, printer: &Printer) -> Result<(), Fault> {
         match (printer.format(), &self.found) {
@@ -119,7 +119,7 @@ impl Said<'_> {
                 text(found, printer);
             }
             (Format::Github, Some(found)) => {
-                printer.notes(&self.untold());
+                printer.notes(&self.uncovered());
                 printer.findings(&found.findings(Finding::folded)?);
                 text(found, printer);
             }
@@ -146,11 +146,11 @@ impl Said<'_> {
     }
 
     /// The messages that no finding repeats at the line of a definition.
-    fn untold(&self) -> Notes {
+    fn uncovered(&self) -> Notes {
         let mut own = Notes::new();
         let Some(found) = &self.found else { return self.notes.clone() };
-        let told = found.report.told();
-        own.append_if(self.notes.clone(), |note| !told.says(note));
+        let covered = found.report.covered();
+        own.append_if(self.notes.clone(), |note| !covered.says(note));
         own
     }
 
@@ -158,7 +158,7 @@ impl Said<'_> {
         let code = self.exit.code();
         let Some(found) = &self.found else { return Ok(sarif::report(code, self.notes, &[], self.folder)) };
         let findings = found.findings(Finding::each)?;
-        Ok(sarif::report(code, &self.untold(), &findings, self.folder))
+        Ok(sarif::report(code, &self.uncovered(), &findings, self.folder))
     }
 
     fn json(&self) -> Json {

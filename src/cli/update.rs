@@ -34,7 +34,7 @@ use crate::{
 /// The one command that asks the network for what stacks use: the digest of every version of every chart that an addon
 /// lists, of the images that those charts say they use (`artifacthub.io/images`), and of the images that the stacks' own
 /// manifests and class objects name. All of it is written to stackloom.lock. What was published anew under a version that is locked is
-/// refused. Newer versions are told; which ones are listed is for people to say. Stacks with errors are skipped, and what
+/// refused. Newer versions are reported; which ones are listed is for people to say. Stacks with errors are skipped, and what
 /// the lock says of them stays. Logins come from docker, podman and helm.
 #[derive(Debug, clap::Args)]
 #[command(

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     definition::{Model, closest},
-    explain::{Fleet, Said},
+    explain::{ExplainedValue, Fleet},
     generate,
     io::disk::Workspace,
     model::{Cluster, Minor, is_called},
@@ -81,7 +81,7 @@ struct Found {
     title: String,
     release: Arc<Release>,
     cluster: Option<ClusterName>,
-    values: Option<Vec<Said>>,
+    values: Option<Vec<ExplainedValue>>,
 }
 
 fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Found, generate::Failure> {
@@ -275,15 +275,15 @@ fn inline(value: &Json) -> String {
 }
 
 /// The values at a path and below it, and whoever says them.
-fn value<'a>(row: &Row, values: &'a [Said]) -> Vec<&'a Said> {
+fn value<'a>(row: &Row, values: &'a [ExplainedValue]) -> Vec<&'a ExplainedValue> {
     let path = row.whole_path();
-    let is_in = |said: &&Said| {
+    let is_in = |said: &&ExplainedValue| {
         said.path.strip_prefix(&path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
     };
     if row.many { Vec::new() } else { values.iter().filter(is_in).collect() }
 }
 
-fn text(rows: &[Row], values: Option<&[Said]>) -> Vec<Vec<String>> {
+fn text(rows: &[Row], values: Option<&[ExplainedValue]>) -> Vec<Vec<String>> {
     if rows.is_empty() {
         return Vec::new();
     }

@@ -21,7 +21,7 @@ use crate::{
 
 /// Write generated/ again whenever a definition changes, until it is ended
 ///
-/// One line per run on standard output; faults are told in full, on standard error, and do not end it. A run starts when
+/// One line per run on standard output; faults are reported in full, on standard error, and do not end it. A run starts when
 /// the content of stackloom.yaml, stacks/, clusters/ or a numbered release is another than that of the last run; what is
 /// written to generated/ starts none. Editors that save by renaming, new folders and `git checkout` are understood. A
 /// definition that disappears is believed gone after 0.7 seconds. SIGINT (Ctrl-C) and SIGTERM end it with 0; a run that is
@@ -56,10 +56,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut watcher = Watcher::new(&world, args.poll.map(Duration::from_secs))?;
     printer.talk("watching the definitions; Ctrl-C ends it");
     let progress = Progress::new(printer, "Generating");
-    let mut told = Teller { printer, last: String::new() };
+    let mut reported = Teller { printer, last: String::new() };
     watch::watch(&world, &mut watcher, &mut open, &|done, all| progress.at(done, all), &mut |what| {
         progress.end();
-        told.tell(what);
+        reported.tell(what);
     });
     progress.end();
     Ok(Exit::Done)
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
 /// Says what comes of runs.
 struct Teller<'a> {
     printer: &'a Printer,
-    /// The messages that were told last: those that are the same again are not repeated.
+    /// The messages that were reported last: those that are the same again are not repeated.
     last: String,
 }
 

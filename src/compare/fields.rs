@@ -25,11 +25,11 @@ pub struct FieldChange {
 
 /// The way from an object to one of its fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FieldPath(pub Vec<Step>);
+pub struct FieldPath(pub Vec<PathSegment>);
 
 /// One step of a [`FieldPath`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum PathSegment {
     /// To the value of a key.
     Key(String),
     /// To the item of a list that has this name.
@@ -41,11 +41,11 @@ pub enum Step {
 impl FieldPath {
     /// Whether the path begins with these keys; an empty one stands for any item of a list.
     pub fn is_below(&self, keys: &[&str]) -> bool {
-        let is_step = |(step, key): (&Step, &&str)| match step {
-            Step::Key(name) => name == key,
-            Step::Named(_) | Step::Item(_) => key.is_empty(),
+        let is_segment = |(step, key): (&PathSegment, &&str)| match step {
+            PathSegment::Key(name) => name == key,
+            PathSegment::Named(_) | PathSegment::Item(_) => key.is_empty(),
         };
-        self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_step)
+        self.0.len() >= keys.len() && self.0.iter().zip(keys).all(is_segment)
     }
 }
 
@@ -53,11 +53,11 @@ impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(name) if name.contains(['.', '[', ']', '/']) => write!(f, "[{name:?}]")?,
-                Step::Key(name) if at == 0 => f.write_str(name)?,
-                Step::Key(name) => write!(f, ".{name}")?,
-                Step::Named(name) => write!(f, "[name={name}]")?,
-                Step::Item(index) => write!(f, "[{index}]")?,
+                PathSegment::Key(name) if name.contains(['.', '[', ']', '/']) => write!(f, "[{name:?}]")?,
+                PathSegment::Key(name) if at == 0 => f.write_str(name)?,
+                PathSegment::Key(name) => write!(f, ".{name}")?,
+                PathSegment::Named(name) => write!(f, "[name={name}]")?,
+                PathSegment::Item(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
@@ -79,19 +79,19 @@ fn walk(path: &FieldPath, before: Option<&Node>, after: Option<&Node>, found: &m
     match (before.map(|node| &node.value), after.map(|node| &node.value)) {
         (Some(Value::Mapping(old)), Some(Value::Mapping(new))) => {
             for name in names(old).union(&names(new)) {
-                walk(&path.to(Step::Key((*name).to_owned())), old.get(name), new.get(name), found);
+                walk(&path.to(PathSegment::Key((*name).to_owned())), old.get(name), new.get(name), found);
             }
         }
         (Some(Value::Sequence(old)), Some(Value::Sequence(new))) => match (by_name(old), by_name(new)) {
             (Some(before), Some(after)) if in_one_order(old, new, &before, &after) => {
                 for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
                     let (old, new) = (before.get(name).copied(), after.get(name).copied());
-                    walk(&path.to(Step::Named((*name).to_owned())), old, new, found);
+                    walk(&path.to(PathSegment::Named((*name).to_owned())), old, new, found);
                 }
             }
             (None, None) if old.len() == new.len() => {
                 for (index, (old, new)) in old.iter().zip(new.iter()).enumerate() {
-                    walk(&path.to(Step::Item(index)), Some(old), Some(new), found);
+                    walk(&path.to(PathSegment::Item(index)), Some(old), Some(new), found);
                 }
             }
             _ => found.push(change(path, before, after)),
@@ -105,7 +105,7 @@ fn change(path: &FieldPath, before: Option<&Node>, after: Option<&Node>) -> Fiel
 }
 
 impl FieldPath {
-    fn to(&self, step: Step) -> Self {
+    fn to(&self, step: PathSegment) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_told_by_its_path() {
+    fn a_field_is_reported_by_its_path() {
         assert_eq!(
             differences("a: { b: 1, c: x }\nd: 1\n", "a: { b: 2, c: x }\ne: { f: 1 }\n"),
             ["a.b: 1 → 2", "d: 1 → -", "e: - → {\"f\":1}"]

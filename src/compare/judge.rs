@@ -18,7 +18,7 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Fault, Forecast, Gates, Meaning, Observed, Opaque, Settings, SharedClass, Side, Step,
+        Desired, Fault, Forecast, Gates, Meaning, Observed, Opaque, Settings, SharedClass, Side, UpgradeStep,
         Verdict, import::Applied, predict::forecast,
     },
     yaml::{Node, to_json},
@@ -58,7 +58,7 @@ pub struct Answer {
     /// What else is to know of the whole.
     pub notes: Vec<String>,
     /// The steps of an upgrade, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<UpgradeStep>,
     /// The Secrets that the objects refer to which Cluster API makes, and did not before.
     pub secrets: Needs,
 }

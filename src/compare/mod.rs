@@ -41,7 +41,7 @@ pub use address::{Address, Section};
 pub use along::Change;
 pub use definitions::Definitions;
 pub use facts::Facts;
-pub use fields::{FieldChange, FieldPath, Step, changed};
+pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use given::{Given, all_running};
 pub use judge::{
     Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,

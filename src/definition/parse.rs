@@ -74,13 +74,13 @@ pub struct StackFiles {
 }
 
 /// Reads all definitions; every fault of every file is in `notes`. What is sound is there also beside faulty files, so
-/// that what is wrong with it is told in the same run.
+/// that what is wrong with it is reported in the same run.
 pub fn parse(input: &Input, notes: &mut Notes) -> Definitions {
     let sources = &input.sources;
     let mut broken = BTreeSet::new();
     let fleet = match sources.at("stackloom.yaml") {
         Some(source) => read(source, Kind::Fleet, notes),
-        // Why it could not be read has been told.
+        // Why it could not be read has been reported.
         None if notes
             .iter()
             .any(|note| note.place.as_ref().is_some_and(|place| place.file == "stackloom.yaml")) =>

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     note::{MOST_ALIKE, Notes, Place},
-    yaml::{Mapping, Node, Source, Value, to_json},
+    yaml::{Mapping, Node, Segment, Source, Value, to_json},
 };
 
 /// A kind of definition.
@@ -176,15 +176,15 @@ impl Faults<'_> {
     }
 
     /// Refuses `1.0` where `1` is meant: JSON Schema takes the two for one number, and nothing that reads them does.
-    fn whole_numbers(&mut self, node: &Node, path: &mut Vec<Step>) -> bool {
+    fn whole_numbers(&mut self, node: &Node, path: &mut Vec<Segment>) -> bool {
         let mut sound = true;
         match &node.value {
-            // Others are told from the schema.
+            // Others are reported from the schema.
             Value::Float(number)
                 if !(number.is_finite() && number.fract() != 0.0) && self.is_whole_at(path) =>
             {
                 let place = self.source.word(node.origin.offset as usize);
-                let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
+                let what = path.last().map_or_else(|| "the document".to_owned(), segment_words);
                 let written = self.source.word_at(node.origin.offset as usize);
                 let note = self.notes.error(
                     "wrong-value",
@@ -200,14 +200,14 @@ impl Faults<'_> {
             }
             Value::Mapping(mapping) => {
                 for entry in mapping.iter() {
-                    path.push(Step::Key(entry.key.name.to_string()));
+                    path.push(Segment::Key(entry.key.name.clone()));
                     sound &= self.whole_numbers(&entry.value, path);
                     path.pop();
                 }
             }
             Value::Sequence(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    path.push(Step::Index(at));
+                    path.push(Segment::Item(at));
                     sound &= self.whole_numbers(item, path);
                     path.pop();
                 }
@@ -217,7 +217,7 @@ impl Faults<'_> {
         sound
     }
 
-    fn is_whole_at(&self, path: &[Step]) -> bool {
+    fn is_whole_at(&self, path: &[Segment]) -> bool {
         let says = |schema: &Json, kind: &str| {
             let said = &schema["type"];
             said == kind || said.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
@@ -226,7 +226,7 @@ impl Faults<'_> {
         here.iter().any(|schema| says(schema, "integer")) && !here.iter().any(|schema| says(schema, "number"))
     }
 
-    fn unknown_keys(&mut self, path: &[Step], names: &[String]) {
+    fn unknown_keys(&mut self, path: &[Segment], names: &[String]) {
         let known = properties_at(self.schema, path);
         let what = self.describe(path);
         for (at, name) in names.iter().enumerate() {
@@ -251,7 +251,7 @@ impl Faults<'_> {
         let path = path_of(error);
         let node = self.node(&path).clone();
         let place = self.place(&path);
-        let what = path.last().map_or_else(|| "the document".to_owned(), Step::words);
+        let what = path.last().map_or_else(|| "the document".to_owned(), segment_words);
         let written = abridged(self.source.word_at(node.origin.offset as usize)).into_owned();
         let expected = self.expected(error, &path);
         let advice =
@@ -271,18 +271,18 @@ impl Faults<'_> {
     }
 
     /// An example of a text that is written in words.
-    fn example(&self, path: &[Step]) -> Option<&str> {
+    fn example(&self, path: &[Segment]) -> Option<&str> {
         let found = schemas_at(self.schema, path).into_iter().find_map(|schema| schema["examples"].get(0))?;
         found.as_str()
     }
 
     /// A value that a missing key could have, as the example of the kind has it.
-    fn example_of(&self, path: &[Step], name: &str) -> String {
+    fn example_of(&self, path: &[Segment], name: &str) -> String {
         const ROOM: usize = 80;
-        let whole = [path, &[Step::Key(name.to_owned())]].concat();
-        let into = |value: &Json, step: &Step| match step {
-            Step::Key(name) => value.get(name).cloned(),
-            Step::Index(_) => value.get(0).cloned(),
+        let whole = [path, &[Segment::Key(name.into())]].concat();
+        let into = |value: &Json, step: &Segment| match step {
+            Segment::Key(name) => value.get(&**name).cloned(),
+            Segment::Item(_) => value.get(0).cloned(),
         };
         let examples = self.schema["examples"].as_array().into_iter().flatten();
         let mut examples =
@@ -294,7 +294,7 @@ impl Faults<'_> {
     }
 
     /// The words that a value may be, where only some may stand.
-    fn options(&self, error: &ValidationError<'_>, path: &[Step]) -> Vec<String> {
+    fn options(&self, error: &ValidationError<'_>, path: &[Segment]) -> Vec<String> {
         match error.kind() {
             ValidationErrorKind::Enum { options } => {
                 options.as_array().into_iter().flatten().map(plain_json).collect()
@@ -311,7 +311,7 @@ impl Faults<'_> {
         }
     }
 
-    fn expected(&self, error: &ValidationError<'_>, path: &[Step]) -> String {
+    fn expected(&self, error: &ValidationError<'_>, path: &[Segment]) -> String {
         let options = self.options(error, path);
         if !options.is_empty() {
             return format!("must be {}", either(&options));
@@ -332,12 +332,12 @@ impl Faults<'_> {
         }
     }
 
-    fn node(&self, path: &[Step]) -> &Node {
+    fn node(&self, path: &[Segment]) -> &Node {
         let mut node = self.root;
         for step in path {
             let next = match step {
-                Step::Key(name) => node.get(name),
-                Step::Index(at) => node.as_sequence().and_then(|items| items.get(*at)),
+                Segment::Key(name) => node.get(name),
+                Segment::Item(at) => node.as_sequence().and_then(|items| items.get(*at)),
             };
             match next {
                 Some(next) => node = next,
@@ -347,12 +347,12 @@ impl Faults<'_> {
         node
     }
 
-    fn place(&self, path: &[Step]) -> Place {
+    fn place(&self, path: &[Segment]) -> Place {
         self.source.word(self.node(path).origin.offset as usize)
     }
 
-    fn describe(&self, path: &[Step]) -> String {
-        let keys: Vec<_> = path.iter().map(Step::text).collect();
+    fn describe(&self, path: &[Segment]) -> String {
+        let keys: Vec<_> = path.iter().map(segment_text).collect();
         if keys.is_empty() {
             let kind = self.root.get("kind").and_then(Node::as_str);
             return kind.map_or_else(|| "the document".to_owned(), |kind| format!("`{kind}`"));
@@ -361,44 +361,37 @@ impl Faults<'_> {
     }
 }
 
-/// A step into a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
-    Key(String),
-    Index(usize),
-}
-
-impl Step {
-    fn text(&self) -> String {
-        match self {
-            Self::Key(name) => name.clone(),
-            Self::Index(at) => format!("[{at}]"),
-        }
-    }
-
-    fn words(&self) -> String {
-        match self {
-            Self::Key(name) => format!("`{name}`"),
-            Self::Index(at) => format!("entry {}", at + 1),
-        }
+fn segment_text(segment: &Segment) -> String {
+    match segment {
+        Segment::Key(name) => name.to_string(),
+        Segment::Item(at) => format!("[{at}]"),
     }
 }
 
-fn path_of(error: &ValidationError<'_>) -> Vec<Step> {
+fn segment_words(segment: &Segment) -> String {
+    match segment {
+        Segment::Key(name) => format!("`{name}`"),
+        Segment::Item(at) => format!("entry {}", at + 1),
+    }
+}
+
+fn path_of(error: &ValidationError<'_>) -> Vec<Segment> {
     let step = |segment: LocationSegment<'_>| match segment {
-        LocationSegment::Property(name) => Step::Key(name.into_owned()),
-        LocationSegment::Index(at) => Step::Index(at),
+        LocationSegment::Property(name) => Segment::Key(name.as_ref().into()),
+        LocationSegment::Index(at) => Segment::Item(at),
     };
     error.instance_path().into_iter().map(step).collect()
 }
 
 /// The schemas that apply at a path, references and alternatives resolved.
-fn schemas_at<'a>(root: &'a Json, path: &[Step]) -> Vec<&'a Json> {
+fn schemas_at<'a>(root: &'a Json, path: &[Segment]) -> Vec<&'a Json> {
     let mut here = expand(root, vec![root]);
     for step in path {
         let next = here.iter().filter_map(|schema| match step {
-            Step::Key(name) => schema["properties"].get(name).or_else(|| schema.get("additionalProperties")),
-            Step::Index(_) => schema.get("items"),
+            Segment::Key(name) => {
+                schema["properties"].get(&**name).or_else(|| schema.get("additionalProperties"))
+            }
+            Segment::Item(_) => schema.get("items"),
         });
         here = expand(root, next.collect());
     }
@@ -419,7 +412,7 @@ fn expand<'a>(root: &'a Json, mut open: Vec<&'a Json>) -> Vec<&'a Json> {
     found
 }
 
-fn properties_at(root: &Json, path: &[Step]) -> Vec<String> {
+fn properties_at(root: &Json, path: &[Segment]) -> Vec<String> {
     let mut names: Vec<_> = schemas_at(root, path)
         .into_iter()
         .filter_map(|schema| schema["properties"].as_object())
@@ -430,7 +423,7 @@ fn properties_at(root: &Json, path: &[Step]) -> Vec<String> {
     names
 }
 
-fn one_of_words(root: &Json, path: &[Step]) -> String {
+fn one_of_words(root: &Json, path: &[Segment]) -> String {
     let mut types: Vec<_> = schemas_at(root, path)
         .into_iter()
         .flat_map(|schema| match &schema["type"] {

@@ -18,7 +18,7 @@ use crate::{
 
 /// A step on the way to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum Locator<'a> {
     /// The value of a key.
     Key(&'a str),
     /// The item of a list whose `name` this is.
@@ -54,18 +54,18 @@ impl Refusal {
 }
 
 /// Sets a value, and the maps that lead to it where there are none; why not goes to `notes`.
-pub fn set(source: &Source, path: &[Step<'_>], value: &Node, notes: &mut Notes) -> Option<Edit> {
+pub fn set(source: &Source, path: &[Locator<'_>], value: &Node, notes: &mut Notes) -> Option<Edit> {
     edit(source, path, Some(value), notes)
 }
 
 /// Adds an item to the end of a list that has items already; why not goes to `notes`.
-pub fn append(source: &Source, path: &[Step<'_>], item: &Node, notes: &mut Notes) -> Option<Edit> {
+pub fn append(source: &Source, path: &[Locator<'_>], item: &Node, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = place::append(&source.text, root, path, item)?;
         let mut meant = before.clone();
         let keys: Vec<_> = path
             .iter()
-            .filter_map(|step| if let Step::Key(key) = step { Some(*key) } else { None })
+            .filter_map(|step| if let Locator::Key(key) = step { Some(*key) } else { None })
             .collect();
         let mut items = before.at(&keys).and_then(Node::as_sequence).unwrap_or_default().to_vec();
         items.push(item.clone());
@@ -76,12 +76,12 @@ pub fn append(source: &Source, path: &[Step<'_>], item: &Node, notes: &mut Notes
 }
 
 /// Removes a key with its value, or an item of a list; why not goes to `notes`.
-pub fn remove(source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<Edit> {
+pub fn remove(source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Edit> {
     edit(source, path, None, notes)
 }
 
 /// Gives a key another name; why not goes to `notes`.
-pub fn rename(source: &Source, path: &[Step<'_>], name: &str, notes: &mut Notes) -> Option<Edit> {
+pub fn rename(source: &Source, path: &[Locator<'_>], name: &str, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = place::rename(&source.text, root, path, name)?;
         let mut meant = before.clone();
@@ -92,7 +92,7 @@ pub fn rename(source: &Source, path: &[Step<'_>], name: &str, notes: &mut Notes)
     })
 }
 
-fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut Notes) -> Option<Edit> {
+fn edit(source: &Source, path: &[Locator<'_>], value: Option<&Node>, notes: &mut Notes) -> Option<Edit> {
     finish(source, path, notes, |before, root| {
         let edit = match value {
             Some(value) => place::set(&source.text, root, path, value),
@@ -109,7 +109,7 @@ fn edit(source: &Source, path: &[Step<'_>], value: Option<&Node>, notes: &mut No
 /// Hands out an edit if the edited text means what was asked for; says why not.
 fn finish(
     source: &Source,
-    path: &[Step<'_>],
+    path: &[Locator<'_>],
     notes: &mut Notes,
     make: impl FnOnce(&Node, &RawNode) -> Result<(Edit, Node), Refusal>,
 ) -> Option<Edit> {
@@ -151,13 +151,13 @@ fn placed(source: &Source, offset: usize) -> Place {
 }
 
 /// A path as people write it.
-fn shown(path: &[Step<'_>]) -> String {
+fn shown(path: &[Locator<'_>]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
-            Step::Key(key) if text.is_empty() => text += key,
-            Step::Key(key) => text.extend([".", key]),
-            Step::Named(name) => text.extend(["[", name, "]"]),
+            Locator::Key(key) if text.is_empty() => text += key,
+            Locator::Key(key) => text.extend([".", key]),
+            Locator::Named(name) => text.extend(["[", name, "]"]),
         }
     }
     text
@@ -171,10 +171,10 @@ fn reads_as(source: &Source, edit: &Edit, meant: &Node) -> bool {
 }
 
 /// The same change on what the text means.
-fn change(node: &mut Node, path: &[Step<'_>], value: Option<&Node>) -> Option<()> {
+fn change(node: &mut Node, path: &[Locator<'_>], value: Option<&Node>) -> Option<()> {
     let [step, rest @ ..] = path else { return None };
     match step {
-        Step::Key(key) => {
+        Locator::Key(key) => {
             if node.is_null() && value.is_some() {
                 *node = Mapping::new().into();
             }
@@ -193,7 +193,7 @@ fn change(node: &mut Node, path: &[Step<'_>], value: Option<&Node>) -> Option<()
                 }
             }
         }
-        Step::Named(name) => {
+        Locator::Named(name) => {
             let mut items = node.as_sequence()?.to_vec();
             let at = items.iter().position(|item| item.get("name").and_then(Node::as_str) == Some(*name))?;
             match (rest, value) {
@@ -208,13 +208,13 @@ fn change(node: &mut Node, path: &[Step<'_>], value: Option<&Node>) -> Option<()
 }
 
 /// The same for a key: it is renamed where there is no key of the new name.
-fn change_key(node: &mut Node, path: &[Step<'_>], name: &str) -> Option<()> {
-    let (Step::Key(key), parents) = path.split_last()? else { return None };
+fn change_key(node: &mut Node, path: &[Locator<'_>], name: &str) -> Option<()> {
+    let (Locator::Key(key), parents) = path.split_last()? else { return None };
     let mut parent = node.clone();
     for step in parents {
         parent = match step {
-            Step::Key(key) => parent.get(key)?.clone(),
-            Step::Named(name) => {
+            Locator::Key(key) => parent.get(key)?.clone(),
+            Locator::Named(name) => {
                 let is_it = |item: &&Node| item.get("name").and_then(Node::as_str) == Some(*name);
                 parent.as_sequence()?.iter().find(is_it)?.clone()
             }

@@ -1,6 +1,6 @@
 //! Where in a text an edit goes.
 
-use super::{Edit, Refusal, Step, block, flow, lines, scalar};
+use super::{Edit, Locator, Refusal, block, flow, lines, scalar};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// A collection on the way, and which of its entries leads on.
@@ -93,15 +93,15 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Ref
 /// Follows a path as far as it leads; what is left of it.
 fn follow<'a, 'p, 's>(
     root: &'a RawNode,
-    path: &'p [Step<'s>],
-) -> Result<(Vec<At<'a>>, &'p [Step<'s>]), Refusal> {
+    path: &'p [Locator<'s>],
+) -> Result<(Vec<At<'a>>, &'p [Locator<'s>]), Refusal> {
     let (mut node, mut trail, mut rest) = (root, Vec::new(), path);
     while let [step, behind @ ..] = rest {
         let index = match (step, &node.kind) {
-            (Step::Key(key), RawKind::Mapping(entries)) => {
+            (Locator::Key(key), RawKind::Mapping(entries)) => {
                 entries.iter().position(|(name, _)| scalar(name) == Some(*key))
             }
-            (Step::Named(name), RawKind::Sequence(items)) => {
+            (Locator::Named(name), RawKind::Sequence(items)) => {
                 items.iter().position(|item| name_of(item) == Some(*name))
             }
             _ => None,
@@ -123,19 +123,19 @@ fn name_of(item: &RawNode) -> Option<&str> {
     entries.iter().find(|(key, _)| scalar(key) == Some("name")).and_then(|(_, value)| scalar(value))
 }
 
-pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -> Result<Edit, Refusal> {
+pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node) -> Result<Edit, Refusal> {
     let (trail, rest) = follow(root, path)?;
     let deepest = trail.last().map_or(root, At::value);
     let [first, behind @ ..] = rest else {
         let at = trail.last().ok_or_else(|| Refusal::new(root.start, "it is the whole file"))?;
         return replace(text, *at, value);
     };
-    let Step::Key(key) = first else {
+    let Locator::Key(key) = first else {
         return Err(Refusal::new(deepest.start, "there is no item of this name"));
     };
     let mut value = value.clone();
     for step in behind.iter().rev() {
-        let Step::Key(key) = step else {
+        let Locator::Key(key) = step else {
             return Err(Refusal::new(deepest.start, "there is no list with an item of this name"));
         };
         let mut outer = Mapping::new();
@@ -155,7 +155,7 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Step<'_>], value: &Node) -
 }
 
 /// Adds an item behind the last one of a list that is written line by line.
-pub(super) fn append(text: &str, root: &RawNode, path: &[Step<'_>], item: &Node) -> Result<Edit, Refusal> {
+pub(super) fn append(text: &str, root: &RawNode, path: &[Locator<'_>], item: &Node) -> Result<Edit, Refusal> {
     let (trail, rest) = follow(root, path)?;
     let list = trail.last().map_or(root, At::value);
     match (&list.kind, rest) {
@@ -170,7 +170,7 @@ pub(super) fn append(text: &str, root: &RawNode, path: &[Step<'_>], item: &Node)
 }
 
 /// Puts another name in the place of a key, in the quotes of the old one.
-pub(super) fn rename(text: &str, root: &RawNode, path: &[Step<'_>], name: &str) -> Result<Edit, Refusal> {
+pub(super) fn rename(text: &str, root: &RawNode, path: &[Locator<'_>], name: &str) -> Result<Edit, Refusal> {
     let (trail, rest) = follow(root, path)?;
     let key = trail.last().and_then(At::key).filter(|_| rest.is_empty());
     let key = key.ok_or_else(|| Refusal::new(root.start, "there is no such key"))?;
@@ -189,7 +189,7 @@ fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
     }
 }
 
-pub(super) fn remove(text: &str, root: &RawNode, path: &[Step<'_>]) -> Result<Edit, Refusal> {
+pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Refusal> {
     let (trail, rest) = follow(root, path)?;
     let (Some(at), []) = (trail.last(), rest) else {
         return Err(Refusal::new(trail.last().map_or(root, At::value).start, "there is no such value"));

@@ -13,8 +13,8 @@ fn done(text: &str, edit: impl FnOnce(&Source, &mut Notes) -> Option<Edit>) -> S
     made.unwrap_or_else(|| panic!("{:?}", notes.sorted())).apply(text)
 }
 
-fn path(text: &str) -> Vec<Step<'_>> {
-    text.split('/').map(|part| part.strip_prefix('=').map_or(Step::Key(part), Step::Named)).collect()
+fn path(text: &str) -> Vec<Locator<'_>> {
+    text.split('/').map(|part| part.strip_prefix('=').map_or(Locator::Key(part), Locator::Named)).collect()
 }
 
 fn put(text: &str, at: &str, value: impl Into<Node>) -> String {

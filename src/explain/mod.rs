@@ -27,7 +27,7 @@ use std::{
 pub use affects::{Reached, Reaches};
 pub use part::Explained;
 pub use source::{Role, Source, Words};
-pub use value::Said;
+pub use value::ExplainedValue;
 
 use crate::{
     definition::{self, Definitions, Written},
@@ -67,7 +67,7 @@ pub type Lines = BTreeMap<Words, BTreeSet<usize>>;
 impl Fleet {
     /// Reads a fleet up to its plan, and skips everything with errors.
     pub fn read(world: &dyn World, notes: &mut Notes) -> Result<(Self, LeftOut), Failure> {
-        // Once as every command does: what is at fault is told with its places.
+        // Once as every command does: what is at fault is reported with its places.
         let (planned, left) = generate::prepare_sound(world, notes)?;
         let recorder = Recorder::default();
         let Planned { fleet: Understood { input, definitions, .. }, plan } = planned.recorded(&recorder)?;

@@ -18,7 +18,7 @@ use crate::{
 
 /// A value of a cluster.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct ExplainedValue {
     /// Its path, in the definition's words.
     pub path: String,
     /// What it is.
@@ -37,7 +37,7 @@ struct Values<'a> {
 
 impl Fleet {
     /// All values of a cluster, in the order of their paths.
-    pub fn values(&self, plan: &ClusterPlan, notes: &mut Notes) -> Vec<Said> {
+    pub fn values(&self, plan: &ClusterPlan, notes: &mut Notes) -> Vec<ExplainedValue> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let mut leaves = Vec::new();
         collect(&values.whole, &Path::default(), &mut leaves);
@@ -45,7 +45,7 @@ impl Fleet {
     }
 
     /// A value of a cluster, or everything below a path; empty where there is none.
-    pub fn value(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<Said> {
+    pub fn value(&self, plan: &ClusterPlan, path: &str, notes: &mut Notes) -> Vec<ExplainedValue> {
         let Some(values) = self.values_of(plan, notes) else { return Vec::new() };
         let wanted = parse(path);
         let candidates = [Path::default(), Path::of(&["spec"]), Path::of(&["metadata"])];
@@ -172,7 +172,7 @@ impl Values<'_> {
         Some(numbered)
     }
 
-    fn said(&self, path: &Path, node: &Node) -> Said {
+    fn said(&self, path: &Path, node: &Node) -> ExplainedValue {
         let scope = &self.scope;
         let named = scope.layers.as_ref().map_or_else(|| path.clone(), |layers| layers.named(path));
         let names = path.names();
@@ -191,7 +191,7 @@ impl Values<'_> {
         let mut sources: Vec<Source> =
             sources.into_iter().filter(|source| source.role != Role::User).collect();
         sources.dedup();
-        Said { path: shown(&named), value: node.clone(), sources }
+        ExplainedValue { path: shown(&named), value: node.clone(), sources }
     }
 
     /// A Helm value: what the release's template gives, and the layers over it.
@@ -226,7 +226,7 @@ impl Values<'_> {
     }
 }
 
-impl Said {
+impl ExplainedValue {
     /// The layer that counts, else whatever else decides.
     pub fn decided_by(&self) -> Option<&Source> {
         let mut decides = self.sources.iter().filter(|source| source.decides);

@@ -35,14 +35,14 @@ pub fn cut(
     left.only_other_stacks(request.stack.as_ref(), notes)?;
     let resolution = understood.resolution(notes)?;
     let Understood { input, definitions, model, releases } = &understood;
-    let foretell = |from: &Release, to: &Release| rebase::rebases(model, releases, from, to);
+    let predict = |from: &Release, to: &Release| rebase::rebases(model, releases, from, to);
     // Clusters may wait for what is cut here, so that other faults of theirs are none; a lock that says other bytes than a
     // release did would go on into the next one.
     let mut planned = Notes::new();
     plan::plan(model, releases, &mut planned).ok();
     understood.locate(&mut planned);
     planned.iter().filter(|note| note.code == plan::CONTRADICTS).for_each(|note| notes.push(note.clone()));
-    let considered = release::cut(&resolution, releases, request, (definitions, input), &foretell, notes);
+    let considered = release::cut(&resolution, releases, request, (definitions, input), &predict, notes);
     let cuts: Vec<&Release> = considered.iter().filter_map(|one| Some(&one.cut.as_ref()?.release)).collect();
     let is_cut = |head: &Release| {
         cuts.iter().any(|cut| (&cut.stack, &cut.kubernetes) == (&head.stack, &head.kubernetes))

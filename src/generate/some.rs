@@ -116,7 +116,7 @@ fn faulty(planned: &Planned, sink: &mut dyn Sink, progress: Progress<'_>, notes:
     found.iter().flat_map(|subject| definitions_of(*subject, &planned.plan)).collect()
 }
 
-/// A sink while it is not known whether the attempt is the last one: what stands in its way is told once that is known.
+/// A sink while it is not known whether the attempt is the last one: what stands in its way is reported once that is known.
 struct Outlet<'a> {
     sink: &'a mut dyn Sink,
     notes: Notes,

@@ -204,9 +204,9 @@ pub(super) fn prepare_all(world: &dyn World, notes: &mut Notes) -> Result<Planne
         let of = |notes: &Notes, severity| {
             notes.iter().filter(|note| note.severity == severity).cloned().collect::<Vec<_>>()
         };
-        let told = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
+        let reported = [of(&all, Severity::Error), of(&found, Severity::Warning)].concat();
         found = Notes::new();
-        for note in told {
+        for note in reported {
             found.push(note);
         }
     }

@@ -210,7 +210,7 @@ impl Merger<'_> {
         accepted
     }
 
-    /// An image may be that of several charts; it is told once.
+    /// An image may be that of several charts; it is reported once.
     fn changed(&mut self, what: String, before: Option<&Digest>, after: &Digest) {
         let change = Change { what, before: before.cloned(), after: Some(after.clone()) };
         if !self.changes.contains(&change) {

@@ -275,8 +275,8 @@ mod tests {
             ("git+ssh://-oProxyCommand=x/r#x", "not an address of a git"),
             ("git+ext://sh -c x#x", "https, ssh or file"),
         ] {
-            let told = ReleaseAddress::parse(text).unwrap_err();
-            assert!(told.contains(expected), "{text}: {told}");
+            let reported = ReleaseAddress::parse(text).unwrap_err();
+            assert!(reported.contains(expected), "{text}: {reported}");
         }
     }
 }

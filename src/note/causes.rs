@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_fault_of_many_definitions_is_told_once_and_stays_apart_for_machines() {
+    fn the_same_fault_of_many_definitions_is_reported_once_and_stays_apart_for_machines() {
         let fleet = |count: usize| {
             let mut notes = Notes::new();
             for at in 0..count {
@@ -191,8 +191,8 @@ mod tests {
         assert_eq!(fleet(3).causes().len(), 3);
         let many = fleet(5);
         assert_eq!((many.causes().len(), many.sorted().len()), (1, 5));
-        let told = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
-        assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(told));
+        let reported = "the same in 4 more definitions: clusters/1.yaml:3:1, clusters/2.yaml:3:1, clusters/3.yaml:3:1 … (`--verbose` lists all)";
+        assert_eq!(many.causes()[0].concerns(false).as_deref(), Some(reported));
     }
 
     #[test]

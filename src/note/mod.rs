@@ -213,7 +213,7 @@ struct Tally {
     /// Those that are kept.
     kept: usize,
     /// The index of the message that counts the others.
-    told: Option<usize>,
+    reported: Option<usize>,
 }
 
 /// What the stages found, in the order in which they found it.
@@ -305,13 +305,13 @@ impl Notes {
             let (messages, are) = if more == 1 { ("message", "is") } else { ("messages", "are") };
             format!("{more} more {messages} `{code}` about this file {are} not shown")
         };
-        if let Some(told) = tally.told {
-            let told = &mut self.list[told];
-            told.more += more;
-            told.message = message(told.more);
+        if let Some(reported) = tally.reported {
+            let reported = &mut self.list[reported];
+            reported.more += more;
+            reported.message = message(reported.more);
             return;
         }
-        tally.told = Some(self.list.len());
+        tally.reported = Some(self.list.len());
         self.errors += usize::from(severity == Severity::Error);
         let note = Diagnostic::new(severity, code, Place::file(file).into(), message(more));
         let hints = vec!["fix the ones above first: they often share a cause".to_owned()];
@@ -452,9 +452,12 @@ mod tests {
         notes.append_as_warnings(errors.clone());
         notes.warning("other", Place::file("b"), "stays").hint("look");
         notes.raise(&errors);
-        let told: Vec<_> = notes.iter().map(|note| (note.severity, note.code)).collect();
+        let reported: Vec<_> = notes.iter().map(|note| (note.severity, note.code)).collect();
         let warning = |code| (Severity::Warning, code);
-        assert_eq!(told, [warning("release-tag"), warning("other"), (Severity::Error, "release-changed")]);
+        assert_eq!(
+            reported,
+            [warning("release-tag"), warning("other"), (Severity::Error, "release-changed")]
+        );
         assert_eq!(notes.errors(), 1);
     }
 

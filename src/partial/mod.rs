@@ -87,7 +87,7 @@ pub fn narrow(definitions: &mut Definitions, scope: &Scope, excluded: &mut Exclu
         .collect();
     let twins = all.iter().filter(|identity| named.contains(&*identity.name));
     let meant: BTreeSet<&str> = twins.map(|identity| &*identity.file).collect();
-    // What is at fault may be what is asked for: that is told first.
+    // What is at fault may be what is asked for: that is reported first.
     let unsound = notes.errors() > 0;
     for only in scope.only.iter().filter(|_| !unsound) {
         if !all.iter().any(|identity| names(only, identity)) && !excluded.mean(only) {
@@ -133,13 +133,13 @@ pub fn settle<T>(
     for (file, why) in faulty {
         excluded.add_cluster(file, why);
     }
-    let (mut told, mut found) = (Notes::new(), read);
+    let (mut reported, mut found) = (Notes::new(), read);
     loop {
         excluded.learn(input);
         let (made, faulty) = attempt(excluded.without(input), &mut excluded, &mut found);
         let sound = found.errors() == 0;
         let blamed = sound || blame(&found, &faulty, &mut excluded);
-        told.append(std::mem::take(&mut found));
+        reported.append(std::mem::take(&mut found));
         let concerns =
             |file: &str| scope.only.is_empty() || excluded.meant.contains(file) || scope.means_path(file);
         if !sound && blamed {
@@ -149,8 +149,8 @@ pub fn settle<T>(
         let fails = !sound || !left.is_empty() && !scope.keep_going;
         let silent = !fails && left.is_empty() && !scope.only.is_empty();
         // Where the run ends without a tree, what is asked for may be what could not be read.
-        let known = sound || told.iter().any(|note| note.code == UNKNOWN && note.place.is_none());
-        for note in told.iter() {
+        let known = sound || reported.iter().any(|note| note.code == UNKNOWN && note.place.is_none());
+        for note in reported.iter() {
             let place = note.place.as_ref().map_or("", |place| &place.file);
             let other = place.starts_with("clusters/") && !place.contains("/_defaults.") && !concerns(place);
             let beside = known && other;
@@ -164,10 +164,10 @@ pub fn settle<T>(
 
 /// Leaves out what errors are to blame on; false where some of them concern everything.
 fn blame(notes: &Notes, faulty: &[(String, String)], excluded: &mut Excluded) -> bool {
-    let told: Vec<&Diagnostic> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
+    let reported: Vec<&Diagnostic> = notes.iter().filter(|note| note.severity == Severity::Error).collect();
     let before = excluded.clone();
     if faulty.is_empty() {
-        for note in told {
+        for note in reported {
             let places = note.place.iter().chain(
                 // Which of two things of one name the tree was made from is not known.
                 note.related.iter().filter(|_| note.code == "duplicate").map(|(_, place)| place),

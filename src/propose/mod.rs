@@ -12,4 +12,4 @@ pub use address::{Address, address};
 pub use decide::{
     Action, Branch, Commit, Decision, Outcome, Proposed, Request, RequestState, Seen, TREE, Wish, decide,
 };
-pub use text::{Limits, Plan, PlanOf, Step, Text, branch_name, text};
+pub use text::{Limits, Plan, PlanOf, ProposedStep, Text, branch_name, text};

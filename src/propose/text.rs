@@ -9,7 +9,7 @@ use crate::model::hex;
 
 /// A step of a plan, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ProposedStep {
     /// What it changes.
     pub title: String,
     /// Why it is taken.
@@ -35,7 +35,7 @@ pub struct PlanOf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// The first is the one that is proposed.
-    Steps(Vec<Step>),
+    Steps(Vec<ProposedStep>),
     /// These clusters are not in the request, and why.
     LeftOut(Vec<String>),
 }

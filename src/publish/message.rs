@@ -172,25 +172,25 @@ fn managements(fates: &BTreeMap<PartId, Fate>) -> usize {
 
 /// Names where they fit, numbers where they do not. What only follows from clusters and releases is left out.
 fn subject(fates: &BTreeMap<PartId, Fate>) -> String {
-    let told: Vec<(Kind, Vec<String>)> =
+    let reported: Vec<(Kind, Vec<String>)> =
         [Kind::Cluster, Kind::Release].into_iter().map(|kind| (kind, names(fates, kind, None))).collect();
-    let told = if told.iter().any(|(_, names)| !names.is_empty()) {
-        told
+    let reported = if reported.iter().any(|(_, names)| !names.is_empty()) {
+        reported
     } else {
         [Kind::Namespace, Kind::Management].into_iter().map(|kind| (kind, names(fates, kind, None))).collect()
     };
-    let told: Vec<_> = told.into_iter().filter(|(_, names)| !names.is_empty()).collect();
-    if told.is_empty() {
+    let reported: Vec<_> = reported.into_iter().filter(|(_, names)| !names.is_empty()).collect();
+    if reported.is_empty() {
         return "generate: files of the tree itself".to_owned();
     }
     let suffix = suffix(fates);
-    let by_name: Vec<String> = told.iter().map(|(kind, names)| named(*kind, names)).collect();
+    let by_name: Vec<String> = reported.iter().map(|(kind, names)| named(*kind, names)).collect();
     let short = format!("generate: {}{suffix}", by_name.join(", "));
     if short.chars().count() <= SUBJECT {
         return short;
     }
     let counts: Vec<String> =
-        told.iter().map(|(kind, names)| format!("{} {}", names.len(), kind.noun(names.len()))).collect();
+        reported.iter().map(|(kind, names)| format!("{} {}", names.len(), kind.noun(names.len()))).collect();
     let suffix = if suffix.is_empty() { " changed" } else { suffix };
     format!("generate: {}{suffix}", counts.join(", "))
 }

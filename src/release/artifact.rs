@@ -257,8 +257,8 @@ mod tests {
             (&[("a/", EntryType::Directory, b"")], "no file"),
         ];
         for (entries, expected) in cases {
-            let told = unpack(&made(entries)).unwrap_err();
-            assert!(told.contains(expected), "{entries:?}: {told}");
+            let reported = unpack(&made(entries)).unwrap_err();
+            assert!(reported.contains(expected), "{entries:?}: {reported}");
         }
         let with_folder = made(&[("a/", EntryType::Directory, b""), ("a/b", regular, b"x")]);
         assert_eq!(unpack(&with_folder).unwrap().len(), 1);
@@ -267,13 +267,14 @@ mod tests {
     #[test]
     fn what_is_too_large_or_broken_is_refused() {
         let small = Limits { content: 8192, entries: 3, file: 100 };
-        let told = |archive: &[u8]| unpack_within(archive, small).unwrap_err();
-        assert!(told(&gzipped(&[0; 8193])).contains("unpacks to more than 8192"));
+        let reported = |archive: &[u8]| unpack_within(archive, small).unwrap_err();
+        assert!(reported(&gzipped(&[0; 8193])).contains("unpacks to more than 8192"));
         assert!(
-            told(&made(&[("a", EntryType::Regular, &[b'a'; 101])])).contains("`a` in it has more than 100")
+            reported(&made(&[("a", EntryType::Regular, &[b'a'; 101])]))
+                .contains("`a` in it has more than 100")
         );
         let many = ["a", "b", "c", "d"].map(|name| (name, EntryType::Regular, b"".as_slice()));
-        assert!(told(&made(&many)).contains("more than 3 entries"));
+        assert!(reported(&made(&many)).contains("more than 3 entries"));
         assert!(unpack(&vec![0; ARCHIVE_LIMIT + 1]).unwrap_err().contains("more than"));
         assert!(unpack(b"plain text").unwrap_err().contains("not a gzipped tarball"));
         let packed = pack(&files()).unwrap().bytes;

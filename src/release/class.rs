@@ -98,7 +98,7 @@ impl<'a> Objects<'a> {
                 .hint("`cluster-class/` holds one ClusterClass and the templates that it names");
             return None;
         };
-        // A name that does not even begin so has been told already.
+        // A name that does not even begin so has been reported already.
         let name = class.at(&["metadata", "name"]).filter(|name| name.as_str() != Some(&self.release.name));
         if let Some(name) =
             name.filter(|name| name.as_str().unwrap_or_default().starts_with(&self.release.name))

@@ -84,7 +84,7 @@ struct Sources<'a> {
     request: &'a Request,
     definitions: &'a Definitions,
     input: &'a Input,
-    foretell: Foretell<'a>,
+    predict: Foretell<'a>,
 }
 
 /// Considers every stack and minor that is asked for.
@@ -93,10 +93,10 @@ pub fn cut(
     releases: &Releases,
     request: &Request,
     (definitions, input): (&Definitions, &Input),
-    foretell: Foretell<'_>,
+    predict: Foretell<'_>,
     notes: &mut Notes,
 ) -> Vec<Considered> {
-    let sources = Sources { releases, request, definitions, input, foretell };
+    let sources = Sources { releases, request, definitions, input, predict };
     let asked = |stack: &StackId, minor: Minor| {
         request.stack.as_ref().is_none_or(|one| one == stack) && request.minor.is_none_or(|one| one == minor)
     };
@@ -156,11 +156,11 @@ fn next(
     sources: Sources<'_>,
     notes: &mut Notes,
 ) -> Option<Cut> {
-    let Sources { releases, request, input, foretell, .. } = sources;
+    let Sources { releases, request, input, predict, .. } = sources;
     let versioning = resolved.stack.versioning;
     let differences = last.map(|last| differences(last, head)).unwrap_or_default();
     // The head is the next release by another name, and that is not known before the step is.
-    let rebases = last.map(|last| foretell(last, head)).unwrap_or_default();
+    let rebases = last.map(|last| predict(last, head)).unwrap_or_default();
     let impact = last.map(|last| {
         let mut impact = impact(last, head, &differences);
         impact.join(&rebases);

@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use crate::yaml::{Origin, from_json};
 
-    fn told(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
+    fn reported(before: &serde_json::Value, after: &serde_json::Value) -> Vec<String> {
         let node = |json| from_json(json, Origin::NOWHERE);
         let mut lines = Vec::new();
         let mut add = |field: &str, before: Option<&Node>, after: Option<&Node>| {
@@ -336,11 +336,11 @@ mod tests {
     }
 
     #[test]
-    fn a_field_is_told_with_what_it_was_and_is() {
+    fn a_field_is_reported_with_what_it_was_and_is() {
         let before = serde_json::json!({ "spec": { "a": 1, "b": "x", "gone": [1], "same": {} } });
         let after = serde_json::json!({ "spec": { "a": 2, "b": "y z", "same": {}, "new": true } });
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             [
                 "Class: spec.a: 1 → 2",
                 "Class: spec.b: x → y z",
@@ -357,7 +357,7 @@ mod tests {
         let after = serde_json::json!({ "a": long("two"), "b": format!("first\n{}\n", long("two")) });
         let around = format!("…{0}one → …{0}two", "x".repeat(20));
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             [format!("Class: a: {around}"), format!("Class: b, line 2: {around}")]
         );
     }
@@ -367,7 +367,7 @@ mod tests {
         let before = serde_json::json!({ "a": "2", "b": true, "c": "x" });
         let after = serde_json::json!({ "a": 2, "b": "true", "c": ["x"] });
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             [r#"Class: a: "2" → 2"#, r#"Class: b: true → "true""#, r#"Class: c: "x" → ["x"]"#]
         );
     }
@@ -377,7 +377,7 @@ mod tests {
         let before = serde_json::json!({ "v": [{ "name": "a", "x": 1 }, { "name": "b", "x": 1 }] });
         let after = serde_json::json!({ "v": [{ "name": "b", "x": 2 }, { "name": "c", "x": 1 }] });
         assert_eq!(
-            told(&before, &after),
+            reported(&before, &after),
             [
                 "Class: v[a] is gone, was {\"name\":\"a\",\"x\":1}",
                 "Class: v[b].x: 1 → 2",
@@ -386,15 +386,15 @@ mod tests {
         );
         let before = serde_json::json!({ "v": [{ "name": "node-v1.35.1", "x": 1 }] });
         let after = serde_json::json!({ "v": [{ "name": "node-v1.35.2", "x": 1 }] });
-        assert_eq!(told(&before, &after), ["Class: v[0].name: node-v1.35.1 → node-v1.35.2"]);
+        assert_eq!(reported(&before, &after), ["Class: v[0].name: node-v1.35.1 → node-v1.35.2"]);
     }
 
     #[test]
-    fn long_texts_are_told_by_line() {
+    fn long_texts_are_reported_by_line() {
         let before = serde_json::json!({ "file": "one\ntwo\nthree\nfour\n" });
         let after = serde_json::json!({ "file": "one\n2\nthree\nfour\n" });
-        assert_eq!(told(&before, &after), ["Class: file, line 2: two → 2"]);
+        assert_eq!(reported(&before, &after), ["Class: file, line 2: two → 2"]);
         let longer = serde_json::json!({ "file": "one\ntwo\nthree\nfour\nfive\nsix\n" });
-        assert_eq!(told(&before, &longer), ["Class: file, line 5: nothing → five, and one more line"]);
+        assert_eq!(reported(&before, &longer), ["Class: file, line 5: nothing → five, and one more line"]);
     }
 }

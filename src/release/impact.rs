@@ -58,7 +58,7 @@ impl Effect {
             Self::AddonsChanged => "addons change",
             Self::WorkersReplaced => "workers are replaced",
             Self::ControlPlaneReplaced => "the control plane is replaced",
-            Self::Unknown => "not all of it can be foretold",
+            Self::Unknown => "not all of it can be predicted",
         }
     }
 }
@@ -77,9 +77,9 @@ impl Impact {
             return "nothing but names changes".to_owned();
         }
         // What is taken in place is worth a word only where nothing else happens.
-        let told =
+        let reported =
             self.effects.keys().rev().filter(|effect| **effect != Effect::InPlace || self.effects.len() == 1);
-        told.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
+        reported.map(|effect| effect.words()).collect::<Vec<_>>().join(", ")
     }
 
     /// How much of a semantic version it moves.
@@ -223,11 +223,11 @@ impl Comparison<'_> {
         }
         let (before, after) = (fields(Some(&self.before.spec)), fields(Some(&self.after.spec)));
         for name in before.keys().chain(after.keys()).collect::<BTreeSet<_>>() {
-            let told = matches!(
+            let reported = matches!(
                 name.as_str(),
                 "variables" | "patches" | "workers" | "controlPlane" | "infrastructure"
             );
-            if !told && before.get(name) != after.get(name) {
+            if !reported && before.get(name) != after.get(name) {
                 self.impact.add(Effect::Unknown, format!("the class' `{name}` changes"));
             }
         }

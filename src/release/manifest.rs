@@ -144,8 +144,8 @@ mod tests {
             ("\"layers\":[", "\"layers\":[{},", "one layer"),
             ("{\"schemaVersion\"", "{{", "no JSON"),
         ] {
-            let told = layer(made.replace(old, new).as_bytes()).unwrap_err();
-            assert!(told.contains(expected), "{told}");
+            let reported = layer(made.replace(old, new).as_bytes()).unwrap_err();
+            assert!(reported.contains(expected), "{reported}");
         }
         let mut large: Json = serde_json::from_str(&made).unwrap();
         large["layers"][0]["size"] = json!(ARCHIVE_LIMIT + 1);

@@ -371,7 +371,7 @@ pub fn numbered_notes(input: &Input, notes: &mut Notes) -> BTreeMap<String, Stri
     messages
 }
 
-/// What is locked. Where the lock is at fault, that is told when definitions are read, and nothing is made.
+/// What is locked. Where the lock is at fault, that is reported when definitions are read, and nothing is made.
 fn locked(input: &Input) -> Lock {
     let read = |source: &Source| read_lock(source, &mut Notes::new());
     input.sources.at(LOCK).and_then(read).unwrap_or_default()
@@ -383,13 +383,13 @@ fn verified(name: &str, input: &Input, lock: &Lock, notes: &mut Notes) -> Option
     record::check(name, input, notes);
     take::check_lock(name, input, lock, notes);
     let drifted = notes.errors() > 0;
-    let told: BTreeSet<String> =
+    let reported: BTreeSet<String> =
         notes.iter().filter_map(|note| note.place.as_ref()).map(|place| place.file.clone()).collect();
     let mut own = Notes::new();
     let release = read(name, &files_of(name, input), &mut own);
     // What git says of a file already names it, and how to put it back.
-    let is_told = |file: &str| told.iter().any(|told| record::is_at(file, told));
-    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_told(&place.file)));
+    let is_reported = |file: &str| reported.iter().any(|reported| record::is_at(file, reported));
+    notes.append_if(own, |note| !note.place.as_ref().is_some_and(|place| is_reported(&place.file)));
     release.filter(|_| !drifted)
 }
 

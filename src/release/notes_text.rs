@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Component, Difference, Impact, Rebases, Release, Where, brought};
 use crate::tree::HTML_HEADER;
 
-/// How many lines of a component are told; the rest is counted.
+/// How many lines of a component are reported; the rest is counted.
 const TOLD: usize = 60;
 
 /// The notes of a release.
@@ -38,16 +38,16 @@ pub(super) fn text(
     }
     if last.is_some() {
         for component in Component::ALL {
-            let told: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
-            if told.is_empty() {
+            let reported: Vec<_> = differences.iter().filter(|one| one.component == component).collect();
+            if reported.is_empty() {
                 continue;
             }
             line(format!("\n## {}\n", heading(component)));
-            for one in told.iter().take(TOLD) {
+            for one in reported.iter().take(TOLD) {
                 line(format!("- {}", one.to_string().replace('\n', " ")));
             }
-            if told.len() > TOLD {
-                line(format!("- and {} more", told.len() - TOLD));
+            if reported.len() > TOLD {
+                line(format!("- and {} more", reported.len() - TOLD));
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::model::ClusterId;
 /// Clusters that are named of a group; the rest is counted.
 const NAMED: usize = 8;
 
-/// Fields that are told of a group; the rest is counted.
+/// Fields that are reported of a group; the rest is counted.
 const REASONS: usize = 3;
 
 /// What becomes of the clusters that use a release, when they move to its next one. The worst comes first.
@@ -66,11 +66,11 @@ impl Rebases {
 impl Rebase {
     /// Why, in as many words as one reads.
     fn reasons(&self) -> String {
-        let told: Vec<_> = self.why.iter().take(REASONS).map(String::as_str).collect();
+        let reported: Vec<_> = self.why.iter().take(REASONS).map(String::as_str).collect();
         match self.why.len() {
             0 => String::new(),
-            count if count <= REASONS => format!(" ({})", told.join("; ")),
-            count => format!(" ({}; and {} more)", told.join("; "), count - REASONS),
+            count if count <= REASONS => format!(" ({})", reported.join("; ")),
+            count => format!(" ({}; and {} more)", reported.join("; "), count - REASONS),
         }
     }
 
@@ -89,9 +89,9 @@ impl Impact {
     pub(super) fn join(&mut self, rebases: &Rebases) {
         for group in &rebases.groups {
             for effect in &group.effects {
-                let told = self.effects.contains_key(effect)
+                let reported = self.effects.contains_key(effect)
                     || *effect == Effect::InPlace && !self.effects.is_empty();
-                if !told {
+                if !reported {
                     self.effects.entry(*effect).or_default().insert(format!("for {}", group.named()));
                 }
             }
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(
             rebases.lines(),
             [
-                "2 clusters (team/0, team/1): not all of it can be foretold",
+                "2 clusters (team/0, team/1): not all of it can be predicted",
                 "100 clusters: workers are replaced"
             ]
         );

@@ -149,7 +149,7 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     let Some(recorded) = input.recorded.get(name) else { return };
     check_tag(name, recorded, notes);
     let folder = folder(name);
-    let told = |path: &str| damaged(name, input).any(|(damaged, _)| is_at(path, damaged));
+    let reported = |path: &str| damaged(name, input).any(|(damaged, _)| is_at(path, damaged));
     let Some(drift) = &recorded.drift else {
         notes
             .error("release-tag", Place::file(folder), format!("the tag `{name}` names something that does not have this release"))
@@ -166,7 +166,7 @@ pub(super) fn check(name: &str, input: &Input, notes: &mut Notes) {
     let ends: Vec<&String> =
         drift.iter().filter(|(_, drift)| **drift == Drift::LineEnds).map(|(path, _)| path).collect();
     note_line_ends(name, &ends, Some(reference), notes);
-    for (path, drift) in drift.iter().filter(|(path, _)| !told(path)) {
+    for (path, drift) in drift.iter().filter(|(path, _)| !reported(path)) {
         let unseen = recorded.unseen.contains(path);
         let path = format!("{folder}/{path}");
         let unsure = matches!(recorded.doubt, Some(Doubt::TwoLines { is_tagged: true, .. }));

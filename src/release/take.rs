@@ -102,13 +102,13 @@ pub fn take(arrival: &Arrival, input: &mut Input, lock: &Lock, notes: &mut Notes
     let mut own = Notes::new();
     let release = read(&name, &files_of(&name, input), &mut own);
     for note in own.iter() {
-        notes.push(told_of(note, source));
+        notes.push(named_after(note, source));
     }
     let release = Box::new(release.filter(|_| own.errors() == 0)?);
     Some(Taken::New { release, digest })
 }
 
-/// What is here already, if it is what git recorded. An entry that the lock lost is told as it was: a source that was named
+/// What is here already, if it is what git recorded. An entry that the lock lost is reported as it was: a source that was named
 /// now is not the one that it was taken from.
 fn there(name: String, digest: String, input: &Input, lock: &Lock, notes: &mut Notes) -> Option<Taken> {
     let mut own = Notes::new();
@@ -141,7 +141,7 @@ fn first_difference(here: &BTreeMap<String, String>, there: &BTreeMap<String, St
 }
 
 /// A message on a file that is nowhere here: what to do about it cannot be done here either.
-fn told_of(note: &Diagnostic, source: &str) -> Diagnostic {
+fn named_after(note: &Diagnostic, source: &str) -> Diagnostic {
     let hints = match note.severity {
         Severity::Error => vec!["nothing was taken: ask whoever publishes it for what was cut".to_owned()],
         Severity::Warning => note.hints.clone(),
@@ -294,7 +294,7 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
     let read = |source: &Source| read_lock(source, &mut Notes::new());
     let Some(recorded) = input.recorded.get(name).filter(|_| now.is_none_or(|now| read(now).is_some()))
     else {
-        // What is wrong with the lock is told where it is read.
+        // What is wrong with the lock is reported where it is read.
         return Vec::new();
     };
     let entry = |text: &Arc<str>| {
@@ -302,11 +302,11 @@ fn entries_before<'a>(name: &str, input: &'a Input) -> Vec<Before<'a>> {
         let id = sources.add(LOCK, &**text);
         sources.get(id).and_then(read)?.releases.remove(name)
     };
-    let told = |taking: &'a Taking| {
+    let reported = |taking: &'a Taking| {
         let text = taking.text.as_ref().filter(|text| text.contains(name))?;
         Some(Before { at: &taking.at, entry: entry(text)?, is_last: taking.is_last })
     };
-    recorded.locks.iter().filter_map(told).collect()
+    recorded.locks.iter().filter_map(reported).collect()
 }
 
 /// A release that the lock had when it was taken, and no longer has: nothing that was reviewed verifies it.

@@ -12,7 +12,7 @@ mod place;
 mod replaced;
 
 use crate::{
-    edit::{self, Step},
+    edit::{self, Locator},
     model::{RemovalStep, Stage},
     note::{Notes, Place},
     plan::ClusterPlan,
@@ -150,15 +150,15 @@ impl Finder<'_> {
     /// The first two steps, which are the same for all.
     fn begin(
         &self,
-        path: &[Step<'_>],
+        path: &[Locator<'_>],
         reached: Reached,
         reason: Option<&str>,
         notes: &mut Notes,
     ) -> Option<NextStep> {
         let mut path = path.to_vec();
-        path.push(Step::Key("removal"));
+        path.push(Locator::Key("removal"));
         if reached == Reached::Deleted {
-            path.push(Step::Key("step"));
+            path.push(Locator::Key("step"));
             let value = Node::from(RemovalStep::Delete.as_str());
             let edit = edit::set(self.source, &path, &value, notes)?;
             let text = edit.apply(&self.source.text);
@@ -178,7 +178,7 @@ impl Finder<'_> {
     }
 
     fn cluster(&self, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
-        let path = [Step::Key("spec")];
+        let path = [Locator::Key("spec")];
         let cluster = &self.plan.cluster;
         match cluster.removal.as_ref().map(|removal| removal.step) {
             None => self.begin(&path, Reached::Detached, reason, notes),
@@ -196,7 +196,7 @@ impl Finder<'_> {
     }
 
     fn pool(&self, name: &str, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
-        let path = [Step::Key("spec"), Step::Key("nodePools"), Step::Named(name)];
+        let path = [Locator::Key("spec"), Locator::Key("nodePools"), Locator::Named(name)];
         let Some(pool) = place_of(self.node, self.leaver) else {
             self.no_pool(name, notes);
             return None;
@@ -243,7 +243,7 @@ impl Finder<'_> {
     }
 
     fn addon(&self, name: &str, reason: Option<&str>, notes: &mut Notes) -> Option<NextStep> {
-        let path = [Step::Key("spec"), Step::Key("addons"), Step::Key(name)];
+        let path = [Locator::Key("spec"), Locator::Key("addons"), Locator::Key(name)];
         let release = &self.plan.release;
         let Some(frozen) = release.addon(name) else {
             let known: Vec<_> = release.addons.iter().map(|addon| addon.addon.name.as_str()).collect();
@@ -285,16 +285,16 @@ impl Finder<'_> {
     }
 
     /// The definition with an addon turned off, and without its removal.
-    fn turned_off(&self, path: &[Step<'_>; 3], leaves: bool, notes: &mut Notes) -> Option<String> {
+    fn turned_off(&self, path: &[Locator<'_>; 3], leaves: bool, notes: &mut Notes) -> Option<String> {
         let [first, second, third] = *path;
-        let enabled = [first, second, third, Step::Key("enabled")];
+        let enabled = [first, second, third, Locator::Key("enabled")];
         let edit = edit::set(self.source, &enabled, &Node::from(false), notes)?;
         let text = edit.apply(&self.source.text);
         if !leaves {
             return Some(text);
         }
         let source = self.source.with_text(text);
-        let edit = edit::remove(&source, &[first, second, third, Step::Key("removal")], notes)?;
+        let edit = edit::remove(&source, &[first, second, third, Locator::Key("removal")], notes)?;
         Some(edit.apply(&source.text))
     }
 }

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use super::Object;
 use crate::{model::hex, tree::TreePath, yaml::Node};
 
-/// `<kind>-<name>.yaml`, within what names of files can hold; an object without either is told by the checks.
+/// `<kind>-<name>.yaml`, within what names of files can hold; an object without either is reported by the checks.
 pub(super) fn file_name(object: &Node) -> String {
     let text = |path: &[&str]| object.at(path).and_then(Node::as_str).unwrap_or("unnamed");
     let name: String = format!("{}-{}", text(&["kind"]).to_ascii_lowercase(), text(&["metadata", "name"]))

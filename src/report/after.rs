@@ -125,7 +125,7 @@ impl<'a> After<'a> {
         [&self.old, &self.new]
     }
 
-    /// What no change may do, told by the guards of `generate`, which look at the tree before instead of the one on disk.
+    /// What no change may do, reported by the guards of `generate`, which look at the tree before instead of the one on disk.
     pub fn judge(&self, notes: &mut Notes) {
         let text = |path: &TreePath| {
             let id = self.old.get(path.as_str())?;

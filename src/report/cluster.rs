@@ -254,13 +254,13 @@ impl Making<'_> {
         }
         let is_new = self.found.fate == Fate::Created;
         for verdict in &answer.verdicts {
-            let is_told = match verdict.meaning {
+            let is_reported = match verdict.meaning {
                 Meaning::NoChange => true,
                 Meaning::Create => is_new,
                 Meaning::Rejected => !answer.faults.is_empty(),
                 _ => false,
             };
-            if !is_told {
+            if !is_reported {
                 let change = of_verdict(verdict, self.found.before.as_ref());
                 self.changes.push(change);
             }
@@ -290,8 +290,9 @@ fn unknown(why: &Unknown) -> (Effect, Risk, Vec<String>, Revert) {
             unknown(format!("a file cannot be read ({side} the change): {file}"))
         }
         Unknown::Faulty(faults) => {
-            let told = faults.iter().map(|one| format!("the state before the change has an error: {one}"));
-            (Effect::Unknown, Risk::Unknown, told.collect(), Revert::Unknown)
+            let reported =
+                faults.iter().map(|one| format!("the state before the change has an error: {one}"));
+            (Effect::Unknown, Risk::Unknown, reported.collect(), Revert::Unknown)
         }
         Unknown::NoManagementCluster => {
             unknown("nothing says which Cluster API its management cluster runs".to_owned())

@@ -55,7 +55,7 @@ impl Finding {
         ordered(all, report)
     }
 
-    /// The same with equal changes told once, at the definition of the first cluster.
+    /// The same with equal changes reported once, at the definition of the first cluster.
     pub fn folded(report: &Report, places: &Places<'_>) -> Vec<Self> {
         let mut all = Vec::new();
         for group in &report.groups {
@@ -126,10 +126,10 @@ impl Report {
     }
 
     /// What findings say, so that messages need not repeat it.
-    pub fn told(&self) -> Told<'_> {
+    pub fn covered(&self) -> Covered<'_> {
         let changes = self.clusters.iter().flat_map(|one| &one.changes);
         let refused = changes.clone().filter(|change| change.risk == Risk::Refused);
-        Told {
+        Covered {
             reasons: refused.flat_map(|change| change.reasons.iter().map(String::as_str)).collect(),
             abandons: changes.into_iter().any(|change| change.effect == Effect::Gone(Leaving::Abandoned)),
         }
@@ -138,14 +138,14 @@ impl Report {
 
 /// What findings say.
 #[derive(Debug)]
-pub struct Told<'a> {
+pub struct Covered<'a> {
     /// Why changes are refused: messages, each with its first hint.
     reasons: BTreeSet<&'a str>,
     /// Whether clusters are abandoned.
     abandons: bool,
 }
 
-impl Told<'_> {
+impl Covered<'_> {
     /// Whether a finding says what a message says.
     pub fn says(&self, note: &Diagnostic) -> bool {
         if note.severity == Severity::Warning {

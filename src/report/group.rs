@@ -12,7 +12,7 @@ use super::{
     risk::Risk,
 };
 use crate::{
-    compare::{FieldPath, Step},
+    compare::{FieldPath, PathSegment},
     model::ClusterId,
 };
 
@@ -137,11 +137,11 @@ impl Mask<'_> {
         change
     }
 
-    fn step(&self, step: &Step) -> Step {
+    fn step(&self, step: &PathSegment) -> PathSegment {
         match step {
-            Step::Key(key) => Step::Key(self.text(key)),
-            Step::Named(name) => Step::Named(self.text(name)),
-            Step::Item(index) => Step::Item(*index),
+            PathSegment::Key(key) => PathSegment::Key(self.text(key)),
+            PathSegment::Named(name) => PathSegment::Named(self.text(name)),
+            PathSegment::Item(index) => PathSegment::Item(*index),
         }
     }
 

@@ -50,7 +50,7 @@ pub use after::After;
 pub use beside::{BesideChange, Place};
 pub use change::{Change, Effect, Leaving, Machines, Revert, Subject};
 pub use cluster::{ClusterReport, Sides, replaced};
-pub use findings::{FOUND, Finding, Told};
+pub use findings::{Covered, FOUND, Finding};
 pub use group::{Group, GroupChange};
 pub use html::{Page, html};
 pub use json::document;

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     compare::{
-        AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind, Section,
-        Step,
+        AddonChange, Address, ClusterChange, FieldChange, FieldPath, ObjectChange, ObjectChangeKind,
+        PathSegment, Section,
     },
     render,
 };
@@ -25,14 +25,14 @@ pub(super) fn add(found: &ClusterChange, about: &About, changes: &mut Vec<Change
     for object in &found.objects {
         if object.address.is_cluster() && object.section == Section::Cluster {
             changes.extend(of_cluster(object));
-        } else if !is_told(object, found) {
+        } else if !is_reported(object, found) {
             changes.push(of_object(object));
         }
     }
 }
 
 /// Whether the change of an addon covers that of an object.
-fn is_told(object: &ObjectChange, found: &ClusterChange) -> bool {
+fn is_reported(object: &ObjectChange, found: &ClusterChange) -> bool {
     if object.is_list_of_addons(&found.cluster) {
         return !found.addons.is_empty();
     }
@@ -94,7 +94,7 @@ fn of_addon(addon: &AddonChange, found: &ClusterChange, about: &About) -> Change
 }
 
 fn below(key: &str, field: &FieldChange) -> FieldChange {
-    let steps = [Step::Key(key.to_owned())].into_iter().chain(field.path.0.iter().cloned());
+    let steps = [PathSegment::Key(key.to_owned())].into_iter().chain(field.path.0.iter().cloned());
     FieldChange { path: FieldPath(steps.collect()), ..field.clone() }
 }
 

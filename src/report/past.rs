@@ -91,7 +91,7 @@ pub(super) fn judge(
     let last = [past.tip()?, after.clone()];
     let touched = touched(&last);
     steps.push(Judged { found: guards(&last, after, archive)?, step: None, touched });
-    let is_whole_told: BTreeSet<Key> = whole.iter().map(key).collect();
+    let is_whole_reported: BTreeSet<Key> = whole.iter().map(key).collect();
     let mut announced = Announced::new();
     let mut notes = Notes::new();
     for note in whole.iter() {
@@ -101,7 +101,7 @@ pub(super) fn judge(
         let Some(step) = one.step.filter(|step| !step.is_merge) else { continue };
         let errors = one.found.iter().filter(|note| note.severity == Severity::Error);
         for note in errors {
-            if is_whole_told.contains(&key(note)) {
+            if is_whole_reported.contains(&key(note)) {
                 if !is_error_of(&whole, note) {
                     notes.push(in_commit(note, step, Severity::Error));
                 }

@@ -310,15 +310,15 @@ spec:
     fn what_does_not_fit_another_class_is_named_with_its_lines() {
         let (old, new, definition) = (Class::of(&node(OLD)), Class::of(&node(NEW)), node(DEFINITION));
         let source = Source::new(FileId(0), "c.yaml", DEFINITION.to_owned());
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for difference in old.differences(&new) {
             for found in difference.nodes(&definition) {
                 let line = source.word(found.origin.offset as usize).line;
-                told.push(format!("{line}: {}", difference.words("b")));
+                reported.push(format!("{line}: {}", difference.words("b")));
             }
         }
         assert_eq!(
-            told,
+            reported,
             [
                 "7: the variable `flavor` is gone in b",
                 "5: the variable `size` is of type integer in b, and was of type string",

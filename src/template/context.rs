@@ -29,7 +29,7 @@ impl Context {
         Self::default()
     }
 
-    /// Without names; what is read of it is told.
+    /// Without names; what is read of it is reported.
     pub fn recorded(recorder: Option<Recorder>) -> Self {
         Self { root: Arc::new(Root { names: Vec::new(), recorder }) }
     }

@@ -164,11 +164,11 @@ impl Expression {
 
     /// Says which name is undefined: the one in the error, or the first path that leads nowhere.
     pub(super) fn undefined(&self, detail: Option<&str>, scope: &Scope) -> Failure {
-        let told = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
+        let reported = detail.and_then(|detail| detail.split('`').nth(1)).and_then(|path| {
             let start = self.text.find(path)?;
             Some(start..start + path.len())
         });
-        let Some(range) = told.or_else(|| self.first_undefined(scope)) else {
+        let Some(range) = reported.or_else(|| self.first_undefined(scope)) else {
             return self.missing_entry(scope).unwrap_or_else(|| Failure {
                 code: "undefined-name",
                 message: format!("`{}` is undefined", self.text),

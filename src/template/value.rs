@@ -30,7 +30,7 @@ pub(super) struct Trail {
 }
 
 impl Shared {
-    /// The value one step below; what is read is told.
+    /// The value one step below; what is read is reported.
     fn below(&self, node: Option<&Node>, segment: impl FnOnce() -> Segment) -> Option<Any> {
         let Some(trail) = &self.trail else { return node.map(to_any) };
         let path = trail.path.to(segment());

@@ -38,7 +38,7 @@ pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
         let candidate = smallest_hitting(&ways_out);
         match search(situation, &situation.only(&candidate), None) {
             Err(NotFound::Impossible) if candidate.is_empty() => return Ok(None),
-            Err(NotFound::Impossible) => return Ok(Some(told(situation, &candidate)?)),
+            Err(NotFound::Impossible) => return Ok(Some(reported(situation, &candidate)?)),
             Err(NotFound::TooMany) => return Err(NotFound::TooMany),
             Ok(found) => {
                 ways_out.push(way_out(situation, &candidate, &broken(situation, &found))?);
@@ -48,7 +48,7 @@ pub fn core(situation: &Situation) -> Result<Option<Core>, NotFound> {
     Err(NotFound::TooMany)
 }
 
-fn told(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFound> {
+fn reported(situation: &Situation, constraints: &[usize]) -> Result<Core, NotFound> {
     let one = |constraint: &usize| {
         let mut kept = situation.all();
         kept.0[*constraint] = false;

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     definition::{self, Layer},
-    edit::{self, Step},
+    edit::{self, Locator},
     generate::Understood,
     model::{AddonChoice, Cluster, ClusterId, ReleaseRef},
     note::{Notes, Place},
@@ -317,7 +317,7 @@ fn holds(layer: &Layer, path: &[String]) -> bool {
 
 impl Setting {
     fn apply(&self, source: &Source, notes: &mut Notes) -> Option<Source> {
-        let path: Vec<Step<'_>> = self.path.iter().map(|key| Step::Key(key)).collect();
+        let path: Vec<Locator<'_>> = self.path.iter().map(|key| Locator::Key(key)).collect();
         let edit = match &self.value {
             Value::Text(text) => edit::set(source, &path, &Node::from(text.as_str()), notes),
             Value::Null => edit::set(source, &path, &Node::from(yaml::Value::Null), notes),
@@ -327,7 +327,7 @@ impl Setting {
     }
 
     /// Removes a key, and the maps around it that are empty without it, unless a comment would go with them.
-    fn remove(&self, source: &Source, path: &[Step<'_>], notes: &mut Notes) -> Option<Source> {
+    fn remove(&self, source: &Source, path: &[Locator<'_>], notes: &mut Notes) -> Option<Source> {
         let document = yaml::read(source, notes)?;
         let entries = |keys: &[String]| {
             let keys: Vec<&str> = keys.iter().map(String::as_str).collect();

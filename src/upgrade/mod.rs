@@ -20,11 +20,12 @@ mod search;
 mod situate;
 mod situation;
 mod solve;
-mod told;
+mod describe;
 mod track;
 mod why;
 
 pub use self::core::{Blocking, Core, core};
+pub use describe::{DescribedChange, StepDescription, describe};
 pub use edits::{Edited, Edits, Taken, check as check_edits, edits, fold, with_edits};
 pub use plan::{Change, Plan, Step, steps};
 pub use policy::Asked;
@@ -35,6 +36,5 @@ pub use situation::{
     Candidate, Constraint, ConstraintKind, Goal, Kept, Listing, Situation, Track, Version, distance,
 };
 pub use solve::{Answer, Solved};
-pub use told::{Told, ToldChange, told};
 pub use track::Cost;
 pub use why::reasons;

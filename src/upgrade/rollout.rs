@@ -115,14 +115,14 @@ pub fn after(cluster: &Cluster, planned: &Planned<'_>, step: &Step, fleet: &Flee
 }
 
 fn of(change: &Change) -> Rollout {
-    let told = rebase::judge(Some(&change.outcome));
+    let judgement = rebase::judge(Some(&change.outcome));
     let machines = match &change.outcome {
         Outcome::Judged(answer) => report::replaced(&answer.verdicts, change.before.as_ref()),
         _ => Machines::default(),
     };
     Rollout {
-        is_unknown: told.effects.contains(&crate::release::Effect::Unknown),
-        means: told.means,
+        is_unknown: judgement.effects.contains(&crate::release::Effect::Unknown),
+        means: judgement.means,
         machines,
         refused: refused(&change.outcome),
     }

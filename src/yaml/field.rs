@@ -4,7 +4,7 @@ use super::Node;
 
 /// How a node is reached from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step<'a> {
+pub enum Reached<'a> {
     /// It is where the path begins.
     Root,
     /// It is the value of a key.
@@ -14,8 +14,8 @@ pub enum Step<'a> {
 }
 
 /// The nodes on a path, from the root to the deepest one that is there: a path may name what is missing.
-pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Step<'a>, &'a Node)> {
-    let mut trail = vec![(Step::Root, root)];
+pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Reached<'a>, &'a Node)> {
+    let mut trail = vec![(Reached::Root, root)];
     let mut rest = field;
     let mut node = root;
     while let Some((step, next, length)) = follow(node, rest) {
@@ -25,12 +25,12 @@ pub fn trail<'a>(root: &'a Node, field: &str) -> Vec<(Step<'a>, &'a Node)> {
     trail
 }
 
-fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Step<'a>, &'a Node, usize)> {
+fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Reached<'a>, &'a Node, usize)> {
     if let Some(mapping) = node.as_mapping() {
         // The longest key that the path can mean: of many keys, those that are not on it are not looked at.
         let found = key_lengths(rest).into_iter().rev().find_map(|(key, length)| {
             let entry = mapping.entry(key)?;
-            Some((Step::Key(&entry.key.name), &entry.value, length))
+            Some((Reached::Key(&entry.key.name), &entry.value, length))
         });
         return found;
     }
@@ -42,7 +42,7 @@ fn follow<'a>(node: &'a Node, rest: &str) -> Option<(Step<'a>, &'a Node, usize)>
             ["name", "class"].iter().any(|key| item.get(key).and_then(Node::as_str) == Some(index))
         })?,
     };
-    Some((Step::Item, item, index.len() + 2))
+    Some((Reached::Item, item, index.len() + 2))
 }
 
 /// The keys that a path may begin with, and how much of it each takes, the longest last: `.key`, `[key]`, and `key` at
@@ -69,9 +69,9 @@ mod tests {
         let node = from_json(&tree, Origin::NOWHERE);
         let trail = trail(&node, field);
         let steps = trail.iter().map(|(step, _)| match step {
-            Step::Root => String::new(),
-            Step::Key(key) => format!("/{key}"),
-            Step::Item => "#".to_owned(),
+            Reached::Root => String::new(),
+            Reached::Key(key) => format!("/{key}"),
+            Reached::Item => "#".to_owned(),
         });
         steps.collect()
     }

@@ -81,7 +81,7 @@ fn passed(open: &mut [Open]) {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> Vec<String> {
+    fn reported(text: &str) -> Vec<String> {
         let mut found = Vec::new();
         let shown = |part: &Part| match part {
             Part::Key(name) => name.clone(),
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn every_scalar_comes_with_its_path() {
         let text = "a: {b: [1, {c: yes}], d: !x 2}\ne:\n- - f\n- g: |\n    h\ni: []\nj: k\n";
-        assert_eq!(told(text), ["a.b.0=1", "a.b.1.c=yes", "a.d=2", "e.0.0=f", "e.1.g=h\n", "j=k"]);
-        assert_eq!(told("- 1\n- [a]\n- 2\n"), ["0=1", "1.0=a", "2=2"]);
-        assert_eq!(told("word"), ["=word"]);
+        assert_eq!(reported(text), ["a.b.0=1", "a.b.1.c=yes", "a.d=2", "e.0.0=f", "e.1.g=h\n", "j=k"]);
+        assert_eq!(reported("- 1\n- [a]\n- 2\n"), ["0=1", "1.0=a", "2=2"]);
+        assert_eq!(reported("word"), ["=word"]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use stackloom::{
-    io::{disk::Step, git::CommitSink},
+    io::{disk::Milestone, git::CommitSink},
     note::{Fault, Notes},
     publish::message,
     tree::{Changes, Sink as _},
@@ -324,7 +324,7 @@ fn the_commit_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
     let mut notes = Notes::new();
     let input = workspace.read(&mut notes).unwrap();
-    let mut sink = CommitSink::open(&workspace).unwrap().with_sources(&input).on_step(end);
+    let mut sink = CommitSink::open(&workspace).unwrap().with_sources(&input).on_milestone(end);
     sink.begin(&mut notes).unwrap();
     for part in [base(), cluster("one", "a")] {
         sink.parts(vec![part]).unwrap();
@@ -355,5 +355,5 @@ fn a_killed_run_leaves_the_repository_whole() {
         }
         stop += 1;
     }
-    assert!(stop > Step::Reference as usize, "it was killed at {stop} steps only");
+    assert!(stop > Milestone::Reference as usize, "it was killed at {stop} steps only");
 }

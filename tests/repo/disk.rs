@@ -6,7 +6,7 @@ use std::{
 };
 
 use stackloom::{
-    io::disk::{CheckSink, DiskSink, Step},
+    io::disk::{CheckSink, DiskSink, Milestone},
     note::{Fault, Notes},
     publish::message,
     tree::{FileChange, PartId, Sink},
@@ -198,8 +198,8 @@ fn what_a_killed_run_left_is_removed_and_repaired() {
     for stop in 0..7 {
         let mut seen = 0;
         let sink = DiskSink::new(&sandbox.workspace());
-        let mut sink = sink.on_step(move |step| {
-            seen += usize::from(step != Step::Staged);
+        let mut sink = sink.on_milestone(move |step| {
+            seen += usize::from(step != Milestone::Staged);
             if seen > stop { Err(Fault::new("killed")) } else { Ok(()) }
         });
         run(&mut sink, parts(&format!("b{stop}"))).0.ok();

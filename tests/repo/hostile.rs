@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use stackloom::{
     io::{
-        disk::Step,
+        disk::Milestone,
         git::{CommitSink, Repository},
     },
     note::{Fault, Notes},
@@ -117,7 +117,7 @@ fn a_lost_race_is_a_fault_and_changes_nothing() {
         }
         let root = sandbox.root.clone();
         let move_it = move |step| {
-            if step == Step::Objects {
+            if step == Milestone::Objects {
                 let git = |arguments: &[&str]| {
                     let output = git_in(&root).args(arguments).output().unwrap();
                     assert!(output.status.success(), "{output:?}");
@@ -128,7 +128,7 @@ fn a_lost_race_is_a_fault_and_changes_nothing() {
             }
             Ok(())
         };
-        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_step(move_it);
+        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_milestone(move_it);
         let fault = run(&mut sink, parts("b")).0.unwrap_err();
         assert!(fault.to_string().contains("moved while this ran"), "{fault}");
         drop(sink);
@@ -144,7 +144,7 @@ fn a_lost_race_for_the_first_commit() {
     let sandbox = Sandbox::repository();
     let root = sandbox.root.clone();
     let move_it = move |step| {
-        if step == Step::Objects {
+        if step == Milestone::Objects {
             let script =
                 "git update-ref HEAD $(git commit-tree -m other $(git hash-object -t tree -w /dev/null))";
             let mut shell = Command::new("sh");
@@ -152,7 +152,7 @@ fn a_lost_race_for_the_first_commit() {
         }
         Ok(())
     };
-    let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_step(move_it);
+    let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_milestone(move_it);
     let fault = run(&mut sink, parts("a")).0.unwrap_err();
     assert!(fault.to_string().contains("moved while this ran"), "{fault}");
     drop(sink);
@@ -162,18 +162,25 @@ fn a_lost_race_for_the_first_commit() {
 
 #[test]
 fn an_end_after_any_step_leaves_the_old_or_the_new() {
-    let all =
-        [Step::Locked, Step::Staged, Step::Objects, Step::Reference, Step::File, Step::WorkTree, Step::Index];
+    let all = [
+        Milestone::Locked,
+        Milestone::Staged,
+        Milestone::Objects,
+        Milestone::Reference,
+        Milestone::File,
+        Milestone::WorkTree,
+        Milestone::Index,
+    ];
     for stop in all {
         let sandbox = Sandbox::repository();
         sandbox.commit(parts("a")).unwrap();
         let before = sandbox.git(&["rev-parse", "HEAD"]);
         let end = move |step| if step == stop { Err(Fault::new("the end")) } else { Ok(()) };
-        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_step(end);
+        let mut sink = CommitSink::open(&sandbox.workspace()).unwrap().on_milestone(end);
         run(&mut sink, parts("b")).0.unwrap_err();
         drop(sink);
         let moved = sandbox.git(&["rev-parse", "HEAD"]) != before;
-        assert_eq!(moved, stop >= Step::Reference, "{stop:?}");
+        assert_eq!(moved, stop >= Milestone::Reference, "{stop:?}");
         if !moved {
             assert_eq!(sandbox.git(&["status", "--porcelain"]), "", "{stop:?}");
         }
@@ -187,7 +194,7 @@ fn an_end_after_any_step_leaves_the_old_or_the_new() {
 #[test]
 fn the_process_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
-    let mut sink = CommitSink::open(&workspace).unwrap().on_step(end);
+    let mut sink = CommitSink::open(&workspace).unwrap().on_milestone(end);
     run(&mut sink, parts("b")).0.unwrap();
 }
 

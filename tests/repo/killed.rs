@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use stackloom::{
     io::{
-        disk::Step,
+        disk::Milestone,
         git::{NewRelease, ReleaseRun},
     },
     note::Fault,
@@ -38,7 +38,7 @@ fn made_up() -> Vec<NewRelease> {
 #[test]
 fn the_release_that_is_killed() {
     let Some((workspace, end)) = to_be_killed() else { return };
-    let run = ReleaseRun::begin(&workspace).unwrap().on_step(end);
+    let run = ReleaseRun::begin(&workspace).unwrap().on_milestone(end);
     run.with_lock(LOCK.to_owned()).unwrap().commit(&made_up(), &[], "release: two\n").unwrap();
 }
 
@@ -133,8 +133,8 @@ fn what_a_killed_release_began_is_finished_before_anything_else_is_committed() {
 
 /// A run that ends when the branch has moved, and nothing else.
 fn killed(sandbox: &Sandbox) {
-    let end = |step| if step == Step::Reference { Err(Fault::new("the end")) } else { Ok(()) };
-    let run = ReleaseRun::begin(&sandbox.workspace()).unwrap().on_step(end);
+    let end = |step| if step == Milestone::Reference { Err(Fault::new("the end")) } else { Ok(()) };
+    let run = ReleaseRun::begin(&sandbox.workspace()).unwrap().on_milestone(end);
     run.commit(&made_up(), &[], "release: two\n").unwrap_err();
 }
 

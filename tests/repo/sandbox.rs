@@ -9,7 +9,7 @@ use std::{
 
 use stackloom::{
     io::{
-        disk::{CheckSink, DiskSink, Step, Workspace},
+        disk::{CheckSink, DiskSink, Milestone, Workspace},
         git::CommitSink,
     },
     note::{Fault, Notes},
@@ -176,7 +176,8 @@ pub(crate) fn is_killed(test: &str, sandbox: &Sandbox, stop: usize) -> bool {
 }
 
 /// In a process of [`is_killed`]: the fleet, and what ends the process when it has been told of its last step.
-pub(crate) fn to_be_killed() -> Option<(Workspace, impl FnMut(Step) -> Result<(), Fault> + Send + 'static)> {
+pub(crate) fn to_be_killed()
+-> Option<(Workspace, impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static)> {
     let root = std::env::var("STACKLOOM_TEST_ROOT").ok()?;
     let stop: usize = std::env::var("STACKLOOM_TEST_STOP").unwrap().parse().unwrap();
     let mut seen = 0;

@@ -89,7 +89,7 @@ pub use predict::forecast::Forecast;
 pub use predict::observed::Observed;
 pub use predict::shared::SharedClass;
 pub use predict::side::Side;
-pub use predict::steps::Step;
+pub use predict::steps::UpgradeStep;
 pub use predict::verdict::{Meaning, Verdict};
 pub use role::{Part, Pool, PoolKind, PoolObject, Role};
 pub use schemas::{apply_problems, schema_faults};

@@ -15,7 +15,7 @@ pub(super) struct Time {
     pub(super) zone: Zone,
 }
 
-/// Where a time is told.
+/// Where a time is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Zone {
     /// UTC, which is the local zone too.

@@ -5,7 +5,7 @@ use gotmpl::Template;
 use super::{
     Found, Lint,
     class::{Value, View},
-    probe::{Step, leaves},
+    probe::{SchemaSegment, leaves},
 };
 
 use crate::yaml::Origin;
@@ -22,8 +22,8 @@ fn find(view: &View<'_>, found: &mut Vec<Found>) {
         .into_iter()
         .map(|(path, _)| {
             let word = |step| match step {
-                Step::Key(name) => name,
-                Step::Item => "[]".to_owned(),
+                SchemaSegment::Key(name) => name,
+                SchemaSegment::Item => "[]".to_owned(),
             };
             path.into_iter().map(word).collect()
         })

@@ -78,7 +78,7 @@ pub(super) struct Found {
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     by_release: BTreeMap<String, Vec<Found>>,
-    /// About what is allowed: by the first release of each stack, so that it is told once.
+    /// About what is allowed: by the first release of each stack, so that it is reported once.
     allowances: BTreeMap<String, Vec<Wrong>>,
 }
 

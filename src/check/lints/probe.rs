@@ -80,29 +80,31 @@ fn sample(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
         return None;
     }
     let listed = schema["enum"].as_array().and_then(|values| values.first());
-    let told = schema.get("example").or_else(|| schema.get("default")).or(listed);
+    let reported = schema.get("example").or_else(|| schema.get("default")).or(listed);
     let kind = schema["type"].as_str().unwrap_or_default();
     let small = |bound: &str| schema[bound].as_i64().unwrap_or(0).max(0);
     if fill != Fill::Empty
-        && let Some(told) = told.filter(|_| kind != "object" && kind != "array")
+        && let Some(reported) = reported.filter(|_| kind != "object" && kind != "array")
     {
-        return Some(told.clone());
+        return Some(reported.clone());
     }
     match kind {
         "string" if fill == Fill::Empty && small("minLength") == 0 && listed.is_none() => Some(json!("")),
-        "string" => Some(told.cloned().unwrap_or_else(|| json!("sample"))),
+        "string" => Some(reported.cloned().unwrap_or_else(|| json!("sample"))),
         "boolean" => Some(json!(fill != Fill::Empty)),
         "integer" | "number" => {
             let least = schema["minimum"].as_i64();
             Some(json!(least.unwrap_or(i64::from(fill == Fill::All))))
         }
         "array" if fill == Fill::Empty && small("minItems") == 0 => Some(json!([])),
-        "array" => match told.filter(|told| told.as_array().is_some_and(|items| !items.is_empty())) {
-            Some(told) => Some(told.clone()),
-            None => Some(json!([sample(&schema["items"], fill, depth - 1)?])),
-        },
+        "array" => {
+            match reported.filter(|reported| reported.as_array().is_some_and(|items| !items.is_empty())) {
+                Some(reported) => Some(reported.clone()),
+                None => Some(json!([sample(&schema["items"], fill, depth - 1)?])),
+            }
+        }
         "object" => object(schema, fill, depth),
-        _ => told.cloned().or_else(|| Some(json!("sample"))),
+        _ => reported.cloned().or_else(|| Some(json!("sample"))),
     }
 }
 
@@ -129,21 +131,26 @@ fn object(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
 
 /// A step from a variable to a value inside of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum SchemaSegment {
     Key(String),
     Item,
 }
 
 /// Every value inside of a class' variables that is of one of these types, with the way to it.
-pub(super) fn leaves(view: &View<'_>, types: &[&str]) -> Vec<(Vec<Step>, Json)> {
+pub(super) fn leaves(view: &View<'_>, types: &[&str]) -> Vec<(Vec<SchemaSegment>, Json)> {
     let mut found = Vec::new();
     for variable in &view.variables {
-        collect(&variable.schema, &mut vec![Step::Key(variable.name.clone())], types, &mut found);
+        collect(&variable.schema, &mut vec![SchemaSegment::Key(variable.name.clone())], types, &mut found);
     }
     found
 }
 
-fn collect(schema: &Json, path: &mut Vec<Step>, types: &[&str], found: &mut Vec<(Vec<Step>, Json)>) {
+fn collect(
+    schema: &Json,
+    path: &mut Vec<SchemaSegment>,
+    types: &[&str],
+    found: &mut Vec<(Vec<SchemaSegment>, Json)>,
+) {
     if path.len() > DEPTH {
         return;
     }
@@ -151,42 +158,42 @@ fn collect(schema: &Json, path: &mut Vec<Step>, types: &[&str], found: &mut Vec<
         found.push((path.clone(), schema.clone()));
     }
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-        path.push(Step::Key(name.clone()));
+        path.push(SchemaSegment::Key(name.clone()));
         collect(inner, path, types, found);
         path.pop();
     }
     if schema["items"].is_object() {
-        path.push(Step::Item);
+        path.push(SchemaSegment::Item);
         collect(&schema["items"], path, types, found);
         path.pop();
     }
 }
 
 /// The way to a value, as templates write it.
-pub(super) fn spelled(path: &[Step]) -> String {
+pub(super) fn spelled(path: &[SchemaSegment]) -> String {
     let mut text = String::new();
     for step in path {
         match step {
-            Step::Key(name) if text.is_empty() => text.push_str(name),
-            Step::Key(name) => text.extend([".", name.as_str()]),
-            Step::Item => text.push_str("[]"),
+            SchemaSegment::Key(name) if text.is_empty() => text.push_str(name),
+            SchemaSegment::Key(name) => text.extend([".", name.as_str()]),
+            SchemaSegment::Item => text.push_str("[]"),
         }
     }
     text
 }
 
 /// The data with another value at a place; none where the place is not there, or the schemas refuse the value.
-pub(super) fn with(view: &View<'_>, data: &Json, path: &[Step], value: Json) -> Option<Json> {
+pub(super) fn with(view: &View<'_>, data: &Json, path: &[SchemaSegment], value: Json) -> Option<Json> {
     let mut data = data.clone();
     let mut at = &mut data;
     for step in path {
         at = match step {
-            Step::Key(name) => at.get_mut(name)?,
-            Step::Item => at.get_mut(0)?,
+            SchemaSegment::Key(name) => at.get_mut(name)?,
+            SchemaSegment::Item => at.get_mut(0)?,
         };
     }
     *at = value;
-    let Some(Step::Key(name)) = path.first() else { return None };
+    let Some(SchemaSegment::Key(name)) = path.first() else { return None };
     let pair = json!({ "name": name, "value": data[name] });
     let judged = validate_variables(&[pair], &[], &view.definitions, Scope::Override, "");
     (judged.errors.is_empty() && judged.opaque.is_empty()).then_some(data)
@@ -203,8 +210,10 @@ impl Operation<'_> {
     }
 
     /// Whether another value of a variable can make another text; most templates look at few of a class' variables.
-    pub(super) fn reads(&self, path: &[Step]) -> bool {
-        let (Value::Template(_, Some(template)), Some(Step::Key(name))) = (&self.value, path.first()) else {
+    pub(super) fn reads(&self, path: &[SchemaSegment]) -> bool {
+        let (Value::Template(_, Some(template)), Some(SchemaSegment::Key(name))) =
+            (&self.value, path.first())
+        else {
             return false;
         };
         template.reads().is_none_or(|reads| reads.fields().any(|field| field == name))

@@ -212,8 +212,8 @@ impl Walk<'_> {
         text: &str,
         found: &mut Vec<(&'a T, Found)>,
     ) {
-        let told = in_text(At { path: self.path, parent, key }, text);
-        found.extend(told.into_iter().map(|one| (node, one)));
+        let reported = in_text(At { path: self.path, parent, key }, text);
+        found.extend(reported.into_iter().map(|one| (node, one)));
     }
 
     /// A key may be a token itself.

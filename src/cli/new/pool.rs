@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     definition::closest,
-    edit::{self, Step},
+    edit::{self, Locator},
     generate::Failure,
     io::disk::Workspace,
     model::Label,
@@ -88,7 +88,7 @@ pub(super) fn make(args: &PoolArgs, world: &Workspace, notes: &mut Notes) -> Res
     let path = ["spec", "nodePools"];
     let pools = |node: &Node| node.at(&path).and_then(Node::as_sequence).map(<[Node]>::to_vec);
     let is_called = |one: &Node| one.get("name").and_then(Node::as_str) == Some(&args.name);
-    let steps = path.map(Step::Key);
+    let steps = path.map(Locator::Key);
     let edit = match (pools(&layer.node), pools(&merged)) {
         (_, Some(all)) if all.iter().any(is_called) => {
             let place = all.iter().find(|one| is_called(one)).and_then(|one| input.sources.place(one.origin));

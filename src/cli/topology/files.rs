@@ -9,7 +9,7 @@ use std::{
 use k8s_schema::value::{get, text};
 use serde_json::Value as Json;
 
-use super::{Answer, Args, created, network, nothing_runs, tell, told};
+use super::{Answer, Args, created, network, nothing_runs, reported, tell};
 use crate::{
     cli::{Global, cluster::ClusterName},
     compare,
@@ -22,7 +22,7 @@ use crate::{
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
-        predict::{adoption, apart, create, forecast},
+        predict::{adoption, create, forecast, one_by_one},
     },
 };
 
@@ -70,7 +70,7 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// What becomes of a Cluster; none where that cannot be said, which is told.
+    /// What becomes of a Cluster; none where that cannot be said, which is reported.
     fn answer(
         &self,
         managed: &Imported,
@@ -100,7 +100,7 @@ impl Files<'_> {
                 let applied = running.applied.clone().or_said(applier, &running.cluster);
                 let running = running.clone().with_applied(applied);
                 let left = left(&running.cluster, &side.cluster, now);
-                (compared, apart::of_files(&running, &side, left.as_ref(), settings))
+                (compared, one_by_one::of_files(&running, &side, left.as_ref(), settings))
             }
             (None, Some(there)) => (compared, Ok(forecast::of_unmanaged(&there.object, &side, settings))),
             (None, None) => {
@@ -196,7 +196,7 @@ fn first_apply(args: &Args, before: &Objects, notes: &mut Notes) {
     }
 }
 
-/// Clusters that leave their namespace open are those of the other side, and that is told.
+/// Clusters that leave their namespace open are those of the other side, and that is reported.
 fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes) {
     for (open, side) in after
         .placed_as(before)
@@ -221,7 +221,7 @@ fn in_one_namespace(after: &mut Objects, before: &mut Objects, notes: &mut Notes
     }
 }
 
-/// What Flux leaves alone is as if it were not among the new files, and that is told; the rest gets its labels.
+/// What Flux leaves alone is as if it were not among the new files, and that is reported; the rest gets its labels.
 fn spared(after: &mut Objects, before: &Objects, by: Option<&Applier>, notes: &mut Notes) {
     let mut warn = |one: &Spared, message: String| {
         let place = Place { line: one.line, ..Place::file(&*one.file) };
@@ -369,7 +369,7 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
     for file in files {
         let path = file.display().to_string();
         if let Err(unread) = objects.read(&path, &disk::named(file)?) {
-            told(&unread, &path, notes);
+            reported(&unread, &path, notes);
         }
     }
     for (one, other) in objects.doubled() {
@@ -387,14 +387,14 @@ fn objects_of(files: &[PathBuf], mut objects: Objects, notes: &mut Notes) -> Res
     Ok(objects)
 }
 
-/// A Cluster with the class that it has, or had; a missing class is told.
+/// A Cluster with the class that it has, or had; a missing class is reported.
 fn side(cluster: &Imported, managed: &Imported, objects: &Objects, notes: &mut Notes) -> Option<Side> {
     let Some(class) = objects.class_of(&managed.object) else {
         no_class(managed, objects, notes);
         return None;
     };
     let hint = "only the class and the Cluster are judged then";
-    untold(&class, cluster, ("the class names what is not among the files", hint), notes);
+    report_missing(&class, cluster, ("the class names what is not among the files", hint), notes);
     Some(Side::imported(cluster, class, objects))
 }
 
@@ -437,18 +437,18 @@ fn missing_class(cluster: &Imported) -> String {
     }
 }
 
-/// A Cluster that runs, with its class; what was not given of that is told, and never guessed.
+/// A Cluster that runs, with its class; what was not given of that is reported, and never guessed.
 fn what_runs(cluster: &Imported, before: &Objects, all: &Arc<[Json]>, notes: &mut Notes) -> Side {
     let class =
         before.class_of(&cluster.object).unwrap_or_else(|| ClassFiles::absent(missing_class(cluster)));
     let hint = "where all that runs is not given either, only the class and the Cluster are judged";
-    untold(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
+    report_missing(&class, cluster, ("what the class made is not known, for --before lacks", hint), notes);
     let side = Side::imported(cluster, class, before);
     let observed = side.observed.clone().beside(Arc::clone(all));
     side.with_observed(observed)
 }
 
-fn untold(class: &ClassFiles, cluster: &Imported, (message, hint): (&str, &str), notes: &mut Notes) {
+fn report_missing(class: &ClassFiles, cluster: &Imported, (message, hint): (&str, &str), notes: &mut Notes) {
     if class.missing.is_empty() {
         return;
     }

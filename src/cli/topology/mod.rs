@@ -120,7 +120,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         }
     };
     for verdict in answers.iter().flat_map(|one| &one.forecast.verdicts) {
-        // What a controller refuses half-way has been told as a fault; here a provider does.
+        // What a controller refuses half-way has been reported as a fault; here a provider does.
         if verdict.meaning == Meaning::Wedged && notes.errors() == 0 {
             let what = verdict.subject.in_words();
             let message = format!("the {what} would be stuck half-way: {}", verdict.reasons.join(", "));
@@ -421,7 +421,7 @@ fn published(
     }
 }
 
-fn told(unread: &Unread, path: &str, notes: &mut Notes) {
+fn reported(unread: &Unread, path: &str, notes: &mut Notes) {
     let place = Place { line: unread.line, ..Place::file(path) };
     notes.error("unreadable", place, &*unread.message).hint(unread.hint);
 }

@@ -11,7 +11,7 @@ use crate::{
     cli::cluster::ClusterName,
     model::AddonVersion,
     report::Machines,
-    upgrade::{Told, ToldChange},
+    upgrade::{DescribedChange, StepDescription},
 };
 
 pub(super) fn document(outcome: &Outcome, asked: &Json) -> Json {
@@ -55,15 +55,15 @@ fn of_steps(steps: &[StepShown]) -> Json {
 }
 
 fn step(step: &StepShown) -> Json {
-    let Told { change, keeps, follows, arrives, leaves, pins } = &step.told;
+    let StepDescription { change, keeps, follows, arrives, leaves, pins } = &step.description;
     let change = match change {
-        ToldChange::Release { before, after, kubernetes_before, kubernetes_after } => json!({
+        DescribedChange::Release { before, after, kubernetes_before, kubernetes_after } => json!({
             "kind": "release",
             "before": before,
             "after": after,
             "kubernetes": { "before": kubernetes_before, "after": kubernetes_after },
         }),
-        ToldChange::Addon { addon, before, after } => json!({
+        DescribedChange::Addon { addon, before, after } => json!({
             "kind": "addon",
             "addon": addon,
             "before": before.to_string(),

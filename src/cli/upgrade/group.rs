@@ -7,7 +7,7 @@ use crate::{
     model::ClusterId,
     note::{Notes, Place},
     report::Machines,
-    upgrade::{Answer, Blocking, Constraint, Open, Rollout, Solved, Told, told},
+    upgrade::{Answer, Blocking, Constraint, Open, Rollout, Solved, StepDescription, describe},
     world::Input,
 };
 
@@ -69,7 +69,7 @@ pub(super) struct Reason {
 /// A step that a group takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct StepShown {
-    pub(super) told: Told,
+    pub(super) description: StepDescription,
     pub(super) reason: String,
     /// What becomes of the clusters, each with those to which it happens. Empty until all clusters are in the group.
     pub(super) rollouts: Vec<RolloutShown>,
@@ -171,13 +171,13 @@ fn state(answer: &Answer, input: &Input) -> State {
     match answer {
         Answer::Plan { plan, .. } if plan.steps.is_empty() => State::Done,
         Answer::Plan { open, plan, reasons } => {
-            let told = told(&open.situation, plan).into_iter();
-            let step = |(told, reason): (Told, &String)| StepShown {
-                told,
+            let described = describe(&open.situation, plan).into_iter();
+            let step = |(description, reason): (StepDescription, &String)| StepShown {
+                description,
                 reason: reason.clone(),
                 rollouts: Vec::new(),
             };
-            State::Plan(told.zip(reasons).map(step).collect())
+            State::Plan(described.zip(reasons).map(step).collect())
         }
         Answer::Blocked { open, core } => {
             let constraints = &open.situation.constraints;

@@ -22,8 +22,8 @@ use crate::{
     model::ForgeKind,
     note::{Fault, Notes},
     propose::{
-        self, Action, Address, Decision, Limits, Outcome, Plan, PlanOf, Proposed, Request, RequestState,
-        Seen, Step, Wish,
+        self, Action, Address, Decision, Limits, Outcome, Plan, PlanOf, Proposed, ProposedStep, Request,
+        RequestState, Seen, Wish,
     },
     report,
     world::Held,
@@ -428,10 +428,10 @@ fn plan(group: &Shown, found: &Found) -> Option<PlanOf> {
     Some(PlanOf { clusters, from, plan })
 }
 
-fn step_of(step: &StepShown, clusters: usize) -> Step {
+fn step_of(step: &StepShown, clusters: usize) -> ProposedStep {
     let rollout = |one: &RolloutShown| text::rollout(one, clusters, false);
-    Step {
-        title: text::title(&step.told.change),
+    ProposedStep {
+        title: text::title(&step.description.change),
         reason: step.reason.clone(),
         rollouts: step.rollouts.iter().map(rollout).collect(),
         until: text::waits(step),

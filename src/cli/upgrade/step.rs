@@ -21,7 +21,7 @@ use crate::{
     partial::LeftOut,
     propose::Wish,
     tree::Sink,
-    upgrade::{self, Answer, Edited, Edits, Fleet, Planned, Solved, Taken, ToldChange, after},
+    upgrade::{self, Answer, DescribedChange, Edited, Edits, Fleet, Planned, Solved, Taken, after},
     world::{AlreadyRead, Held},
 };
 
@@ -234,11 +234,11 @@ pub(super) fn message(found: &Found) -> String {
         else {
             continue;
         };
-        let what = match &step.told.change {
-            ToldChange::Release { after, .. } => after.clone(),
-            ToldChange::Addon { addon, after, .. } => format!("{addon} {after}"),
+        let what = match &step.description.change {
+            DescribedChange::Release { after, .. } => after.clone(),
+            DescribedChange::Addon { addon, after, .. } => format!("{addon} {after}"),
         };
-        steps.push((what, format!("{}: {}", text::title(&step.told.change), step.reason)));
+        steps.push((what, format!("{}: {}", text::title(&step.description.change), step.reason)));
     }
     let whats: BTreeSet<&str> = steps.iter().map(|(what, _)| what.as_str()).collect();
     let subject = match whats.first() {

@@ -5,7 +5,7 @@ use crate::{
     cli::printer::counted,
     model::ClusterId,
     report::Machines,
-    upgrade::{Told, ToldChange},
+    upgrade::{DescribedChange, StepDescription},
 };
 
 /// Where lines end, if words allow it.
@@ -55,8 +55,9 @@ pub(super) fn summary(groups: &[Shown]) -> String {
         (count(&|state| matches!(state, State::Held(_))), "held"),
         (count(&|state| *state == State::Leaving), "being removed"),
     ];
-    let told = kinds.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
-    format!("{}: {}", counted(total, "cluster"), told.collect::<Vec<_>>().join(", "))
+    let reported =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
+    format!("{}: {}", counted(total, "cluster"), reported.collect::<Vec<_>>().join(", "))
 }
 
 fn of_group(group: &Shown, shown: usize, all: bool) -> Vec<String> {
@@ -113,7 +114,7 @@ fn of_step(
     count: usize,
     all: bool,
 ) -> Vec<String> {
-    let Told { change, keeps, follows, arrives, leaves, pins } = &step.told;
+    let StepDescription { change, keeps, follows, arrives, leaves, pins } = &step.description;
     let mut lines = wrapped(&format!("{number:>3}. "), "     ", &title(change));
     let mut row = |word: &str, text: String| {
         lines.extend(wrapped(&format!("     {word:<9}"), &" ".repeat(14), &text));
@@ -153,9 +154,9 @@ fn of_step(
 }
 
 /// A step in one line.
-pub(super) fn title(change: &ToldChange) -> String {
+pub(super) fn title(change: &DescribedChange) -> String {
     match change {
-        ToldChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
+        DescribedChange::Release { after, kubernetes_before, kubernetes_after, .. } => {
             let versions = if kubernetes_before == kubernetes_after {
                 format!("Kubernetes {kubernetes_after} as before")
             } else {
@@ -163,21 +164,21 @@ pub(super) fn title(change: &ToldChange) -> String {
             };
             format!("release {after} ({versions})")
         }
-        ToldChange::Addon { addon, before, after } if before.is_same(after) => {
+        DescribedChange::Addon { addon, before, after } if before.is_same(after) => {
             format!("addon {addon} {after} of its own release again")
         }
-        ToldChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
+        DescribedChange::Addon { addon, before, after } => format!("addon {addon} {before} to {after}"),
     }
 }
 
 /// What has to be so before the next step.
 pub(super) fn waits(step: &StepShown) -> String {
-    match &step.told.change {
-        ToldChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
-        ToldChange::Release { .. } if step.machines() == Machines::default() => {
+    match &step.description.change {
+        DescribedChange::Addon { addon, after, .. } => format!("{addon} {after} is ready"),
+        DescribedChange::Release { .. } if step.machines() == Machines::default() => {
             "the release is applied, and all addons are ready".to_owned()
         }
-        ToldChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
+        DescribedChange::Release { .. } => "all machines are replaced, and all addons are ready".to_owned(),
     }
 }
 

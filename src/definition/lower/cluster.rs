@@ -49,8 +49,8 @@ pub(super) fn lower_all(
         notes.append(own);
     }
     // A cluster that is left out without a word would be taken from the tree.
-    let told = notes.errors() > 0;
-    for file in lost.iter().filter(|_| !told) {
+    let reported = notes.errors() > 0;
+    for file in lost.iter().filter(|_| !reported) {
         notes
             .error(
                 "not-understood",
@@ -356,7 +356,7 @@ impl One<'_> {
         let serves = |folder: &crate::definition::parse::StackFolder| {
             let listed = folder.stack.value.spec.kubernetes.iter();
             let mut listed = listed.map(|release| release.version.trim_start_matches('v'));
-            // A version that is written wrongly is told where it stands, and not here as well.
+            // A version that is written wrongly is reported where it stands, and not here as well.
             listed.any(|version| version == minor.to_string() || version.starts_with(&format!("{minor}.")))
         };
         match self.context.definitions.stacks.get(&id.to_string()) {

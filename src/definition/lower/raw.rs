@@ -25,16 +25,16 @@ const CLOSED: [(&[&str], &str); 11] = [
 /// Lists replace one another, so `raw` would take away every pool that it does not repeat.
 const WORKERS: (&[&str], &str) = (&["topology", "workers"], "`nodePools` says it");
 
-/// Reports what is said in `raw` and may not be; a word on a whole part is told once.
+/// Reports what is said in `raw` and may not be; a word on a whole part is reported once.
 pub(super) fn check(context: &Lowering<'_>, raw: &Node, notes: &mut Notes) {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for (path, instead) in CLOSED.into_iter().chain([WORKERS]) {
         let Some((found, depth)) = said(raw, path) else { continue };
         let said = &path[..depth];
-        if told.contains(&said) {
+        if reported.contains(&said) {
             continue;
         }
-        told.push(said);
+        reported.push(said);
         let note = notes.error(
             "raw",
             context.place(found.origin),

@@ -27,7 +27,7 @@ pub(super) struct ClusterSettings {
     pub raw: Option<Node>,
 }
 
-/// Lowers it; all faults are told.
+/// Lowers it; all faults are reported.
 pub(super) fn lower(context: &Lowering<'_>, merged: &Merged, notes: &mut Notes) -> Option<ClusterSettings> {
     let Merged { spec, node, .. } = merged;
     let one = One { context, spec, node };

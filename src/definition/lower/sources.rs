@@ -48,8 +48,8 @@ fn one(
         return None;
     }
     let repository = ReleaseRepository::parse(&source.url)
-        .map_err(|told| {
-            notes.error("wrong-source", place("url"), told).hint(
+        .map_err(|reported| {
+            notes.error("wrong-source", place("url"), reported).hint(
                 "a source is a whole repository: `oci://<registry>/<path>` or `git+https://<repository>`",
             );
         })

@@ -32,7 +32,7 @@ pub use scaffold::{
     replace, write, write_all, write_bytes,
 };
 pub use sink::DiskSink;
-pub use stage::Step;
+pub use stage::Milestone;
 
 pub(super) use check::begun;
 pub(super) use open::{read as read_plain, without_waiting};
@@ -73,7 +73,7 @@ impl World for Workspace {
         git::refuse_hidden_sources(&self.root)?;
         let mut input = read::read(&self.root, notes)?;
         if !numbered_releases(&input.sources).is_empty() {
-            // What git cannot say is not verified, and told as that; generating needs no repository.
+            // What git cannot say is not verified, and reported as that; generating needs no repository.
             match git::Repository::find(self)
                 .and_then(|found| found.map(|repository| repository.recorded(&input.sources)).transpose())
             {
@@ -88,8 +88,8 @@ impl World for Workspace {
 
 fn note_unread(fault: &Fault, notes: &mut Notes) {
     let place = Place::file("generated/releases");
-    let told = format!("numbered releases are not compared with what git recorded: {fault}");
-    let note = notes.warning("release-tag", place, told);
+    let reported = format!("numbered releases are not compared with what git recorded: {fault}");
+    let note = notes.warning("release-tag", place, reported);
     note.hints.extend(fault.hints().iter().cloned());
 }
 
@@ -101,21 +101,21 @@ fn note_not_fetched(input: &Input, notes: &mut Notes) {
     };
     let history = names(|recorded| recorded.doubt == Some(Doubt::NotFetched));
     if !history.is_empty() {
-        let told = format!(
+        let reported = format!(
             "compared with HEAD and their own digests only, because this partial clone lacks the contents of their tags or of the \
              commits that added them: {history}"
         );
         notes
-            .warning("release-tag", Place::file("generated/releases"), told)
+            .warning("release-tag", Place::file("generated/releases"), reported)
             .hint("`git fetch --refetch --filter=blob:none` brings it");
     }
     let locks = names(|recorded| recorded.locks.iter().any(|taking| taking.text.is_none()));
     if !locks.is_empty() {
-        let told = format!(
+        let reported = format!(
             "not compared with the lock as it was when they were added, because this partial clone lacks it: {locks}"
         );
         notes
-            .warning("release-lock", Place::file(LOCK), told)
+            .warning("release-lock", Place::file(LOCK), reported)
             .hint("`git fetch --refetch --no-filter` brings it");
     }
 }

@@ -6,7 +6,7 @@ use super::{
     Workspace,
     check::begun,
     compare::Comparison,
-    stage::{OnStep, Stage, Step},
+    stage::{Milestone, OnMilestone, Stage},
 };
 use crate::{
     note::{Fault, Notes},
@@ -20,7 +20,7 @@ pub struct DiskSink {
     open: Option<Open>,
     /// `generated` itself cannot be written to: whatever comes is taken and comes to nothing.
     blocked: bool,
-    on_step: Option<OnStep>,
+    on_milestone: Option<OnMilestone>,
 }
 
 struct Open {
@@ -37,19 +37,19 @@ impl fmt::Debug for DiskSink {
 impl DiskSink {
     /// The `generated/` of a fleet.
     pub fn new(workspace: &Workspace) -> Self {
-        Self { root: workspace.root().to_path_buf(), open: None, blocked: false, on_step: None }
+        Self { root: workspace.root().to_path_buf(), open: None, blocked: false, on_milestone: None }
     }
 
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
     #[must_use]
-    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
-        self.on_step = Some(Box::new(tell));
+    pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.on_milestone = Some(Box::new(tell));
         self
     }
 
     /// Tells of a step.
-    pub(in crate::io) fn tell(&mut self, step: Step) -> Result<(), Fault> {
-        self.on_step.as_mut().map_or(Ok(()), |tell| tell(step))
+    pub(in crate::io) fn tell(&mut self, step: Milestone) -> Result<(), Fault> {
+        self.on_milestone.as_mut().map_or(Ok(()), |tell| tell(step))
     }
 
     /// Whether a path is left as it is.
@@ -76,7 +76,7 @@ impl DiskSink {
         let removed = begun(self.open.as_mut())?.comparison.finish(&mut found)?;
         let clear = found.errors() == 0;
         notes.append(found);
-        self.tell(Step::Staged)?;
+        self.tell(Milestone::Staged)?;
         Ok(clear.then_some(removed))
     }
 
@@ -87,9 +87,9 @@ impl DiskSink {
 
     /// Makes the disk what it is meant to be. What could be short of space is done first.
     pub(in crate::io) fn publish(&mut self, removed: &[TreePath]) -> Result<Changes, Fault> {
-        let Self { root, open, on_step, blocked: _ } = self;
+        let Self { root, open, on_milestone, blocked: _ } = self;
         let Open { comparison, stage } = begun(open.as_mut())?;
-        let mut tell = |step| on_step.as_mut().map_or(Ok(()), |tell| tell(step));
+        let mut tell = |step| on_milestone.as_mut().map_or(Ok(()), |tell| tell(step));
         let remove = |path: &TreePath| {
             fs::remove_file(root.join(path.as_str()))
                 .map_err(|error| Fault::because(format!("cannot remove `{path}`"), error))
@@ -107,16 +107,16 @@ impl DiskSink {
         make_folders(root, &staged)?;
         for index in 0..stage.files().len() {
             stage.publish(index)?;
-            tell(Step::File)?;
+            tell(Milestone::File)?;
         }
         for path in rest {
             remove(path)?;
-            tell(Step::File)?;
+            tell(Milestone::File)?;
         }
         for folder in empty {
             remove_folder(root.join(folder.as_str()), folder)?;
         }
-        tell(Step::WorkTree)?;
+        tell(Milestone::WorkTree)?;
         Ok(std::mem::take(&mut comparison.changes))
     }
 }

@@ -20,9 +20,9 @@ use crate::{
 /// Where changed files wait, from the root of the fleet. Whoever finds it may delete it.
 pub(super) const STAGE: &str = "generated/.stackloom-staged";
 
-/// What a sink has just done; told to whoever wants to show it, or to end the run there.
+/// What a sink has just done; reported to whoever wants to show it, or to end the run there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Step {
+pub enum Milestone {
     /// The index of the repository is locked.
     Locked,
     /// Every changed file lies beside the tree.
@@ -42,7 +42,7 @@ pub enum Step {
 }
 
 /// Called for each step.
-pub(in crate::io) type OnStep = Box<dyn FnMut(Step) -> Result<(), Fault> + Send>;
+pub(in crate::io) type OnMilestone = Box<dyn FnMut(Milestone) -> Result<(), Fault> + Send>;
 
 /// Files that wait. When dropped, nothing of it is left on disk.
 #[derive(Debug)]

@@ -218,9 +218,9 @@ impl<'a> Forge<'a> {
     fn refused(&self, what: &str, answer: &Answer) -> Fault {
         let Address { url, project, .. } = &self.address;
         let variable = self.client.variable;
-        let told = answer.words();
-        let told = if told.is_empty() { String::new() } else { format!(": {told}") };
-        let fault = Fault::new(format!("cannot {what} of `{project}` at {url}: {}{told}", answer.status));
+        let reported = answer.words();
+        let reported = if reported.is_empty() { String::new() } else { format!(": {reported}") };
+        let fault = Fault::new(format!("cannot {what} of `{project}` at {url}: {}{reported}", answer.status));
         match answer.status.as_u16() {
             401 => fault.hint(format!("the token in `{variable}` is wrong or has expired")),
             403 => fault

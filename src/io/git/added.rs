@@ -33,11 +33,11 @@ pub(super) struct Origin {
 }
 
 /// A step of a walk through the history.
-enum Step {
+enum Visit {
     /// To a commit, whose parents come next.
-    Down(Oid),
+    Enter(Oid),
     /// Back from it, its parents being done, with the releases that it added.
-    Up(Oid, BTreeMap<String, Oid>),
+    Leave(Oid, BTreeMap<String, Oid>),
 }
 
 /// What a commit has that its parents do not.
@@ -69,21 +69,21 @@ impl Repository {
     /// commits of one second have no order.
     fn walk(&self, found: &mut Additions, older: &mut BTreeSet<String>) -> Result<(), git2::Error> {
         let tip = self.tip().ok().and_then(|tip| tip.commit());
-        let mut open: Vec<Step> = tip.map(Step::Down).into_iter().collect();
+        let mut open: Vec<Visit> = tip.map(Visit::Enter).into_iter().collect();
         let (mut seen, mut known, mut walked) = (BTreeSet::new(), BTreeMap::new(), Ok(()));
         while let Some(step) = open.pop() {
             match step {
-                Step::Down(id) if seen.insert(id) => {
+                Visit::Enter(id) if seen.insert(id) => {
                     let new = self.added_by(id, &mut known).unwrap_or_else(|error| {
                         walked = Err(error);
                         New::default()
                     });
-                    open.push(Step::Up(id, new.names));
-                    open.extend(new.parents.into_iter().rev().map(Step::Down));
+                    open.push(Visit::Leave(id, new.names));
+                    open.extend(new.parents.into_iter().rev().map(Visit::Enter));
                     older.extend(new.older);
                 }
-                Step::Down(_) => {}
-                Step::Up(commit, names) => {
+                Visit::Enter(_) => {}
+                Visit::Leave(commit, names) => {
                     for (name, tree) in names {
                         found.entry(name).or_default().push(Added { commit, tree });
                     }

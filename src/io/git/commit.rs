@@ -24,7 +24,9 @@ use super::{
     trees::{Entry, FILE, Listing, note_foreign_in_head, with_files},
 };
 use crate::{
-    io::disk::{DiskSink, Step, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign},
+    io::disk::{
+        DiskSink, Milestone, Workspace, begun, is_in_numbered_release, is_numbered_release, note_foreign,
+    },
     note::{Fault, Notes},
     propose,
     remove::{Before, Guard},
@@ -125,8 +127,8 @@ impl CommitSink {
 
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
     #[must_use]
-    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
-        self.disk = self.disk.on_step(tell);
+    pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.disk = self.disk.on_milestone(tell);
         self
     }
 
@@ -213,10 +215,10 @@ impl CommitSink {
     fn write_commit(&mut self, tree: Oid, message: &str) -> Result<Oid, Fault> {
         let open = begun(self.open.as_mut())?;
         let commit = commit(&self.repository, &open.tip, &open.objects, tree, message)?;
-        self.disk.tell(Step::Objects)?;
+        self.disk.tell(Milestone::Objects)?;
         let subject = message.lines().next().unwrap_or_default();
         move_reference(&self.repository, &open.tip, commit, subject)?;
-        self.disk.tell(Step::Reference)?;
+        self.disk.tell(Milestone::Reference)?;
         Ok(commit)
     }
 
@@ -242,7 +244,7 @@ impl CommitSink {
             sources: open.sources.as_ref(),
         };
         open.index.update(&meant, self.workspace.root())?;
-        self.disk.tell(Step::Index)?;
+        self.disk.tell(Milestone::Index)?;
         Ok(fresh)
     }
 }
@@ -256,7 +258,7 @@ impl Sink for CommitSink {
         repository.identity()?;
         ReleaseRun::finish(&self.workspace, repository)?;
         let index = LockedIndex::take(repository)?;
-        self.disk.tell(Step::Locked)?;
+        self.disk.tell(Milestone::Locked)?;
         let tip = repository.tip()?;
         let head = Listing::read(repository, tip.commit())?;
         let objects = Objects::new(repository);

@@ -121,7 +121,7 @@ fn read(path: &Path, url: &str, tag: &str) -> Result<Fetched, Fault> {
         }
     };
     let mut files = BTreeMap::new();
-    collect(&repository, folder, "", &mut files).map_err(|told| match told {
+    collect(&repository, folder, "", &mut files).map_err(|reported| match reported {
         Untaken::Git(error) => failed(error),
         Untaken::Kind(path) => Fault::new(format!(
             "`{path}` of the release in `{url}` is not a plain file, or is larger than a source may be"

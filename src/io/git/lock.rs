@@ -88,7 +88,7 @@ fn take_over(path: &Path) -> Result<Lock, Held> {
     if !is_same_file(&file, path) {
         return Err(Held::ByOther);
     }
-    // Without its mark it is still a lock, of nobody that can be told.
+    // Without its mark it is still a lock, though nobody knows whose.
     mark(&mut file).ok();
     Ok(Lock { path: path.to_path_buf(), file })
 }
@@ -142,8 +142,8 @@ mod tests {
             let lock = Lock::take(&index).unwrap();
             assert_eq!(fs::read_to_string(&file).unwrap(), format!("locked by {own}\n"));
             assert_eq!(take_over(&file).unwrap_err(), Held::ByRun(own.clone()));
-            let told = Lock::take(&index).unwrap_err();
-            assert!(told.to_string().contains(&own), "{told}");
+            let reported = Lock::take(&index).unwrap_err();
+            assert!(reported.to_string().contains(&own), "{reported}");
             drop(lock);
             assert!(!file.exists());
         }

@@ -188,7 +188,7 @@ impl Repository {
         if output.status.success() {
             return Ok(PushEnd::Done);
         }
-        let told =
+        let reported =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
         // What git and servers say of a reference that is not what it was: <https://git-scm.com/docs/git-push#Documentation/git-push.txt---porcelain>.
         let moved = [
@@ -198,11 +198,11 @@ impl Repository {
             "failed to update ref",
             "(fetch first)",
         ];
-        if moved.iter().any(|words| told.contains(words)) {
+        if moved.iter().any(|words| reported.contains(words)) {
             return Ok(PushEnd::Moved);
         }
-        let told = self.without_credentials(&program::words(&output));
-        Err(Fault::new(format!("cannot push `{branch}` to `{}`: {told}", remote.name))
+        let reported = self.without_credentials(&program::words(&output));
+        Err(Fault::new(format!("cannot push `{branch}` to `{}`: {reported}", remote.name))
             .hint("git does this with your own configuration; the account needs the right to push branches"))
     }
 
@@ -211,8 +211,8 @@ impl Repository {
         if output.status.success() {
             return Ok(output);
         }
-        let told = self.without_credentials(&program::words(&output));
-        Err(Fault::new(format!("{what}: {told}"))
+        let reported = self.without_credentials(&program::words(&output));
+        Err(Fault::new(format!("{what}: {reported}"))
             .hint("git does this with your own configuration: try `git fetch`"))
     }
 

@@ -172,7 +172,7 @@ impl Repository {
         let mut tagging = Tagging::default();
         let committed = self.committed_releases()?;
         for (name, tree) in committed.into_iter().filter(|(name, _)| !is_head_release(name)) {
-            // What cannot be read was told where the release was verified.
+            // What cannot be read was reported where the release was verified.
             let Ok(tagged) = tagged(self, &name) else { continue };
             match tagged {
                 Tagged::Tree(found) if found == tree => {}

@@ -238,8 +238,8 @@ struct Why(Error);
 impl std::fmt::Display for Why {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Error::RegistryError { envelope, .. } = &self.0 {
-            let told: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
-            return write!(f, "the registry says: {}", plain(&told.join("; ")));
+            let reported: Vec<_> = envelope.errors.iter().map(|one| one.message.as_str()).collect();
+            return write!(f, "the registry says: {}", plain(&reported.join("; ")));
         }
         let mut text = self.0.to_string();
         let mut source = std::error::Error::source(&self.0);
@@ -330,9 +330,12 @@ mod tests {
         let message = format!("<html>\n\u{1b}[2J\u{7}secret\tpage{}", "x".repeat(100_000));
         let error =
             Error::ServerError { code: 500, url: "https://registry.example.org/v2/".to_owned(), message };
-        let told = Why(error).to_string();
-        assert!(told.starts_with("Server error: url https://registry.example.org/v2/, code: 500"), "{told}");
-        assert!(told.contains("<html> [2J secret page") && told.ends_with('…'), "{told}");
-        assert!(told.chars().count() == TOLD + 1 && !told.contains(char::is_control), "{told}");
+        let reported = Why(error).to_string();
+        assert!(
+            reported.starts_with("Server error: url https://registry.example.org/v2/, code: 500"),
+            "{reported}"
+        );
+        assert!(reported.contains("<html> [2J secret page") && reported.ends_with('…'), "{reported}");
+        assert!(reported.chars().count() == TOLD + 1 && !reported.contains(char::is_control), "{reported}");
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Folders<'a> {
 
 impl<'a> Folders<'a> {
     /// Finds every folder of a fleet in which a change may be one of its sources. `set` is called for each before it is
-    /// looked into: what comes into it later is told, what came before is found.
+    /// looked into: what comes into it later is reported, what came before is found.
     pub(super) fn walk(root: &'a Path, set: &'a mut Set<'a>) -> Result<BTreeSet<PathBuf>, Fault> {
         let mut folders = Self { root, set, found: BTreeSet::new() };
         folders.watch(root)?;
@@ -63,7 +63,7 @@ impl<'a> Folders<'a> {
     }
 
     fn inside(&mut self, folder: &Path) -> Result<(), Fault> {
-        // What cannot be read is told by whoever reads it.
+        // What cannot be read is reported by whoever reads it.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             if !hidden && entry.file_type().is_ok_and(|kind| !kind.is_file()) {

@@ -99,7 +99,7 @@ impl Judge {
         lay_over(&mut values, given);
         for (one, judge) in &self.subcharts {
             let own = values.get(&one.key).cloned().unwrap_or_else(|| Json::Object(Map::new()));
-            // Anything else than a map is told by Helm, and here by `validate`.
+            // Anything else than a map is reported by Helm, and here by `validate`.
             let Json::Object(mut own) = own else { continue };
             if let Some(Json::Object(global)) = values.get("global") {
                 let below = own.entry("global").or_insert_with(|| Json::Object(Map::new()));
@@ -227,7 +227,7 @@ mod tests {
         Described { kube_version: None, values, keys, schema, subcharts }
     }
 
-    fn told(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {
+    fn reported(chart: &Described, given: &Json, is_part: bool) -> Vec<String> {
         let judge = Judge::new(chart).unwrap();
         let line = |finding: &Finding| {
             let what = finding.wrong.as_deref().unwrap_or("unknown");
@@ -247,9 +247,9 @@ mod tests {
         };
         let chart = described(&json!({ "hubble": { "enabled": false } }), None, vec![sub]);
         let given = json!({ "hubbel": 1, "nameOverride": "x", "global": {}, "db": {}, "extras": {}, "tags": {}, "hubble": { "any": 1 } });
-        assert_eq!(told(&chart, &given, false), ["hubbel: unknown (hubble)"]);
+        assert_eq!(reported(&chart, &given, false), ["hubbel: unknown (hubble)"]);
         let silent = Described { keys: BTreeSet::new(), ..described(&json!({}), None, Vec::new()) };
-        assert!(told(&silent, &given, false).is_empty());
+        assert!(reported(&silent, &given, false).is_empty());
     }
 
     #[test]
@@ -268,17 +268,17 @@ mod tests {
         let chart =
             described(&json!({ "mode": "a", "hubble": { "enabled": true } }), Some(schema), Vec::new());
         let fine: Vec<String> = Vec::new();
-        assert_eq!(told(&chart, &json!({ "token": "x" }), false), fine);
-        assert_eq!(told(&chart, &json!({}), false), [": \"token\" is a required property ()"]);
-        assert_eq!(told(&chart, &json!({}), true), fine);
+        assert_eq!(reported(&chart, &json!({ "token": "x" }), false), fine);
+        assert_eq!(reported(&chart, &json!({}), false), [": \"token\" is a required property ()"]);
+        assert_eq!(reported(&chart, &json!({}), true), fine);
         let wrong = json!({ "token": 12345, "mode": null, "hubbel": {}, "hubble": { "enabled": "yes" } });
-        let lines = told(&chart, &wrong, true);
+        let lines = reported(&chart, &wrong, true);
         assert!(
             lines.contains(&"hubbel: the schema does not have this key (hubble)".to_owned()),
             "{lines:?}"
         );
         assert!(lines.iter().any(|line| line.starts_with("hubble.enabled: ")), "{lines:?}");
-        assert!(lines.iter().all(|line| !line.contains("12345")), "a value is told: {lines:?}");
+        assert!(lines.iter().all(|line| !line.contains("12345")), "a value is reported: {lines:?}");
     }
 
     #[test]
@@ -293,11 +293,16 @@ mod tests {
             chart: sub,
         };
         let chart = described(&json!({ "global": { "zone": "a" } }), None, vec![sub]);
-        assert!(told(&chart, &json!({ "db": { "size": 2 } }), false).is_empty());
-        assert_eq!(told(&chart, &json!({ "db": { "size": "x" } }), false).len(), 1);
-        assert!(told(&chart, &json!({ "db": { "size": "x", "enabled": false } }), false).is_empty());
-        assert!(told(&chart, &json!({ "db": { "size": "x" }, "tags": { "data": false } }), false).is_empty());
-        assert_eq!(told(&chart, &json!({ "db": 1 }), false), ["db: the values of a subchart are a map ()"]);
+        assert!(reported(&chart, &json!({ "db": { "size": 2 } }), false).is_empty());
+        assert_eq!(reported(&chart, &json!({ "db": { "size": "x" } }), false).len(), 1);
+        assert!(reported(&chart, &json!({ "db": { "size": "x", "enabled": false } }), false).is_empty());
+        assert!(
+            reported(&chart, &json!({ "db": { "size": "x" }, "tags": { "data": false } }), false).is_empty()
+        );
+        assert_eq!(
+            reported(&chart, &json!({ "db": 1 }), false),
+            ["db: the values of a subchart are a map ()"]
+        );
     }
 
     #[test]

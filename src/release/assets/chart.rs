@@ -59,7 +59,7 @@ fn inside(path: &str) -> Option<String> {
     (path.split('/').all(is_plain) && !path.contains(is_strange)).then(|| inside.to_owned())
 }
 
-/// Packs files; what does not fit is told.
+/// Packs files; what does not fit is reported.
 pub(super) fn pack(files: &ChartFiles, notes: &mut Notes) -> Option<Vec<u8>> {
     match packed(files) {
         Ok(bytes) => Some(bytes),

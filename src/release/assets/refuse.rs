@@ -1,4 +1,4 @@
-//! What the cluster stack operator cannot be told.
+//! What the cluster stack operator has no words for.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
             release,
             Some(template),
             "it makes no objects beside a Cluster",
-            "without `namespace/` and `cluster/` a stack can be told to it",
+            "without `namespace/` and `cluster/` it takes a stack",
             notes,
         );
     }
@@ -99,7 +99,7 @@ fn addon(release: &Release, one: &ReleaseAddon, notes: &mut Notes) {
         template.template.documents().iter().for_each(|document| expressions(document, &mut said));
         if let Some(what) = said.iter().find(|text| !is_sayable(text)) {
             let message = format!("it does not know what `{what}` says of a cluster");
-            let hint = "of a cluster, it can be told `cluster.name` and `cluster.namespace`, as they are";
+            let hint = "of a cluster, it can be given `cluster.name` and `cluster.namespace`, as they are";
             refuse(release, Some(template), &message, hint, notes);
         }
         if let Some(what) = said.iter().find(|text| !is_of_the_addons(text)) {
@@ -151,7 +151,7 @@ fn refuse(release: &Release, template: Option<&StackTemplate>, message: &str, hi
         .error(
             "assets",
             place,
-            format!("`{}` cannot be told to the cluster stack operator: {message}", release.name),
+            format!("`{}` cannot be converted for the cluster stack operator: {message}", release.name),
         )
         .hint(hint.to_owned());
 }

@@ -167,7 +167,7 @@ fn context(release: &Release, one: &ReleaseAddon) -> Context {
 mod tests {
     use super::*;
 
-    fn told(text: &str) -> String {
+    fn reported(text: &str) -> String {
         let text = text.replace("NAME", KNOWN[0].stand_in).replace("SPACE", KNOWN[1].stand_in);
         let mut document = Mapping::new();
         document.set("x", text.as_str());
@@ -190,20 +190,20 @@ mod tests {
             ),
             (r#"say "NAME" \"#, r#"x: "say \"{{ .Cluster.metadata.name }}\" \\""#),
         ] {
-            assert_eq!(told(text), written, "{text}");
+            assert_eq!(reported(text), written, "{text}");
         }
     }
 
     #[test]
     fn empty_lines_at_the_end_of_a_text_are_not_those_of_the_file() {
-        assert_eq!(told("end\n\n\n"), r#"x: "end\n\n\n""#);
-        assert_eq!(told("end\n"), "x: |\n  end");
+        assert_eq!(reported("end\n\n\n"), r#"x: "end\n\n\n""#);
+        assert_eq!(reported("end\n"), "x: |\n  end");
     }
 
     #[test]
     fn braces_beside_a_name_are_no_part_of_what_is_evaluated() {
-        assert_eq!(told("{NAME}"), r#"x: "{{ "{" }}{{ .Cluster.metadata.name }}}""#);
-        assert_eq!(told("{{{NAME"), r#"x: "{{ "{{" }}{{ "{" }}{{ .Cluster.metadata.name }}""#);
-        assert_eq!(told("{{ x }}"), r#"x: '{{ "{{" }} x }}'"#);
+        assert_eq!(reported("{NAME}"), r#"x: "{{ "{" }}{{ .Cluster.metadata.name }}}""#);
+        assert_eq!(reported("{{{NAME"), r#"x: "{{ "{{" }}{{ "{" }}{{ .Cluster.metadata.name }}""#);
+        assert_eq!(reported("{{ x }}"), r#"x: '{{ "{{" }} x }}'"#);
     }
 }

@@ -240,7 +240,7 @@ impl One<'_> {
         let suspended = self.addon.helm.as_ref().is_some_and(|helm| helm.suspended);
         if suspended && !self.keeps.release {
             let message = format!(
-                "{} cannot be told to leave `{name}` installed: whoever deletes it while the cluster runs uninstalls the chart",
+                "{} has no setting that leaves `{name}` installed: whoever deletes it while the cluster runs uninstalls the chart",
                 self.keeps.object
             );
             let hint = "take the next steps of the removal, which delete it after the cluster";

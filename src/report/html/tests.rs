@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    compare::{FieldChange, FieldPath, Step},
+    compare::{FieldChange, FieldPath, PathSegment},
     model::{ClusterId, Label},
     report::{
         change::{Change, Effect, Revert, Subject},
@@ -15,7 +15,7 @@ use crate::{
 fn cluster(name: &str) -> ClusterReport {
     let label = |text: &str| Label::new(text).unwrap();
     let field = |at: usize| FieldChange {
-        path: FieldPath(vec![Step::Key(format!("field{at}"))]),
+        path: FieldPath(vec![PathSegment::Key(format!("field{at}"))]),
         before: None,
         // Of another length in each: a name alone would make them equal.
         after: Some("x".repeat(1_000 + usize::from(name.as_bytes()[0])).into()),

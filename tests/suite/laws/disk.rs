@@ -71,7 +71,7 @@ fn what_is_damaged_or_gone_is_made_good() {
 fn killed_at(root: &std::path::Path, step: usize) -> bool {
     let world = Workspace::open(root).unwrap();
     let count = Arc::new(AtomicUsize::new(0));
-    let mut sink = DiskSink::new(&world).on_step(move |_| {
+    let mut sink = DiskSink::new(&world).on_milestone(move |_| {
         if count.fetch_add(1, Ordering::Relaxed) == step { Err(Fault::new("killed")) } else { Ok(()) }
     });
     let (done, _) = sandbox::run(&world, &mut sink);

@@ -1,7 +1,7 @@
 //! Edits of files: in every layout an edit gives the value that is meant, and leaves all else as its author wrote it.
 
 use stackloom::{
-    edit::{self, Edit, Step},
+    edit::{self, Edit, Locator},
     note::Notes,
     yaml::{self, Mapping, Node, Source, Sources},
 };
@@ -153,8 +153,8 @@ fn read(text: &str) -> Node {
     yaml::read(&source(text), &mut notes).unwrap_or_else(|| panic!("{text}\n{}", sandbox::messages(&notes)))
 }
 
-fn steps(path: &[String]) -> Vec<Step<'_>> {
-    path.iter().map(|part| part.strip_prefix('=').map_or(Step::Key(part), Step::Named)).collect()
+fn steps(path: &[String]) -> Vec<Locator<'_>> {
+    path.iter().map(|part| part.strip_prefix('=').map_or(Locator::Key(part), Locator::Named)).collect()
 }
 
 /// The same change, made on what the text means by other means than the edit's own.

@@ -223,10 +223,10 @@ fn what_is_no_longer_needed_is_closed_and_what_a_person_closed_stays_closed() {
 }
 
 /// A request: number, state, title, text, comments.
-type Told = (u64, &'static str, String, String, usize);
+type StepDescription = (u64, &'static str, String, String, usize);
 
 /// What is the same however often a run was interrupted.
-fn end(bench: &Bench) -> (Option<String>, Vec<Told>) {
+fn end(bench: &Bench) -> (Option<String>, Vec<StepDescription>) {
     let tree = bench.tip(BRANCH).map(|tip| git(&bench.remote, &["rev-parse", &format!("{tip}:clusters")]));
     // The base that the report names has another time, and another name.
     let body = |text: &str| text.lines().filter(|line| !line.starts_with("Compared with")).collect();

@@ -13,7 +13,7 @@ use super::create::{Written, blueprint, write_classes};
 use super::reconcile::{Settled, created, reconcile};
 use super::rollout::{Basis, Instants, Rollout, rollouts};
 use super::running::with_defaults;
-use super::steps::{Step, step};
+use super::steps::{UpgradeStep, step};
 use super::waits::{Waits, held, waits};
 pub use super::writing::Writing;
 use crate::admission;
@@ -132,7 +132,7 @@ pub struct Change {
     /// The versions of an upgrade.
     pub plan: Option<Plan>,
     /// The steps of an upgrade.
-    pub steps: Vec<Step>,
+    pub steps: Vec<UpgradeStep>,
     /// What an upgrade does not get through.
     pub waits: Waits,
     /// The Cluster as it is stored when it is admitted, before the controller acts on it; none where it was not written.

@@ -58,7 +58,7 @@ const PAUSED: &str =
 const WAS_PAUSED: &str = "the Cluster was paused: what was changed meanwhile happens once it is unpaused, too, and is \
                           not seen here";
 
-const TOGETHER: &str = "what is still to be done for it is told together with the change, machines that are being replaced \
+const TOGETHER: &str = "what is still to be done for it is reported together with the change, machines that are being replaced \
                         already are not";
 
 /// What is made of a Cluster that does not exist yet.
@@ -260,7 +260,7 @@ impl Forecast {
     }
 }
 
-/// What is told without following the controller from what runs.
+/// What is reported without following the controller from what runs.
 fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
     if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
         return Some(Ok(of_deleted()));

@@ -53,7 +53,7 @@
 //! ```
 
 pub mod adoption;
-pub mod apart;
+pub mod one_by_one;
 pub(crate) mod apply;
 mod before;
 mod behind;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::change::Change;
 use super::forecast::Forecast;
 use super::rollout::Basis;
-use super::steps::Step;
+use super::steps::UpgradeStep;
 use super::verdict::{Meaning, Verdict};
 use crate::fault::Fault;
 use crate::role::{Part, Pool, PoolKind};
@@ -152,7 +152,7 @@ fn rollout(machines: (i64, i64), surge: Option<(i64, i64)>, together: &[Part]) -
 }
 
 /// A step of an upgrade in one line.
-pub fn step_in_words(step: &Step) -> String {
+pub fn step_in_words(step: &UpgradeStep) -> String {
     let mut words = format!("control plane {}", step.control_plane);
     for (pool, version) in &step.pools {
         // The kind is named where there is a pool of the other kind with this name.
@@ -242,7 +242,7 @@ fn texts<T: ToString>(all: impl IntoIterator<Item = T>) -> Value {
     all.into_iter().map(|one| one.to_string()).collect()
 }
 
-fn step(step: &Step) -> Value {
+fn step(step: &UpgradeStep) -> Value {
     let versions = |kind| {
         step.pools_of(kind).map(|(name, version)| (name.clone(), json!(version))).collect::<Map<_, _>>()
     };
@@ -285,7 +285,7 @@ mod tests {
             (PoolKind::MachinePool, "b"),
         ];
         let pools = kinds.map(|(kind, name)| (Pool::new(kind, name), version.clone())).into();
-        let step = Step { control_plane: version, pools, rotated: BTreeSet::new() };
+        let step = UpgradeStep { control_plane: version, pools, rotated: BTreeSet::new() };
         let words = "control plane v1.36.0, a v1.36.0, pool b v1.36.0, machine pool b v1.36.0";
         assert_eq!(step_in_words(&step), words);
     }

@@ -10,7 +10,7 @@ use k8s_schema::value::text;
 /// One state that an upgrade goes through.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Step {
+pub struct UpgradeStep {
     /// The control plane's version.
     pub control_plane: String,
     /// Versions of the pools.
@@ -19,7 +19,7 @@ pub struct Step {
     pub rotated: BTreeSet<Role>,
 }
 
-impl Step {
+impl UpgradeStep {
     /// The versions of the pools of a kind, by name.
     pub fn pools_of(&self, kind: PoolKind) -> impl Iterator<Item = (&String, &String)> {
         let of_kind = self.pools.iter().filter(move |(pool, _)| pool.kind == kind);
@@ -28,9 +28,9 @@ impl Step {
 }
 
 /// The versions of a state, and what a pass rotated on the way to it.
-pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> Step {
+pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> UpgradeStep {
     let version = |worker: &Worker| text(&worker.object, &["spec", "template", "spec", "version"]).to_owned();
-    Step {
+    UpgradeStep {
         control_plane: text(&state.control_plane, Contract::VERSION).to_owned(),
         pools: state.all_workers().map(|(pool, worker)| (pool, version(worker))).collect(),
         rotated: rotated.clone(),
@@ -38,7 +38,7 @@ pub(super) fn step(state: &Desired, rotated: &BTreeSet<Role>) -> Step {
 }
 
 /// The version of a part in a step.
-pub(super) fn of_part<'a>(step: &'a Step, part: &Part) -> Option<&'a String> {
+pub(super) fn of_part<'a>(step: &'a UpgradeStep, part: &Part) -> Option<&'a String> {
     match part {
         Part::ControlPlane => Some(&step.control_plane),
         Part::Pool(pool) => step.pools.get(pool),

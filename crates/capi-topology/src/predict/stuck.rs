@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::change::Change;
 use super::rollout::is_on_delete;
 use super::running::is_paused;
-use super::steps::{Step, of_part, step};
+use super::steps::{UpgradeStep, of_part, step};
 use crate::desired::contract::Contract;
 use crate::desired::state::Desired;
 use crate::role::{Part, PoolKind};
@@ -23,7 +23,7 @@ pub(super) const SOURCE: &str = "exp/topology/desiredstate/desired_state.go";
 /// How many times an upgrade gives a part another version: each time its machines are replaced.
 pub(super) fn versions(before: &Desired, change: &Change, subject: &Part) -> usize {
     let first = step(before, &BTreeSet::new());
-    let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
+    let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
     steps.windows(2).filter(|pair| of_part(pair[0], subject) != of_part(pair[1], subject)).count()
 }
 
@@ -56,14 +56,14 @@ fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) 
     let running = change.running.as_ref()?;
     // A pool that lags moves in the first step.
     let first = step(before, &BTreeSet::new());
-    let steps: Vec<&Step> = std::iter::once(&first).chain(&change.steps).collect();
-    let moves = |pair: &[&Step]| of_part(pair[0], subject) != of_part(pair[1], subject);
+    let steps: Vec<&UpgradeStep> = std::iter::once(&first).chain(&change.steps).collect();
+    let moves = |pair: &[&UpgradeStep]| of_part(pair[0], subject) != of_part(pair[1], subject);
     let last = steps.windows(2).rposition(moves)? + 1;
     let late = |end: usize| -> Vec<String> {
         let moved = |part: &Part| {
-            let version = |step: &Step| of_part(step, part).cloned();
+            let version = |step: &UpgradeStep| of_part(step, part).cloned();
             let is_older =
-                |pair: &[&Step]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
+                |pair: &[&UpgradeStep]| version(pair[0]).is_some() && version(pair[0]) != version(pair[1]);
             steps[..end].windows(2).any(is_older)
         };
         let pools = running.deployments.iter().filter(|one| holds(&one.object));
@@ -74,7 +74,7 @@ fn holding(before: &Desired, change: &Change, subject: &Part, holds: fn(&Value) 
     let all = if beside.len() >= concurrency(&running.cluster) {
         beside
     } else {
-        let is_next = |pair: &[&Step]| pair[0].control_plane != pair[1].control_plane;
+        let is_next = |pair: &[&UpgradeStep]| pair[0].control_plane != pair[1].control_plane;
         late(steps[..=last].windows(2).rposition(is_next).map_or(0, |at| at + 1))
     };
     (!all.is_empty()).then(|| all.join(", "))

@@ -19,7 +19,7 @@ use crate::{
             step::{self, Found, Mode, Solution},
         },
     },
-    edit::{self, Step},
+    edit::{self, Locator},
     generate::{self, Failure, Understood},
     io::disk::Workspace,
     model::{ClusterId, Rollout},
@@ -172,7 +172,7 @@ fn freeze(
     };
     let waves: Vec<Json> = looked.waves.iter().map(wave).collect();
     let status: Node = from_json(&json!({ "waves": waves }), Origin::NOWHERE);
-    let edit = edit::set(source, &[Step::Key("status")], &status, notes).ok_or(Failure::Input)?;
+    let edit = edit::set(source, &[Locator::Key("status")], &status, notes).ok_or(Failure::Input)?;
     let (before, after) = (source.text.to_string(), edit.apply(&source.text));
     Ok(vec![Edited { file: rollout.file.clone(), before, after, clusters: BTreeSet::new() }])
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::look::pick;
 use crate::{
     cli::{Done, Exit, Global, Printer, changed, input_or_world},
-    edit::{self, Step},
+    edit::{self, Locator},
     generate::{self, Failure},
     io::disk::{self, Workspace},
     note::Notes,
@@ -101,7 +101,7 @@ fn write(
     let (understood, _) = generate::understand_sound(&held, notes)?;
     let rollout = pick(&understood, name, notes).ok_or(Failure::Input)?;
     let Some(source) = held.input.sources.at(&rollout.file) else { return Err(Failure::Input) };
-    let path = [Step::Key("spec"), Step::Key(key)];
+    let path = [Locator::Key("spec"), Locator::Key(key)];
     let is_set = if key == "pause" { rollout.paused.is_some() } else { rollout.aborted.is_some() };
     let edit = match reason {
         Some(reason) => {

@@ -24,7 +24,7 @@ use super::{
     trees::{Entry, FILE, Listing, with_file},
 };
 use crate::{
-    io::disk::{Step, Workspace, place_file, place_release, read_file, remove_release},
+    io::disk::{Milestone, Workspace, place_file, place_release, read_file, remove_release},
     note::Fault,
     tree::{GITATTRIBUTES, TreePath},
     world::LOCK,
@@ -51,7 +51,7 @@ pub struct Released {
 }
 
 /// Called for each step.
-type OnStep = Box<dyn FnMut(Step) -> Result<(), Fault> + Send>;
+type OnMilestone = Box<dyn FnMut(Milestone) -> Result<(), Fault> + Send>;
 
 /// A run that adds or removes releases.
 pub struct ReleaseRun {
@@ -61,7 +61,7 @@ pub struct ReleaseRun {
     tip: Tip,
     /// The text of another `stackloom.lock`, which goes into the same commit.
     lock: Option<String>,
-    on_step: Option<OnStep>,
+    on_milestone: Option<OnMilestone>,
 }
 
 impl std::fmt::Debug for ReleaseRun {
@@ -79,7 +79,7 @@ impl ReleaseRun {
         let index = LockedIndex::take(&repository)?;
         let tip = repository.tip()?;
         let mut run =
-            Self { workspace: workspace.clone(), repository, index, tip, lock: None, on_step: None };
+            Self { workspace: workspace.clone(), repository, index, tip, lock: None, on_milestone: None };
         run.recover()?;
         Ok(run)
     }
@@ -91,8 +91,8 @@ impl ReleaseRun {
 
     /// Tells of each step when it is done. An error ends the run there, as the end of the process would.
     #[must_use]
-    pub fn on_step(mut self, tell: impl FnMut(Step) -> Result<(), Fault> + Send + 'static) -> Self {
-        self.on_step = Some(Box::new(tell));
+    pub fn on_milestone(mut self, tell: impl FnMut(Milestone) -> Result<(), Fault> + Send + 'static) -> Self {
+        self.on_milestone = Some(Box::new(tell));
         self
     }
 
@@ -146,7 +146,7 @@ impl ReleaseRun {
                 tags.push((release.name.clone(), tag::object(&self.repository, &release.name, id, text)?));
             }
         }
-        self.tell(Step::Objects)?;
+        self.tell(Milestone::Objects)?;
         let names = added.iter().map(|one| one.name.clone()).collect();
         let removed = removed.to_vec();
         let branch = match &self.tip {
@@ -155,13 +155,13 @@ impl ReleaseRun {
         };
         let journal = Journal { commit: Some(id), branch, added: names, removed, tags, lock, attributes };
         journal.write(&self.repository)?;
-        self.tell(Step::Staged)?;
+        self.tell(Milestone::Staged)?;
         let subject = message.lines().next().unwrap_or_default();
         if let Err(fault) = move_reference(&self.repository, &self.tip, id, subject) {
             Journal::remove(&self.repository);
             return Err(fault);
         }
-        self.tell(Step::Reference)?;
+        self.tell(Milestone::Reference)?;
         self.follow(&journal).map_err(|fault| left_behind(Some(id), fault))?;
         Journal::remove(&self.repository);
         Ok(Released {
@@ -232,7 +232,7 @@ impl ReleaseRun {
     fn make_tags(&mut self, journal: &Journal) -> Result<(), Fault> {
         for (name, id) in &journal.tags {
             tag::create(&self.repository, name, *id)?;
-            self.tell(Step::Tagged)?;
+            self.tell(Milestone::Tagged)?;
         }
         Ok(())
     }
@@ -246,11 +246,11 @@ impl ReleaseRun {
             let (blobs, ids) = self.files_of(journal.commit, name)?;
             place_release(&root, name, &blobs)?;
             files.extend(ids);
-            self.tell(Step::File)?;
+            self.tell(Milestone::File)?;
         }
         for name in &journal.removed {
             remove_release(&root, name)?;
-            self.tell(Step::File)?;
+            self.tell(Milestone::File)?;
         }
         let lock = if journal.lock { self.place(LOCK, journal.commit, &root)? } else { None };
         let mut touched: Vec<TreePath> =
@@ -261,7 +261,7 @@ impl ReleaseRun {
             files.insert(attributes(), id);
             touched.push(attributes());
         }
-        self.tell(Step::WorkTree)?;
+        self.tell(Milestone::WorkTree)?;
         let fresh: BTreeSet<TreePath> = files.keys().cloned().collect();
         let mut unlike = BTreeSet::new();
         for (path, id) in &files {
@@ -276,7 +276,7 @@ impl ReleaseRun {
             &Meant { files: &files, fresh: &fresh, unlike: &unlike, leave: &leave, beside, sources: None },
             &root,
         )?;
-        self.tell(Step::Index)
+        self.tell(Milestone::Index)
     }
 
     /// Has a file of the work tree as a commit has it, if it is as the commit before has it. One that is another by now
@@ -335,8 +335,8 @@ impl ReleaseRun {
         Ok((blobs, ids))
     }
 
-    fn tell(&mut self, step: Step) -> Result<(), Fault> {
-        self.on_step.as_mut().map_or(Ok(()), |tell| tell(step))
+    fn tell(&mut self, step: Milestone) -> Result<(), Fault> {
+        self.on_milestone.as_mut().map_or(Ok(()), |tell| tell(step))
     }
 }
 

@@ -232,7 +232,7 @@ impl Repository {
     }
 }
 
-/// How modes of files are told.
+/// How modes of files are reported.
 struct Modes {
     trusted: bool,
     links: bool,

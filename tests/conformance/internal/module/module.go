@@ -2,10 +2,10 @@
 package module
 
 import (
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 )
 
 // Name is that of the module.
@@ -13,13 +13,18 @@ const Name = "sigs.k8s.io/cluster-api"
 
 // Definitions gives the folders with the CustomResourceDefinitions of the core and of the kubeadm providers.
 func Definitions() ([]string, error) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", Name).Output()
+	// Not `go list`: it has no folder for a module that nothing has downloaded yet.
+	out, err := exec.Command("go", "mod", "download", "-json", Name).Output()
 	if err != nil {
+		return nil, fmt.Errorf("where is %s? %w", Name, err)
+	}
+	var found struct{ Dir string }
+	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("where is %s? %w", Name, err)
 	}
 	var folders []string
 	for _, part := range []string{"core", "bootstrap/kubeadm", "controlplane/kubeadm"} {
-		folders = append(folders, filepath.Join(strings.TrimSpace(string(out)), part, "config", "crd", "bases"))
+		folders = append(folders, filepath.Join(found.Dir, part, "config", "crd", "bases"))
 	}
 	return folders, nil
 }

@@ -8,9 +8,9 @@ use crate::model::AddonVersion;
 
 /// What a step changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct StepDescription {
     /// The release or the addon.
-    pub change: ToldChange,
+    pub change: DescribedChange,
     /// Addons that stay at their versions though the release has others, each with its version and that of the release.
     pub keeps: Vec<(String, AddonVersion, AddonVersion)>,
     /// Addons that go with the release, each with its version before and after.
@@ -26,7 +26,7 @@ pub struct Told {
 
 /// What a step changes above all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ToldChange {
+pub enum DescribedChange {
     /// The release.
     Release {
         /// Before.
@@ -50,7 +50,7 @@ pub enum ToldChange {
 }
 
 /// What each step changes.
-pub fn told(situation: &Situation, plan: &Plan) -> Vec<Told> {
+pub fn describe(situation: &Situation, plan: &Plan) -> Vec<StepDescription> {
     let start = Step {
         change: Change::Release { from: situation.start },
         release: situation.start,
@@ -60,10 +60,10 @@ pub fn told(situation: &Situation, plan: &Plan) -> Vec<Told> {
     before.zip(&plan.steps).map(|(before, step)| of_step(situation, before, step)).collect()
 }
 
-fn of_step(situation: &Situation, before: &Step, step: &Step) -> Told {
+fn of_step(situation: &Situation, before: &Step, step: &Step) -> StepDescription {
     let release = |at: usize| &situation.releases[at];
     let change = match step.change {
-        Change::Release { from } => ToldChange::Release {
+        Change::Release { from } => DescribedChange::Release {
             before: release(from).name.clone(),
             after: release(step.release).name.clone(),
             kubernetes_before: release(from).kubernetes.to_string(),
@@ -71,14 +71,14 @@ fn of_step(situation: &Situation, before: &Step, step: &Step) -> Told {
         },
         Change::Addon { addon, from, to } => {
             let track = &situation.addons[addon];
-            ToldChange::Addon {
+            DescribedChange::Addon {
                 addon: track.name.clone(),
                 before: version(track, from),
                 after: version(track, to),
             }
         }
     };
-    let mut told = Told {
+    let mut description = StepDescription {
         change,
         keeps: Vec::new(),
         follows: Vec::new(),
@@ -87,9 +87,9 @@ fn of_step(situation: &Situation, before: &Step, step: &Step) -> Told {
         pins: Vec::new(),
     };
     for (addon, track) in situation.addons.iter().enumerate() {
-        told.add(track, (before, before.versions[addon]), (step, step.versions[addon]));
+        description.add(track, (before, before.versions[addon]), (step, step.versions[addon]));
     }
-    told
+    description
 }
 
 fn version(track: &Track, at: usize) -> AddonVersion {
@@ -102,7 +102,7 @@ fn pin(track: &Track, release: usize, at: Option<usize>) -> Option<usize> {
     at.filter(|at| track.held || *at != own)
 }
 
-impl Told {
+impl StepDescription {
     fn add(&mut self, track: &Track, old: (&Step, Option<usize>), new: (&Step, Option<usize>)) {
         let name = || track.name.clone();
         let ((before, was), (step, is)) = (old, new);
@@ -110,7 +110,7 @@ impl Told {
         if old_pin != new_pin {
             self.pins.push((name(), new_pin.map(|at| version(track, at))));
         }
-        if matches!(self.change, ToldChange::Addon { .. }) {
+        if matches!(self.change, DescribedChange::Addon { .. }) {
             return;
         }
         match (was, is) {

@@ -18,9 +18,9 @@ use k8s_schema::value::{get, list, name_of, text};
 const CLUSTER_STAYS: &str = "the Cluster is refused and stays as it is; its class is written all the same, and this is what that makes of it: \
                              objects are written one by one";
 const OTHERS_ARE_TAKEN: &str =
-    "objects are written one by one: what else there is among the new files is taken, and not told here";
+    "objects are written one by one: what else there is among the new files is taken, and not reported here";
 const CLASS_IS_TAKEN: &str =
-    "Flux writes classes before all else: the class is taken, and what comes of that is not told here";
+    "Flux writes classes before all else: the class is taken, and what comes of that is not reported here";
 const CLASS_LACKS_TEMPLATES: &str = "Flux writes classes before all else: the class is taken, and templates of the same files, which it \
                                      names, are not, so that Cluster API gets stuck at them";
 
