@@ -1,12 +1,7 @@
 //! What the management cluster's Cluster API supports.
 
 use super::{Check, Finder, Rule};
-use crate::{
-    knowledge::{self, Fit},
-    model::ManagementCluster,
-    plan::ClusterPlan,
-    yaml::Node,
-};
+use crate::{model::ManagementCluster, plan::ClusterPlan, yaml::Node};
 
 pub(super) static RULE: Rule = Rule {
     name: "cluster-api",
@@ -35,31 +30,12 @@ fn check(plan: &ClusterPlan, drawn: &Node, finder: &mut Finder<'_>) {
 
 /// Whether Cluster API can build clusters of the Kubernetes version.
 fn check_kubernetes(plan: &ClusterPlan, finder: &mut Finder<'_>) {
-    let (management, kubernetes) = (&plan.cluster.management, &plan.release.kubernetes);
-    let cluster_api = management.cluster_api;
-    let (version, is_exact) = management.cluster_api_version();
-    let place = plan.cluster.release_origin;
-    let fit = knowledge::cluster_api().fit(&version, is_exact, kubernetes, &management.assumptions);
-    let message = format!("Cluster API {cluster_api} does not support Kubernetes {}", kubernetes.minor());
-    let mut refuse = |why: String, message| {
-        finder
-            .notes
-            .error("cluster-api", place, message)
-            .hint(why)
-            .hint("`clusterApi` of the management cluster says which one runs there: upgrade it first, or choose a release with a Kubernetes version that it supports");
-    };
-    match fit {
-        Fit::Fits => {}
-        Fit::Assumed(one) => refuse(
-            format!("it supports {}, says `compatibility` in stackloom.yaml: {}", one.kubernetes, one.reason),
-            message,
-        ),
-        Fit::Unlisted(row) => refuse(format!("it supports {} ({})", row.kubernetes, row.found), message),
-        Fit::Since(row, since) => refuse(
-            format!("version {since} of it does ({})", row.found),
-            format!("Cluster API {version} does not support Kubernetes {}", kubernetes.minor()),
-        ),
-    }
+    let Some(unsupported) = plan.release.unsupported(&plan.cluster.management) else { return };
+    finder
+        .notes
+        .error("cluster-api", plan.cluster.release_origin, unsupported.message)
+        .hint(unsupported.why)
+        .hint("`clusterApi` of the management cluster says which one runs there: upgrade it first, or choose a release with a Kubernetes version that it supports");
 }
 
 fn check_fields(settings: &Node, management: &ManagementCluster, finder: &mut Finder<'_>) {

@@ -31,6 +31,7 @@ mod record;
 mod standing;
 mod take;
 mod template_node;
+mod unmet;
 mod write;
 
 use std::{
@@ -59,6 +60,7 @@ pub use rebases::{Rebase, Rebases};
 pub use schema::{definition_schema, head_schema_file, schema_file};
 pub use standing::{AddonDifference, Standing, addon_differences, line, standing};
 pub use take::{Arrival, Taken, published, take};
+pub use unmet::{Unmet, Unsupported};
 pub use write::{Body, Page, digests_of, pages, write};
 
 use crate::{

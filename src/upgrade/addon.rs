@@ -7,7 +7,7 @@ use super::{
     situation::{Constraint, ConstraintKind, Listing, Track, Version},
 };
 use crate::{
-    model::{AddonChoice, AddonVersion, Cluster, RemovalStep, Requirement},
+    model::{AddonChoice, AddonVersion, Cluster, RemovalStep, Requirement, VersionRange},
     note::Notes,
     release::{Release, ReleaseAddon},
 };
@@ -50,7 +50,7 @@ pub(super) fn tracks(
     let mut tracks = Vec::new();
     for name in &names {
         let choice = cluster.addons.get(*name);
-        let addon = Addon { name, choice, line, start, borrowed: borrowed(choice, name, fleet) };
+        let addon = Addon { name, choice, line, start, borrowed: borrowed(choice, name, fleet), fleet };
         tracks.extend(addon.track(constraints));
     }
     let at = |name: &str| tracks.iter().position(|track: &Track| track.name == name);
@@ -87,6 +87,7 @@ struct Addon<'a> {
     line: &'a [Arc<Release>],
     start: usize,
     borrowed: Option<(Arc<Release>, Arc<ReleaseAddon>)>,
+    fleet: &'a Fleet<'a>,
 }
 
 impl<'a> Addon<'a> {
@@ -104,13 +105,16 @@ impl<'a> Addon<'a> {
         };
         let start = if is_special { Some(0) } else { today.as_ref().and_then(at) };
         let ranges: Vec<usize> = versions.iter().map(|version| self.range(version, constraints)).collect();
+        let charts: Vec<Option<usize>> =
+            versions.iter().map(|version| self.chart(version, constraints)).collect();
         let rules = self.rules(constraints);
         let listing = |release: &Arc<Release>| {
             let frozen = self.enabled(release)?;
             let own = at(frozen.version.as_ref()?)?;
-            let broken = versions.iter().zip(&ranges).map(|(version, range)| {
+            let broken = versions.iter().zip(&ranges).zip(&charts).map(|((version, range), chart)| {
                 let mut broken: Vec<usize> =
                     (!self.fits(version, frozen, release)).then_some(*range).into_iter().collect();
+                broken.extend(chart.filter(|_| self.refusal(version, frozen, release).is_some()));
                 broken.extend(
                     rules.iter().filter(|(rule, _)| self.forbids(rule, version, release)).map(|(_, one)| one),
                 );
@@ -181,6 +185,32 @@ impl<'a> Addon<'a> {
                 is_same_minor && (is_vouched || Self::row(addon, &version.version).is_some_and(holds))
             }
         }
+    }
+
+    /// The Kubernetes versions that the chart takes, where that of a release is none of them.
+    fn refusal(&self, version: &Version, frozen: &ReleaseAddon, release: &Release) -> Option<VersionRange> {
+        let frozen = self.borrowed.as_ref().filter(|_| version.is_special).map_or(frozen, |(_, addon)| addon);
+        let range = self.fleet.charts().kubernetes(frozen, &version.version)?;
+        (!range.contains(release.kubernetes.as_semver())).then_some(range)
+    }
+
+    /// That a chart takes some versions of Kubernetes only; none if it takes those of all releases.
+    fn chart(&self, version: &Version, constraints: &mut Vec<Constraint>) -> Option<usize> {
+        let there = self.line.iter().filter_map(|release| Some((release, self.enabled(release)?)));
+        let range = there.clone().find_map(|(release, frozen)| self.refusal(version, frozen, release))?;
+        let (name, number) = (self.name, &version.version);
+        constraints.push(Constraint {
+            kind: ConstraintKind::Chart,
+            text: format!(
+                "Helm refuses {name} {number} with other versions of Kubernetes than {range}, the `kubeVersion` of its chart"
+            ),
+            origin: None,
+            lift: format!(
+                "the stack {}: list a version of {name} whose chart takes these Kubernetes versions",
+                self.line[self.start].stack
+            ),
+        });
+        Some(constraints.len() - 1)
     }
 
     /// The rules on this addon of all releases, by name, each as a constraint.

@@ -20,7 +20,9 @@ mod search;
 mod situate;
 mod situation;
 mod solve;
+mod charts;
 mod describe;
+mod needs;
 mod track;
 mod why;
 

@@ -4,11 +4,14 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     addon,
+    charts::Charts,
+    needs,
     situation::{Candidate, Constraint, ConstraintKind, Goal, Situation},
 };
 use crate::{
     definition::Model,
-    model::{Cluster, Maturity, Minor, ReleaseRef, RemovalStep},
+    generate::Understood,
+    model::{Cluster, Label, Maturity, Minor, ReleaseRef, RemovalStep},
     note::Notes,
     release::{self, Release, Releases},
     world::Input,
@@ -28,7 +31,7 @@ pub enum Target {
 }
 
 /// The fleet that plans are made for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Fleet<'a> {
     /// As meant.
     pub model: &'a Model,
@@ -38,12 +41,14 @@ pub struct Fleet<'a> {
     pub input: &'a Input,
     /// Whether Kubernetes minors that are no longer patched may be passed.
     pub through_expired: bool,
+    charts: Charts<'a>,
 }
 
 /// What clusters have in common that get the same plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     release: ReleaseRef,
+    management: Label,
     addons: Vec<(String, addon::Chosen)>,
 }
 
@@ -67,11 +72,22 @@ pub struct Open {
     pub releases: Vec<Arc<Release>>,
 }
 
-impl Fleet<'_> {
+impl<'a> Fleet<'a> {
+    /// The fleet that was understood.
+    pub fn new(understood: &'a Understood, through_expired: bool) -> Self {
+        let Understood { input, model, releases, .. } = understood;
+        Self { model, releases, input, through_expired, charts: Charts::new(&model.lock, input) }
+    }
+
+    pub(super) fn charts(&self) -> &Charts<'a> {
+        &self.charts
+    }
+
     /// What decides the plan of a cluster.
     pub fn key(&self, cluster: &Cluster) -> Key {
         let addons = cluster.addons.iter().map(|(name, choice)| (name.clone(), addon::Chosen::of(choice)));
-        Key { release: cluster.release.clone(), addons: addons.collect() }
+        let management = cluster.management.name.clone();
+        Key { release: cluster.release.clone(), management, addons: addons.collect() }
     }
 
     /// The situation of a cluster; none if its release has errors, which the notes say.
@@ -147,7 +163,8 @@ impl Fleet<'_> {
         let start = line.iter().position(|one| one.name == own.name).unwrap_or_default();
         let releases = candidates(&line);
         let mut constraints = Vec::new();
-        let moves = self.moves(&line, start, *minor, &mut constraints);
+        let mut moves = self.moves(&line, start, *minor, &mut constraints);
+        needs::forbid((&line, start), &cluster.management, &mut moves, &mut constraints);
         let addons = addon::tracks(cluster, &line, start, self, &mut constraints);
         let situation = Situation { releases, addons, constraints, start, goal, moves };
         Situated::Open(Box::new(Open { situation, releases: line }))

@@ -114,6 +114,10 @@ pub enum ConstraintKind {
     Range,
     /// Releases do not list a version of an addon.
     Unlisted,
+    /// A chart refuses versions of Kubernetes by its own `kubeVersion`.
+    Chart,
+    /// A release needs what the management cluster does not have.
+    Requirement,
     /// A rule of the stack.
     Rule,
     /// `maxMinorStep` of an addon.
@@ -132,6 +136,8 @@ impl ConstraintKind {
             Self::OlderRelease => "older-release",
             Self::Range => "kubernetes-range",
             Self::Unlisted => "unlisted",
+            Self::Chart => "chart-kube-version",
+            Self::Requirement => "requirement",
             Self::Rule => "rule",
             Self::MinorStep => "max-minor-step",
             Self::Downgrade => "downgrade",

@@ -123,7 +123,7 @@ fn a_chart_of_a_registry_is_held_to_its_digest_and_one_of_a_mirror_is_not() {
 }
 
 #[test]
-fn what_the_cluster_stack_operator_cannot_be_told_is_refused_in_words_and_not_released() {
+fn what_the_cluster_stack_operator_cannot_have_is_refused_in_words_and_not_released() {
     let sandbox = fleet();
     let said = ends(&sandbox, &[&CUT[..], &["--assets", "out"]].concat(), 1);
     for word in [
@@ -136,5 +136,5 @@ fn what_the_cluster_stack_operator_cannot_be_told_is_refused_in_words_and_not_re
     }
     assert!(!sandbox.has("out") && !sandbox.has(RELEASE));
     let dry = ends(&sandbox, &[&CUT[..], &["--assets", "out", "--dry-run"]].concat(), 1);
-    assert!(dry.contains("cannot be told to the cluster stack operator"), "{dry}");
+    assert!(dry.contains("cannot be converted for the cluster stack operator"), "{dry}");
 }

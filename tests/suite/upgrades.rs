@@ -19,7 +19,7 @@ fn laid(over: &std::path::Path, case: &std::path::Path) -> tempfile::TempDir {
 }
 
 #[test]
-fn plans_are_told_as_expected() {
+fn plans_are_shown_as_expected() {
     let cases = support::package().join("tests/upgrade");
     let base = laid(&support::package().join("tests/cases/_base"), &cases.join("_base"));
     let folders = sandbox::folders(&cases).into_par_iter().filter(|case| sandbox::name(case) != "_base");

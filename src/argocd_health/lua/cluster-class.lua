@@ -20,6 +20,6 @@ for _, kind in ipairs({ "RefVersionsUpToDate", "VariablesReady" }) do
   end
 end
 if references.status == "False" then
-  return health("Healthy", described("the class can be used, but refers to old versions", references))
+  return health("Healthy", told("the class can be used, but refers to old versions", references))
 end
 return health("Healthy", "the class can be used")

@@ -8,7 +8,7 @@ if applied == nil or outdated(applied) or applied.status == "Unknown" then
 end
 if applied.status == "False" then
   if applied.reason == "WrongSecretType" then
-    return health("Degraded", described("the resources cannot be applied", applied))
+    return health("Degraded", told("the resources cannot be applied", applied))
   end
   return failing("the resources are not applied", applied, 60)
 end

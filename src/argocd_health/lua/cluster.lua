@@ -11,7 +11,7 @@ if spec.topology ~= nil then
     if topology.reason == "ReconcileFailed" then
       return failing("the topology cannot be reconciled", topology, 10)
     end
-    return health("Progressing", described("the topology is not reconciled", topology))
+    return health("Progressing", told("the topology is not reconciled", topology))
   end
 end
 if unseen() then
@@ -25,10 +25,10 @@ if available.status == "False" then
   return failing("the cluster is not available", available, 60)
 end
 if available.status ~= "True" then
-  return health("Progressing", described("it is not known whether the cluster is available", available))
+  return health("Progressing", told("it is not known whether the cluster is available", available))
 end
 local rolling = condition("RollingOut")
 if rolling ~= nil and rolling.status == "True" then
-  return health("Progressing", described("machines are being replaced", rolling))
+  return health("Progressing", told("machines are being replaced", rolling))
 end
 return health("Healthy", "the cluster is available")

@@ -22,7 +22,7 @@ local function is(kind, value)
   return found ~= nil and found.status == value
 end
 
-local function described(what, found)
+local function told(what, found)
   local why = found.message
   if why == nil or why == "" then
     why = found.reason or "no reason given"
@@ -44,9 +44,9 @@ end
 local function failing(what, found, minutes)
   local limit = os.date("%Y-%m-%dT%H:%M:%SZ", os.time(os.date("!*t")) - 60 * minutes)
   if found.lastTransitionTime ~= nil and found.lastTransitionTime < limit then
-    return health("Degraded", described(what .. " for over " .. minutes .. " minutes", found))
+    return health("Degraded", told(what .. " for over " .. minutes .. " minutes", found))
   end
-  return health("Progressing", described(what, found))
+  return health("Progressing", told(what, found))
 end
 
 local function paused()

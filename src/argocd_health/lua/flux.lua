@@ -7,7 +7,7 @@ if obj.kind == "HelmRepository" and spec.type == "oci" then
 end
 local ready, stalled = condition("Ready"), condition("Stalled")
 if stalled ~= nil and not outdated(stalled) and stalled.status == "True" then
-  return health("Degraded", described("Flux has given up", stalled))
+  return health("Degraded", told("Flux has given up", stalled))
 end
 if ready == nil or outdated(ready) then
   return health("Progressing", "Flux has not seen the newest spec yet")
@@ -16,7 +16,7 @@ if ready.status == "True" then
   if unseen() then
     return health("Progressing", "Flux has not seen the newest spec yet")
   end
-  return health("Healthy", described("ready", ready))
+  return health("Healthy", told("ready", ready))
 end
 -- A retry makes Ready begin anew; these keep the time of the first failure.
 for _, kind in ipairs({ "Released", "Healthy" }) do
@@ -28,4 +28,4 @@ end
 if ready.status == "False" and ready.reason ~= "DependencyNotReady" then
   return failing("not ready", ready, 10)
 end
-return health("Progressing", described("not ready", ready))
+return health("Progressing", told("not ready", ready))

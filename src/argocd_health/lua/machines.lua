@@ -20,10 +20,10 @@ for _, kind in ipairs({ "RollingOut", "ScalingUp", "ScalingDown" }) do
 end
 for _, kind in ipairs({ "RollingOut", "ScalingUp", "ScalingDown", "Remediating" }) do
   if is(kind, "True") then
-    return health("Progressing", described(kind, condition(kind)))
+    return health("Progressing", told(kind, condition(kind)))
   end
 end
 if available.status ~= "True" then
-  return health("Progressing", described("it is not known whether enough machines are available", available))
+  return health("Progressing", told("it is not known whether enough machines are available", available))
 end
 return health("Healthy", "all machines are up to date, and enough of them are available")

@@ -3,7 +3,7 @@
 use super::{document, group, group::Shown, text, which::Which};
 use crate::{
     cli::{Done, Exit, Global, Printer, input_or_world},
-    generate::{self, Failure, Understood},
+    generate::{self, Failure},
     io::disk::Workspace,
     note::Notes,
     partial::LeftOut,
@@ -62,8 +62,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
     left.warn(notes);
     let errors = notes.errors();
     let solved = args.which.solve(&understood, &left, notes)?;
-    let Understood { input, model, releases, .. } = &understood;
-    let fleet = Fleet { model, releases, input, through_expired: false };
+    let fleet = Fleet::new(&understood, false);
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
@@ -72,7 +71,7 @@ fn find(args: &Args, world: &Workspace, notes: &mut Notes) -> Result<Outcome, Fa
         }
     }
     let rollouts = fleet.rollouts(&planned);
-    let groups = group::groups(&solved, &rollouts, input);
+    let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     Ok(Outcome { groups, left, exit })

@@ -104,8 +104,7 @@ pub(super) fn take(
     world: &Workspace,
     notes: &mut Notes,
 ) -> Result<Found, Failure> {
-    let Understood { input, model, releases, .. } = understood;
-    let fleet = Fleet { model, releases, input, through_expired: false };
+    let fleet = Fleet::new(understood, false);
     let mut planned = Vec::new();
     for one in &solved {
         if let Answer::Plan { open, plan, .. } = &one.answer {
@@ -115,7 +114,7 @@ pub(super) fn take(
         }
     }
     let rollouts = fleet.rollouts(&planned);
-    let groups = group::groups(&solved, &rollouts, input);
+    let groups = group::groups(&solved, &rollouts, &understood.input);
     group::note_faults(&groups, notes);
     let exit = if notes.errors() > errors { Exit::Input } else { Exit::Done };
     let mut suspended = BTreeSet::new();

@@ -99,11 +99,8 @@ impl Which {
                 }
             }
         }
-        let Understood { input, model, releases, .. } = fleet;
-        let through_expired = self.through_expired;
-        let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| {
-            Fleet { model, releases, input, through_expired }.solve(target, clusters)
-        };
+        let fleet = Fleet::new(fleet, self.through_expired);
+        let solve = |(target, clusters): (&Target, &Vec<&'a Cluster>)| fleet.solve(target, clusters);
         let mut solved: Vec<Solved<'a>> = moving.iter().flat_map(solve).collect();
         solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
         Ok(solved)

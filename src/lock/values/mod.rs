@@ -6,9 +6,14 @@ mod judge;
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
-use crate::{model::Digest, release::sha256, world::CHART_VALUES};
+use crate::{
+    model::{Digest, VersionRange},
+    release::sha256,
+    world::CHART_VALUES,
+};
 
 pub use judge::{Finding, Judge};
 
@@ -61,6 +66,17 @@ pub fn digest(text: &str) -> Option<Digest> {
 /// The file that it is kept in, from the root of the fleet.
 pub fn file(digest: &Digest) -> String {
     format!("{CHART_VALUES}/{}.json", digest.as_str().trim_start_matches("sha256:"))
+}
+
+/// The Kubernetes versions that a chart takes, of what [`describe`] has made of it; none where it takes all.
+pub fn kube_version(text: &str) -> Option<VersionRange> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Claim {
+        kube_version: Option<String>,
+    }
+    let claim: Claim = serde_json::from_str(text).ok()?;
+    VersionRange::parse(&claim.kube_version?).ok()
 }
 
 /// Reads what [`describe`] has made.

@@ -63,7 +63,7 @@ pub(super) fn check(release: &Release, notes: &mut Notes) {
             release,
             Some(template),
             "it makes no objects beside a Cluster",
-            "without `namespace/` and `cluster/` it takes a stack",
+            "it takes stacks that have neither `namespace/` nor `cluster/`",
             notes,
         );
     }

@@ -164,8 +164,7 @@ fn solve<'a>(
             Err(why) => held.entry(why).or_default().push(cluster),
         }
     }
-    let Understood { input, model, releases, .. } = fleet;
-    let mut solved = Fleet { model, releases, input, through_expired: false }.solve(target, &moving);
+    let mut solved = Fleet::new(fleet, false).solve(target, &moving);
     solved.extend(held.into_iter().map(|(why, clusters)| Solved { clusters, answer: Answer::Held(why) }));
     solved
 }

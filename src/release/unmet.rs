@@ -1,0 +1,177 @@
+//! What a release needs that a management cluster does not have. `check` refuses it, and plans do not lead there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Release, group_of};
+use crate::{
+    knowledge::{self, Fit},
+    model::{ManagementCluster, VersionRange},
+    yaml::{Node, Origin},
+};
+
+/// Something that a release needs of a management cluster, and that is not there as far as the fleet says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmet {
+    /// What the release needs, as a predicate: ``needs openstack >=0.13``.
+    pub need: String,
+    /// What is there instead, as a clause: `` `eu` has 0.12 ``.
+    pub found: String,
+    /// How that is mended.
+    pub way: String,
+    /// Where the fleet says what is there.
+    pub origin: Origin,
+    /// Whether nothing says what is there, so that it may be.
+    pub is_doubtful: bool,
+}
+
+/// That Cluster API does not support the Kubernetes version of a release.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// That it does not.
+    pub message: String,
+    /// Which versions it supports, and who says so.
+    pub why: String,
+}
+
+/// The name of Cluster API itself among its providers.
+const CORE: &str = "cluster-api";
+
+impl Release {
+    /// Everything that it needs and a management cluster does not have. Its Kubernetes version is judged by
+    /// [`Release::unsupported`].
+    pub fn unmet(&self, management: &ManagementCluster) -> Vec<Unmet> {
+        let mut judge = Judge { release: self, management, found: Vec::new() };
+        for (provider, range) in &self.requires.providers {
+            judge.provider(provider, range);
+        }
+        for gate in self.needed_gates() {
+            judge.gate(&gate);
+        }
+        judge.api_versions();
+        judge.found
+    }
+
+    /// Whether the Cluster API of a management cluster cannot build clusters of its Kubernetes version.
+    pub fn unsupported(&self, management: &ManagementCluster) -> Option<Unsupported> {
+        let (cluster_api, minor) = (management.cluster_api, self.kubernetes.minor());
+        let (version, is_exact) = management.cluster_api_version();
+        let message = format!("Cluster API {cluster_api} does not support Kubernetes {minor}");
+        let component = knowledge::cluster_api();
+        match component.fit(&version, is_exact, &self.kubernetes, &management.assumptions) {
+            Fit::Fits => None,
+            Fit::Assumed(one) => {
+                let range = &one.kubernetes;
+                let why =
+                    format!("it supports {range}, says `compatibility` in stackloom.yaml: {}", one.reason);
+                Some(Unsupported { message, why })
+            }
+            Fit::Unlisted(row) => {
+                Some(Unsupported { message, why: format!("it supports {} ({})", row.kubernetes, row.found) })
+            }
+            Fit::Since(row, since) => Some(Unsupported {
+                message: format!("Cluster API {version} does not support Kubernetes {minor}"),
+                why: format!("version {since} of it does ({})", row.found),
+            }),
+        }
+    }
+}
+
+struct Judge<'a> {
+    release: &'a Release,
+    management: &'a ManagementCluster,
+    found: Vec<Unmet>,
+}
+
+impl Judge<'_> {
+    fn provider(&mut self, provider: &str, range: &VersionRange) {
+        let name = &self.management.name;
+        if let Some((version, origin)) = self.management.provided.providers.get(provider) {
+            if !range.contains(version) {
+                let way = format!("upgrade {provider} in `{name}`, and change its version in stackloom.yaml");
+                let origin = *origin;
+                self.refuse(
+                    origin,
+                    format!("needs {provider} {range}"),
+                    format!("`{name}` has {version}"),
+                    way,
+                );
+            }
+            return;
+        }
+        if provider == CORE {
+            let minor = self.management.cluster_api;
+            // Of the minor alone, the first and the last patch version are known.
+            let patch = |patch| semver::Version::new(minor.major, minor.minor, patch);
+            if !range.contains(&patch(0)) && !range.contains(&patch(9_999)) {
+                let way =
+                    format!("upgrade Cluster API in `{name}`, and change `clusterApi` in stackloom.yaml");
+                let (need, found) = (format!("needs Cluster API {range}"), format!("`{name}` has {minor}"));
+                self.refuse(self.own_place(), need, found, way);
+            }
+            return;
+        }
+        self.doubt(
+            format!("needs {provider} {range}"),
+            format!("stackloom.yaml does not say what `{name}` has"),
+            format!("add it to the management cluster: `providers: {{ {provider}: <version> }}`"),
+        );
+    }
+
+    fn gate(&mut self, gate: &str) {
+        let name = &self.management.name;
+        let need = format!("needs the feature gate `{gate}` of Cluster API");
+        match self.management.gate(gate) {
+            Some(true) => {}
+            Some(false) => {
+                let way = format!(
+                    "turn it on in `{name}`, and write `featureGates: {{ {gate}: true }}` in stackloom.yaml"
+                );
+                self.refuse(self.own_place(), need, format!("it is off in `{name}`"), way);
+            }
+            None => self.doubt(
+                need,
+                format!("stackloom.yaml does not say whether it is on in `{name}`"),
+                format!("once it is on, write so: `featureGates: {{ {gate}: true }}`"),
+            ),
+        }
+    }
+
+    /// The kinds that the release brings, and templates of clusters are made of.
+    fn api_versions(&mut self) {
+        let known = &self.management.provided.api_versions;
+        let used: BTreeSet<&str> = self
+            .release
+            .objects
+            .iter()
+            .filter_map(|object| object.get("apiVersion").and_then(Node::as_str))
+            .collect();
+        let mut missing: BTreeMap<&str, &str> = BTreeMap::new();
+        for version in used {
+            let (group, short) = (group_of(version), version.rsplit('/').next().unwrap_or_default());
+            if known.get(group).is_some_and(|served| !served.contains(short)) {
+                missing.insert(version, group);
+            }
+        }
+        for (version, group) in missing {
+            let served: Vec<_> = known[group].iter().map(String::as_str).collect();
+            self.refuse(
+                self.own_place(),
+                format!("has objects of `{version}`"),
+                format!("`{}` serves {} of that group", self.management.name, served.join(", ")),
+                "upgrade the provider, and change `apiVersions` in stackloom.yaml".to_owned(),
+            );
+        }
+    }
+
+    fn own_place(&self) -> Origin {
+        self.management.provided.origin
+    }
+
+    fn refuse(&mut self, origin: Origin, need: String, found: String, way: String) {
+        self.found.push(Unmet { need, found, way, origin, is_doubtful: false });
+    }
+
+    fn doubt(&mut self, need: String, found: String, way: String) {
+        self.found.push(Unmet { need, found, way, origin: self.own_place(), is_doubtful: true });
+    }
+}

@@ -1,0 +1,42 @@
+//! The Kubernetes versions that charts take by their own `kubeVersion`: Helm refuses to install a chart with another one.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::{
+    lock::values,
+    model::{AddonVersion, Digest, Lock, VersionRange},
+    plan,
+    release::ReleaseAddon,
+    world::Input,
+};
+
+/// What locked charts say; each is read once.
+#[derive(Debug)]
+pub(super) struct Charts<'a> {
+    lock: &'a Lock,
+    input: &'a Input,
+    read: Mutex<BTreeMap<Digest, Option<VersionRange>>>,
+}
+
+impl<'a> Charts<'a> {
+    pub(super) fn new(lock: &'a Lock, input: &'a Input) -> Self {
+        Self { lock, input, read: Mutex::default() }
+    }
+
+    /// The Kubernetes versions that the chart of an addon takes; none if it takes all, or if nothing is known of it.
+    pub(super) fn kubernetes(&self, addon: &ReleaseAddon, version: &AddonVersion) -> Option<VersionRange> {
+        let (digest, _) = plan::described(addon, version, self.lock)?;
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.entry(digest).or_insert_with_key(|digest| self.range(digest)).clone()
+    }
+
+    /// A file that is not the one that was locked says nothing; `check` reports it.
+    fn range(&self, digest: &Digest) -> Option<VersionRange> {
+        let source = self.input.sources.at(&values::file(digest))?;
+        let is_same = values::digest(&source.text).as_ref() == Some(digest);
+        values::kube_version(&source.text).filter(|_| is_same)
+    }
+}

@@ -1,0 +1,74 @@
+//! Releases that the management cluster cannot serve: a cluster does not move to them until it can.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::situation::{Constraint, ConstraintKind};
+use crate::{model::ManagementCluster, release::Release, yaml::Origin};
+
+/// What stands in the way of releases, with the releases that it concerns.
+#[derive(Default)]
+struct Needs(BTreeMap<(String, String), Need>);
+
+struct Need {
+    releases: Vec<usize>,
+    origin: Option<Origin>,
+    way: String,
+}
+
+/// Adds to each move what the management cluster lacks for the release after it. What it may lack is no constraint: `check`
+/// warns of that.
+pub(super) fn forbid(
+    (line, start): (&[Arc<Release>], usize),
+    management: &ManagementCluster,
+    moves: &mut BTreeMap<(usize, usize), Vec<usize>>,
+    constraints: &mut Vec<Constraint>,
+) {
+    for ((need, found), what) in all(line, start, management).0 {
+        let at = constraints.len();
+        let text = if need.is_empty() {
+            found
+        } else {
+            let names: Vec<&str> = what.releases.iter().map(|one| line[*one].name.as_str()).collect();
+            format!("{} {need}, and {found}", each(&names))
+        };
+        let lift = format!("the management cluster `{}`: {}", management.name, what.way);
+        constraints.push(Constraint { kind: ConstraintKind::Requirement, text, origin: what.origin, lift });
+        for ((_, to), broken) in moves.iter_mut() {
+            if what.releases.contains(to) {
+                broken.push(at);
+            }
+        }
+    }
+}
+
+fn all(line: &[Arc<Release>], start: usize, management: &ManagementCluster) -> Needs {
+    let mut needs = Needs::default();
+    for (at, release) in line.iter().enumerate().filter(|(at, _)| *at != start) {
+        if let Some(unsupported) = release.unsupported(management) {
+            let text = format!("in `{}`, {}: {}", management.name, unsupported.message, unsupported.why);
+            let way = "upgrade Cluster API, and change `clusterApi` in stackloom.yaml".to_owned();
+            needs.add(at, (String::new(), text), None, way);
+        }
+        for one in release.unmet(management).into_iter().filter(|one| !one.is_doubtful) {
+            needs.add(at, (one.need, one.found), Some(one.origin), one.way);
+        }
+    }
+    needs
+}
+
+impl Needs {
+    fn add(&mut self, release: usize, key: (String, String), origin: Option<Origin>, way: String) {
+        let need = self.0.entry(key).or_insert_with(|| Need { releases: Vec::new(), origin, way });
+        need.releases.push(release);
+    }
+}
+
+/// Releases as the subject of a sentence in the singular.
+fn each(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => format!("the release `{one}`"),
+        [one, other] => format!("each of `{one}` and `{other}`"),
+        [first, .., last] => format!("each of the {} releases from `{first}` to `{last}`", names.len()),
+    }
+}
