@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, printer: &Printer) -> Exit {
 }
 
 fn health(args: &HealthArgs, printer: &Printer) {
-    if printer.is_json() {
+    if printer.is_document() {
         let scripts: Vec<_> = SCRIPTS
             .iter()
             .map(|script| json!({ "group": script.group, "kind": script.kind, "key": script.key(), "script": script.text() }))

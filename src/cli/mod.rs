@@ -15,6 +15,7 @@ mod explain;
 mod complete;
 mod completions;
 mod diff;
+mod format;
 mod generate;
 mod init;
 mod man;
@@ -32,7 +33,6 @@ mod release;
 mod releases;
 mod remove;
 mod rename;
-mod reports;
 mod revision;
 mod scaffold;
 mod sarif;
@@ -53,9 +53,11 @@ use std::{
     process::ExitCode,
 };
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 pub use printer::Printer;
+
+use format::{Format, Speaks};
 
 use crate::{
     definition,
@@ -136,26 +138,6 @@ impl Global {
     }
 }
 
-/// How to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// One JSON document on standard output.
-    Json,
-    /// The same as YAML.
-    Yaml,
-    /// For people, with messages as workflow commands of GitHub Actions, which become annotations.
-    Github,
-    /// The messages of `check`, `generate`, `release` and `update`, and what `diff` finds, as one SARIF 2.1.0 document on
-    /// standard output.
-    Sarif,
-    /// The report of `diff` as a comment for a pull request.
-    Markdown,
-    /// The report of `diff` as one HTML page.
-    Html,
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
     Init(init::Args),
@@ -187,12 +169,13 @@ enum Command {
 }
 
 impl Command {
-    /// Whether messages are all that a machine may want to know of it.
-    fn is_about_messages(&self) -> bool {
-        matches!(
-            self,
-            Self::Check(_) | Self::Generate(_) | Self::Diff(_) | Self::Release(_) | Self::Update(_)
-        )
+    /// What a machine may want to know of it.
+    fn speaks(&self) -> Speaks {
+        match self {
+            Self::Diff(_) => Speaks::Report,
+            Self::Check(_) | Self::Generate(_) | Self::Release(_) | Self::Update(_) => Speaks::Messages,
+            _ => Speaks::Data,
+        }
     }
 }
 
@@ -260,17 +243,8 @@ pub fn main() -> ExitCode {
 
 fn run(args: &Args) -> Exit {
     let printer = Printer::new(&args.global);
-    if args.global.format == Format::Sarif && !args.command.is_about_messages() {
-        let reported =
-            "`--format sarif` has messages only: `check`, `diff`, `generate`, `release` and `update` take it";
-        printer.complain(&Fault::new(reported).hint("`--format json` has what this command finds"));
-        return Exit::Usage;
-    }
-    if let Format::Markdown | Format::Html = args.global.format
-        && !matches!(args.command, Command::Diff(_))
-    {
-        let reported = "`--format markdown` and `--format html` are for the report of `stackloom diff`";
-        printer.complain(&Fault::new(reported));
+    if let Some(fault) = args.global.format.refusal(args.command.speaks()) {
+        printer.complain(&fault);
         return Exit::Usage;
     }
     let done = match &args.command {
@@ -318,7 +292,7 @@ fn run(args: &Args) -> Exit {
 fn fleet(global: &Global, printer: &Printer) -> Result<Workspace, Fault> {
     let world = Workspace::find(&global.directory)?;
     printer.lies_in(world.root());
-    if !world.here().is_empty() && !printer.is_json() {
+    if !world.here().is_empty() && !printer.is_document() {
         printer
             .talk(&format!("paths in messages are relative to the fleet's root, {}", world.root().display()));
     }

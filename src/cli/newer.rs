@@ -37,7 +37,7 @@ pub(super) fn run(catalogue: &ReleaseList, notes: &Notes, printer: &Printer) -> 
             Err(fault) => {
                 exit = Exit::World;
                 sources.push(json!({ "url": url, "fault": whole(&fault), "hints": fault.hints() }));
-                if !printer.is_json() {
+                if !printer.is_document() {
                     printer.result(&format!("{url}: not known"));
                     printer.fault(&fault);
                 }

@@ -74,13 +74,13 @@ impl Printer {
     }
 
     /// Whether a machine reads one document.
-    pub fn is_json(&self) -> bool {
-        matches!(self.format, Format::Json | Format::Yaml | Format::Sarif)
+    pub fn is_document(&self) -> bool {
+        self.format.is_document()
     }
 
     /// Whether messages become findings of a forge, which shows no more of a run.
     pub fn is_annotated(&self) -> bool {
-        matches!(self.format, Format::Github | Format::Sarif)
+        self.format.is_annotated()
     }
 
     fn folder(&self) -> &str {
@@ -99,7 +99,7 @@ impl Printer {
 
     /// Whether a progress bar has someone to look at it.
     pub fn shows_progress(&self) -> bool {
-        !self.quiet && !self.is_json() && std::io::stderr().is_terminal()
+        !self.quiet && !self.is_document() && std::io::stderr().is_terminal()
     }
 
     /// Says something to people, on standard error.
@@ -111,14 +111,14 @@ impl Printer {
 
     /// The result of a command, on standard output.
     pub fn result(&self, text: &str) {
-        if !self.quiet && !self.is_json() {
+        if !self.quiet && !self.is_document() {
             self.put(&visible(text));
         }
     }
 
     /// A line of a result, in a colour of the terminal if standard output is one.
     pub fn coloured(&self, text: &str, colour: Option<u8>) {
-        if !self.quiet && !self.is_json() {
+        if !self.quiet && !self.is_document() {
             self.put(&self.painted(text, colour));
         }
     }
@@ -174,7 +174,7 @@ impl Printer {
 
     /// The messages of a run, on standard error; for a machine they are part of the document.
     pub fn notes(&self, notes: &Notes) {
-        if !self.is_json() {
+        if !self.is_document() {
             self.tell(notes);
         }
     }
@@ -216,7 +216,7 @@ impl Printer {
             self.structured(&sarif::document(exit.code(), notes, self.folder()));
             return;
         }
-        if self.is_json() {
+        if self.is_document() {
             self.structured(&envelope(exit, notes, more));
         }
     }
@@ -236,7 +236,7 @@ impl Printer {
 
     /// One JSON document on one line, of several that a command prints.
     pub fn record(&self, exit: super::Exit, more: Json) {
-        if !self.is_json() {
+        if !self.is_document() {
             return;
         }
         let mut record = json!({ "formatVersion": FORMAT_VERSION, "exit": exit.code() });
@@ -276,7 +276,7 @@ impl Printer {
             Format::Github => return self.put(&annotate::fault(&(text + &hints()))),
             Format::Text | Format::Json | Format::Yaml | Format::Markdown | Format::Html => {}
         }
-        if self.is_json() {
+        if self.is_document() {
             return self.structured(&fault_envelope(fault));
         }
         self.complain(fault);

@@ -97,7 +97,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         _ => Exit::Input,
     };
     printer.notes(&notes);
-    if !printer.is_json() {
+    if !printer.is_document() {
         answer.faults.iter().for_each(|fault| printer.fault(fault));
     }
     tell(args, &merged, &newer, &asked, is_new, printer);

@@ -115,7 +115,7 @@ impl Teller<'_> {
 
     fn fault(&mut self, fault: &Fault, then: &str) {
         self.last.clear();
-        if self.printer.is_json() {
+        if self.printer.is_document() {
             self.printer.record(Exit::World, json!({ "fault": whole(fault), "hints": fault.hints() }));
         } else {
             self.printer.fault(fault);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{
     Outcome, Unknown, Which,
+    answers::{Answers, Written},
     definitions::Definitions,
     facts::Facts,
-    judge::{Answers, Written},
 };
 use crate::{model::Cluster, render, yaml::Node};
 

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{
     address::Address,
-    judge::Running,
+    answers::Running,
     state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread},
 };
 use crate::{

@@ -16,7 +16,7 @@ mod definitions;
 mod facts;
 mod fields;
 mod given;
-mod judge;
+mod answers;
 mod pair;
 mod secrets;
 mod state;
@@ -39,13 +39,13 @@ use crate::{
 pub use addons::AddonChange;
 pub use address::{Address, Section};
 pub use along::Change;
+pub use answers::{
+    Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
+};
 pub use definitions::Definitions;
 pub use facts::Facts;
 pub use fields::{FieldChange, FieldPath, PathSegment, changed};
 pub use given::{Given, all_running};
-pub use judge::{
-    Answer, Answers, Running, Written, created, desired, forecast, gates, gates_of_any, made, settings,
-};
 pub use secrets::{Needs, is_made_by_cluster_api, refer};
 pub use state::{BlobId, ByAddress, ClassName, Classes, File, Files, State, Unread};
 pub use tree::{Archive, Memory, Tree};

@@ -8,7 +8,7 @@ use std::{
 
 use sha1::{Digest as _, Sha1};
 
-use super::{address::Address, definitions::with_templates, judge::Running};
+use super::{address::Address, answers::Running, definitions::with_templates};
 use crate::{
     model::{ClusterId, Label, ManagementCluster},
     note::{Fault, Notes},

@@ -14,4 +14,6 @@ pub mod oci;
 pub mod pager;
 pub mod watch;
 
+mod fleet;
+mod known;
 mod program;

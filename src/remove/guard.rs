@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use super::{addon_step, drawn::facts, network, replaced};
+use super::{addon_step, cluster_change, drawn::facts, network};
 use crate::{
     compare::Facts,
     model::AddonDelivery,
@@ -160,7 +160,7 @@ fn judge_change(path: &TreePath, part: &PartId, old: &str, new: &str) -> Notes {
     judge_pools(path, part, (old.as_ref(), new.as_ref()), &mut notes);
     if let (Some(old), Some(new)) = (&old, &new) {
         network::judge(path, part, old, new, &mut notes);
-        replaced::judge(path, part, old, new, &mut notes);
+        cluster_change::judge(path, part, old, new, &mut notes);
     }
     notes
 }

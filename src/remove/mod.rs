@@ -9,7 +9,7 @@ mod drawn;
 mod guard;
 mod network;
 mod place;
-mod replaced;
+mod cluster_change;
 
 use crate::{
     edit::{self, Locator},

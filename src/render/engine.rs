@@ -1,7 +1,7 @@
 //! The interface to the engines: everything that a renderer must provide.
 //!
 //! The plan holds units, their order, waits and protection. A renderer turns these into the engine's own objects,
-//! annotations and names. An engine is a folder with an [`Engine`] and one line in the table of engines.
+//! annotations and names. An engine is a folder with an [`Engine`] and one line in `engine_table.rs`.
 
 use super::Drawn;
 use crate::{

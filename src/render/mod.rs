@@ -7,7 +7,7 @@ mod cluster;
 pub(crate) mod context;
 mod delivery;
 mod engine;
-mod engines;
+mod engine_table;
 mod facts;
 mod file_names;
 mod flux;
@@ -222,7 +222,7 @@ pub(crate) fn header(part: &PartId, source: &str) -> String {
 }
 
 fn engine_of(management: &ManagementCluster) -> &'static dyn engine::Engine {
-    engines::of(management.engine)
+    engine_table::of(management.engine)
 }
 
 fn release_files(release: &Release) -> Vec<(TreePath, String)> {
@@ -298,7 +298,7 @@ pub fn cluster_object(plan: &ClusterPlan) -> Option<Node> {
 
 /// Whether git alone cannot delete the object of a generated file.
 pub fn is_protected(text: &str) -> bool {
-    engines::all().any(|engine| engine.is_kept(text))
+    engine_table::all().any(|engine| engine.is_kept(text))
 }
 
 /// The delivery that wrote the text of a file among what installs a cluster's addons.
@@ -323,7 +323,7 @@ pub fn rests(text: &str) -> bool {
 
 /// The engine that keeps the object of a generated file, if git alone cannot delete it.
 pub fn keeper(text: &str) -> Option<Engine> {
-    engines::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
+    engine_table::all().find(|engine| engine.is_kept(text)).map(engine::Engine::engine)
 }
 
 /// The objects of a release as the engine of a management cluster applies them.
@@ -339,12 +339,12 @@ pub fn class_annotations(management: &ManagementCluster) -> Vec<(&'static str, &
 
 /// The annotations that control how engines treat an object. Templates of a release must not have them.
 pub fn reserved_annotations() -> Vec<&'static str> {
-    engines::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
+    engine_table::all().flat_map(engine::Engine::reserved_annotations).copied().collect()
 }
 
 /// The classes of some releases in a management cluster, as `kubectl` selects them.
 pub fn classes_of(engine: Engine, releases: &[String]) -> String {
-    engines::of(engine).classes_of(releases)
+    engine_table::of(engine).classes_of(releases)
 }
 
 /// The engine's word for the objects that apply a cluster.

@@ -161,15 +161,13 @@ fn an_engine_changes_on_standby_only() {
 #[test]
 fn a_delivery_changes_on_standby_only_also_that_of_one_cluster() {
     let flux = "flux-helm-release";
-    let moves = [
-        (flux, "helm-chart-proxy", "", true),
-        (flux, "sveltos-profile", "", true),
-        (flux, "azimuth-helm-release", "", true),
+    let others = sandbox::chart_deliveries().map(|to| (flux, to.as_str(), "", true));
+    let moves = others.chain([
         ("helm-chart-proxy", flux, "", true),
         // Who suspends a cluster leaves its engine running.
         (flux, "helm-chart-proxy", "suspend: storage is being moved", true),
         (flux, "helm-chart-proxy", "standby", false),
-    ];
+    ]);
     for (from, to, how, refused) in moves {
         let root = sandbox::folder();
         sandbox::copy(&support::package().join("tests/cases/_base"), root.path());

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 use stackloom::{
     generate::{Failure, Generation, generate},
     io::disk::{CheckSink, DiskSink, Workspace},
+    model::{AddonDelivery, Engine},
     note::Notes,
     tree::{Memory, Sink},
     world::World,
@@ -165,4 +166,13 @@ pub(crate) fn folders(root: &Path) -> Vec<std::path::PathBuf> {
 /// The name of a file or folder.
 pub(crate) fn name(path: &Path) -> &str {
     path.file_name().unwrap().to_str().unwrap()
+}
+
+/// The deliveries beside the engines' own that install charts, under any engine.
+pub(crate) fn chart_deliveries() -> impl Iterator<Item = AddonDelivery> {
+    let is_meant = |one: &AddonDelivery| {
+        let is_of_engine = Engine::ALL.iter().any(|engine| AddonDelivery::of(*engine) == *one);
+        !is_of_engine && *one != AddonDelivery::ClusterResourceSet
+    };
+    AddonDelivery::all().filter(is_meant)
 }

@@ -30,7 +30,7 @@ const FLEET: &str = "stackloom.yaml";
 const RELEASES: &str = "generated/releases";
 
 /// Reads everything that the flow may see.
-pub(super) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
+pub(in crate::io) fn read(root: &Path, notes: &mut Notes) -> Result<Input, Fault> {
     fs::read_dir(root)
         .map_err(|error| Fault::because(format!("cannot read the folder `{}`", root.display()), error))?;
     let (companions, beside) = (BTreeSet::new(), BTreeMap::new());

@@ -6,20 +6,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt, fs,
-    thread::sleep,
-    time::Duration,
+    fmt,
 };
 
-use git2::{ErrorCode, ObjectType, Oid};
+use git2::{ObjectType, Oid};
 use rayon::prelude::*;
 
 use super::{
     Repository, Tip,
+    branch::{commit, left_behind, move_reference},
     index::{LockedIndex, Meant},
     objects::Objects,
     release::ReleaseRun,
-    sign::{Signed, sign},
     sources::Sources,
     trees::{Entry, FILE, Listing, note_foreign_in_head, with_files},
 };
@@ -311,96 +309,5 @@ impl Sink for CommitSink {
         changes.commit = commit.map(|id| id.to_string());
         changes.repaired = fresh.into_iter().filter(|path| !changes.files.contains_key(path)).collect();
         Ok(changes)
-    }
-}
-
-/// Makes the commit; nothing names it yet.
-pub(super) fn commit(
-    repository: &Repository,
-    tip: &Tip,
-    objects: &Objects,
-    tree: Oid,
-    message: &str,
-) -> Result<Oid, Fault> {
-    let failed = |error| Fault::because("cannot write the commit", error);
-    let inner = &repository.inner;
-    let (author, committer) = repository.identity()?;
-    let tree = inner.find_tree(tree).map_err(failed)?;
-    let parent = tip.commit().map(|id| inner.find_commit(id)).transpose().map_err(failed)?;
-    let parents: Vec<_> = parent.iter().collect();
-    let buffer = inner.commit_create_buffer(&author, &committer, message, &tree, &parents).map_err(failed)?;
-    let text = std::str::from_utf8(&buffer)
-        .map_err(|error| Fault::because("the commit is not UTF-8; look at `git config user.name`", error))?;
-    let id = match sign(repository, Signed::Commit, &committer, text)? {
-        Some(signature) => inner.commit_signed(text, &signature, None),
-        None => inner.odb().and_then(|odb| odb.write(ObjectType::Commit, &buffer)),
-    };
-    let id = id.map_err(failed)?;
-    objects.sync(id)?;
-    Ok(id)
-}
-
-/// Has the branch name a commit, if it still names what it named when the run began.
-pub(super) fn move_reference(
-    repository: &Repository,
-    tip: &Tip,
-    commit: Oid,
-    subject: &str,
-) -> Result<(), Fault> {
-    let inner = &repository.inner;
-    // A branch may have been left that did not move itself.
-    if repository.tip()? != *tip {
-        return Err(moved_meanwhile("HEAD"));
-    }
-    let (name, log) = match tip {
-        Tip::Branch(name, None) => (name.as_str(), format!("commit (initial): {subject}")),
-        Tip::Branch(name, Some(_)) => (name.as_str(), format!("commit: {subject}")),
-        Tip::Detached(_) => ("HEAD", format!("commit: {subject}")),
-    };
-    let mut waits = 20;
-    loop {
-        let moved = match tip.commit() {
-            None => inner.reference(name, commit, false, &log),
-            Some(old) => inner.reference_matching(name, commit, true, old, &log),
-        };
-        match moved {
-            Ok(_) => break,
-            Err(error) if error.code() == ErrorCode::Locked && waits > 0 => {
-                waits -= 1;
-                sleep(Duration::from_millis(50));
-            }
-            Err(error) if matches!(error.code(), ErrorCode::Modified | ErrorCode::Exists) => {
-                return Err(moved_meanwhile(name));
-            }
-            Err(error) if error.code() == ErrorCode::Locked => {
-                let lock = inner.commondir().join(format!("{name}.lock"));
-                return Err(Fault::because(format!("cannot move `{name}`"), error).hint(format!(
-                    "another git command is at it, or one that was killed left its lock: if none runs, delete `{}`",
-                    lock.display()
-                )));
-            }
-            Err(error) => return Err(Fault::because(format!("cannot move `{name}`"), error)),
-        }
-    }
-    let folder = if name == "HEAD" { inner.path() } else { inner.commondir() };
-    // After a power cut the name must not be empty.
-    fs::File::open(folder.join(name))
-        .and_then(|file| file.sync_all())
-        .map_err(|error| Fault::because(format!("cannot sync `{name}`"), error))
-}
-
-fn moved_meanwhile(name: &str) -> Fault {
-    Fault::new(format!("`{name}` moved while this ran, so nothing was committed"))
-        .hint("someone else committed, or changed to another branch; run this again on what is there now")
-}
-
-/// What is said when the commit is there and the rest is not.
-pub(super) fn left_behind(commit: Option<Oid>, fault: Fault) -> Fault {
-    match commit {
-        None => fault,
-        Some(id) => {
-            Fault::because(format!("{id} is committed, but the work tree or the index is behind it"), fault)
-                .hint("run this again: it brings them up to date")
-        }
     }
 }

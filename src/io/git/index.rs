@@ -10,16 +10,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use git2::{Index, IndexEntry, IndexEntryExtendedFlag, IndexTime, Oid};
+use git2::{Index, IndexEntry, IndexEntryExtendedFlag, Oid};
 
 use super::{
     Repository,
     lock::Lock,
-    refuse_hidden_sources,
     sources::Sources,
+    stat::{blank, looked_at},
     trees::{Entry, FILE},
 };
-use crate::{note::Fault, tree::TreePath};
+use crate::{io::known::refuse_hidden_sources, note::Fault, tree::TreePath};
 
 /// The index of a work tree, locked.
 pub(super) struct LockedIndex {
@@ -212,35 +212,6 @@ fn lossy(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
-pub(super) fn looked_at(path: &str, root: &Path) -> Result<IndexEntry, Fault> {
-    let metadata = fs::symlink_metadata(root.join(path))
-        .map_err(|error| Fault::because(format!("cannot look at `{path}`"), error))?;
-    Ok(known(&metadata))
-}
-
-/// What git wants to know of a file, so that its next look need not read it. It keeps the lower 32 bits of each.
-#[cfg(unix)]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as git does")]
-fn known(metadata: &fs::Metadata) -> IndexEntry {
-    use std::os::unix::fs::MetadataExt as _;
-    IndexEntry {
-        ctime: IndexTime::new(metadata.ctime() as i32, metadata.ctime_nsec() as u32),
-        mtime: IndexTime::new(metadata.mtime() as i32, metadata.mtime_nsec() as u32),
-        dev: metadata.dev() as u32,
-        ino: metadata.ino() as u32,
-        uid: metadata.uid(),
-        gid: metadata.gid(),
-        file_size: metadata.len() as u32,
-        ..blank()
-    }
-}
-
-/// Nothing is known here; git finds out by reading.
-#[cfg(not(unix))]
-fn known(_metadata: &fs::Metadata) -> IndexEntry {
-    blank()
-}
-
 /// The same, without the path.
 fn copied(entry: &IndexEntry) -> IndexEntry {
     let IndexEntry { ctime, mtime, dev, ino, mode, uid, gid, file_size, id, flags, flags_extended, path: _ } =
@@ -257,24 +228,6 @@ fn copied(entry: &IndexEntry) -> IndexEntry {
         id: *id,
         flags: *flags,
         flags_extended: *flags_extended,
-        path: Vec::new(),
-    }
-}
-
-fn blank() -> IndexEntry {
-    let never = IndexTime::new(0, 0);
-    IndexEntry {
-        ctime: never,
-        mtime: never,
-        dev: 0,
-        ino: 0,
-        mode: FILE.cast_unsigned(),
-        uid: 0,
-        gid: 0,
-        file_size: 0,
-        id: Oid::ZERO_SHA1,
-        flags: 0,
-        flags_extended: 0,
         path: Vec::new(),
     }
 }

@@ -9,8 +9,8 @@ mod argocd_application;
 mod azimuth_helm_release;
 mod cluster_resource_set;
 pub(super) mod facts;
+mod flux_helm_release;
 mod helm_chart_proxy;
-mod helm_release;
 mod keeps;
 mod sveltos_profile;
 mod text;
@@ -58,8 +58,8 @@ static DELIVERIES: [&Delivery; 6] = [
     &argocd_application::DELIVERY,
     &azimuth_helm_release::DELIVERY,
     &cluster_resource_set::DELIVERY,
+    &flux_helm_release::DELIVERY,
     &helm_chart_proxy::DELIVERY,
-    &helm_release::DELIVERY,
     &sveltos_profile::DELIVERY,
 ];
 

@@ -318,9 +318,7 @@ fn this_repositorys_fleet_gets_the_same_from_every_delivery() {
     let flux = installed(&fleet(AddonDelivery::FluxHelmRelease, "clusters/dev/").unwrap());
     let own = flux.charts.keys().filter(|name| name.starts_with("dev-"));
     assert!(own.count() >= 3 && !flux.manifests.is_empty(), "{:?}", flux.charts.keys());
-    let others =
-        [AddonDelivery::HelmChartProxy, AddonDelivery::SveltosProfile, AddonDelivery::AzimuthHelmRelease];
-    for delivery in others {
+    for delivery in sandbox::chart_deliveries() {
         let found = fleet(delivery, "clusters/dev/").unwrap_or_else(|faults| panic!("{faults:?}"));
         assert_same(installed(&found), &flux, delivery.as_str());
         let refused = fleet(delivery, "clusters/staging/").unwrap_err();

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use stackloom::{
     definition::Channel,
     explain::{Explained, Fleet, Role, Source},
-    model::Minor,
+    model::{AddonDelivery, Minor},
     note::Notes,
     release, render,
     world::{Files, World},
@@ -171,7 +171,7 @@ fn what_changes_is_what_was_said_of_a_numbered_release() {
 /// Definitions and addons, with each delivery that has objects of its own.
 #[test]
 fn what_changes_is_what_was_said_of_deliveries() {
-    for delivery in ["helm-chart-proxy", "sveltos-profile", "azimuth-helm-release"] {
+    for delivery in sandbox::chart_deliveries().map(AddonDelivery::as_str) {
         let mut files = support::fleet(&support::package().join("tests/cases/_base"));
         let fleet = files.0.get_mut("stackloom.yaml").unwrap();
         *fleet = fleet.replace("engine: flux", &format!("engine: flux\n  addonDelivery: {delivery}"));

@@ -7,13 +7,6 @@ use std::fs;
 
 use super::{super::support, rust_files};
 
-/// Folders that still use each other, and why. This list only shrinks.
-const EXCEPTIONS: [(&str, &[&str], &str); 1] = [(
-    "src",
-    &["io/disk", "io/git", "io/git/release", "io/git/sources"],
-    "the disk asks git which files it ignores, and git opens its files with the disk's functions",
-)];
-
 /// A module by the names that lead to it from the root of its crate.
 type Path = Vec<String>;
 
@@ -204,21 +197,14 @@ fn sources() -> Vec<String> {
 #[test]
 fn files_of_different_folders_use_each_other_one_way() {
     let mut found = Vec::new();
-    let mut left = EXCEPTIONS.to_vec();
     for root in sources() {
         let texts = rust_files(&root).into_iter();
         let texts: Vec<_> = texts.map(|(path, text)| (path[root.len() + 1..].to_owned(), text)).collect();
         let read = Crate::read(&texts);
-        for (folders, files) in read.cycles() {
-            let known = left.iter().position(|(at, known, _)| *at == root && *known == folders);
-            match known {
-                Some(at) => drop(left.remove(at)),
-                None => found.push(format!("{root}: {folders:?} in a cycle: {files:?}")),
-            }
-        }
+        let cycles = read.cycles().into_iter();
+        found.extend(cycles.map(|(folders, files)| format!("{root}: {folders:?} in a cycle: {files:?}")));
     }
     assert!(found.is_empty(), "{found:#?}");
-    assert!(left.is_empty(), "no cycle there any more, so no exception is needed: {left:?}");
 }
 
 #[test]

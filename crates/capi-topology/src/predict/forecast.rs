@@ -11,8 +11,8 @@ use super::change::{self, After, Before, Change};
 use super::create;
 use super::evidence::{Evidence, Ledger, Outcome, Rule};
 use super::foreign_values;
-use super::found::{self, Facts};
 use super::live::{self, Adopted};
+use super::meaning::{self, Facts};
 use super::objects;
 use super::observed::{self, Observed};
 use super::overwrite::{Overwrite, as_applied, outcome, overwrite, rests_on_applier};
@@ -142,13 +142,13 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
 }
 
 fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
-    let evidence = found::refused(&faults, Meaning::Rejected, found::ADMISSION);
+    let evidence = meaning::refused(&faults, Meaning::Rejected, meaning::ADMISSION);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
 /// Class and Cluster are written, and Cluster API never gets to the Cluster.
 fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
-    let evidence = found::refused(&faults, Meaning::Wedged, adoption::SOURCE);
+    let evidence = meaning::refused(&faults, Meaning::Wedged, adoption::SOURCE);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
@@ -209,7 +209,7 @@ fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Foreca
     let mut change = change::of_written(&state, question, &written, settings, Instants::UNKNOWN);
     behind::released(&mut change.rollouts, &state.running, change.running.as_ref(), &before.observed);
     let facts = Facts { before: &state.running, counted: &counted, unknown: &opaque, change: &change };
-    let mut evidence = found::evidence(facts);
+    let mut evidence = meaning::evidence(facts);
     if change.accepted {
         notes.extend(unseen_clusters(&state.catalog, after));
         let found = evidence.verdicts();

@@ -63,7 +63,7 @@ pub mod create;
 mod evidence;
 pub(crate) mod field;
 pub mod forecast;
-mod found;
+mod meaning;
 mod foreign_values;
 mod kubeadm;
 mod dropped;

@@ -15,7 +15,7 @@ mod recover;
 
 use super::{
     Repository, Tip,
-    commit::{commit, left_behind, move_reference},
+    branch::{commit, left_behind, move_reference},
     folders::files_in,
     index::{LockedIndex, Meant},
     journal::Journal,

@@ -14,8 +14,8 @@ use git2::{ErrorCode, IndexEntry, ObjectType, Oid};
 use self::read::{Bytes, Read, changed};
 use super::{
     Repository,
-    index::looked_at,
     objects::Objects,
+    stat::looked_at,
     trees::{Entry, FILE, LINK, RUNNABLE, SUBMODULE},
 };
 use crate::{

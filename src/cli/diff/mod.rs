@@ -1,13 +1,12 @@
 //! `stackloom diff`.
 
+mod forms;
+
 use std::{collections::BTreeSet, str::FromStr};
 
-use super::{
-    Done, Exit, Global, Printer, input_or_world,
-    progress::Progress,
-    reports::{self, DiffOutcome, Found, Target},
-    revision,
-};
+use forms::{DiffOutcome, Found, Target};
+
+use super::{Done, Exit, Global, Printer, input_or_world, progress::Progress, revision};
 use crate::{
     generate::{self, Failure},
     io::{
@@ -102,14 +101,14 @@ impl FailOn {
 }
 
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
-    if let Some(fault) = reports::twice(&args.write) {
+    if let Some(fault) = forms::twice(&args.write) {
         printer.complain(&fault);
         return Ok(Exit::Usage);
     }
     let ended = compared(args, global, printer);
     if let Err(fault) = &ended {
         // The fault itself is what the caller tells, whatever becomes of the files.
-        reports::write_fault(fault, &args.write, global).ok();
+        forms::write_fault(fault, &args.write, global).ok();
     }
     ended
 }

@@ -4,12 +4,12 @@ use std::{collections::BTreeSet, path::PathBuf, str::FromStr};
 
 use serde_json::{Value as Json, json};
 
-use super::{
-    Exit, Format, Global, Printer,
-    printer::{envelope, fault_envelope, json_text, page, short_id, whole},
-    sarif,
-};
 use crate::{
+    cli::{
+        Exit, Format, Global, Printer,
+        printer::{envelope, fault_envelope, json_text, page, short_id, whole},
+        sarif,
+    },
     io::{disk, git::Base},
     note::{Fault, Notes},
     report::{self, FOUND, Finding, Page, Places, Report, Risk},
