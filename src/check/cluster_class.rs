@@ -4,7 +4,7 @@ use super::{Check, Finder, Rule};
 use crate::{
     release::Release,
     topology::{
-        By, Catalog, Fault, FieldError,
+        By, Catalog, FieldError, Refusal,
         predict::{adoption, create},
     },
     yaml::{Node, Origin, to_json, trail},
@@ -39,7 +39,7 @@ fn check(release: &Release, finder: &mut Finder<'_>) {
 }
 
 /// Without the object's name, which carries the release: a fault that several minors share is reported once.
-fn message(fault: &Fault) -> String {
+fn message(fault: &Refusal) -> String {
     let (kind, FieldError { field, detail, .. }) =
         (fault.object.split('/').next().unwrap_or_default(), &fault.error);
     match (kind.is_empty(), field.is_empty() || detail.contains(field.as_str())) {

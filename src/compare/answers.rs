@@ -18,8 +18,8 @@ use crate::{
     model::ManagementCluster,
     plan::ClusterPlan,
     topology::{
-        Desired, Fault, Forecast, Gates, Meaning, Observed, Opaque, Settings, SharedClass, Side, UpgradeStep,
-        Verdict, import::Applied, predict::forecast,
+        Desired, Forecast, Gates, Meaning, Observed, Opaque, Refusal, Settings, SharedClass, Side,
+        UpgradeStep, Verdict, import::Applied, predict::forecast,
     },
     yaml::{Node, to_json},
 };
@@ -50,7 +50,7 @@ pub struct Running {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// What was refused; nothing happens then.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// One for each part of the cluster.
     pub verdicts: Vec<Verdict>,
     /// What cannot be known.
@@ -130,7 +130,7 @@ pub fn gates_of_any(managements: &[&ManagementCluster]) -> Gates {
 }
 
 /// What becomes of a Cluster that runs. If the state before is at fault, nothing runs that could be compared with.
-pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Fault>> {
+pub fn forecast(before: Written, after: Written) -> Result<Forecast, Vec<Refusal>> {
     let settings = after.settings();
     forecast::of_change(&before.side(), &after.side(), &settings)
 }
@@ -177,7 +177,7 @@ fn answer(before: Written, after: Written) -> Judged {
     Ok(Arc::new(answer))
 }
 
-type Judged = Result<Arc<Answer>, Vec<Fault>>;
+type Judged = Result<Arc<Answer>, Vec<Refusal>>;
 
 /// Answers that were given. Clusters that differ only in their names share them.
 #[derive(Debug, Default)]

@@ -122,7 +122,7 @@ pub enum Unknown {
         why: String,
     },
     /// The state before is at fault: nothing runs that could be compared with.
-    Faulty(Vec<topology::Fault>),
+    Faulty(Vec<topology::Refusal>),
     /// A file of a state cannot be used.
     Unread {
         /// Which state.

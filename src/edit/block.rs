@@ -1,25 +1,25 @@
 //! Edits of entries that have lines of their own.
 
 use super::{
-    Edit, Refusal, lines,
+    Edit, Obstacle, lines,
     place::{At, end, is_empty},
 };
 use crate::yaml::{Node, RawKind, RawNode, Style};
 
 /// The byte behind the colon of a key.
-pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Refusal> {
+pub(super) fn behind_colon(text: &str, key: &RawNode) -> Result<usize, Obstacle> {
     let blanks = text[key.end..].len() - text[key.end..].trim_start_matches([' ', '\t']).len();
     let colon = key.end + blanks;
     if text[colon..].starts_with(':') {
         Ok(colon + 1)
     } else {
-        Err(Refusal::new(key.start, "its key is written in a form that is not edited"))
+        Err(Obstacle::new(key.start, "its key is written in a form that is not edited"))
     }
 }
 
 /// Puts a value in the place of another one.
-pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
-    let key = at.key().ok_or_else(|| Refusal::new(at.parent.start, "it has no key"))?;
+pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
+    let key = at.key().ok_or_else(|| Obstacle::new(at.parent.start, "it has no key"))?;
     let (old, colon) = (at.value(), behind_colon(text, key)?);
     let old_end = end(text, old, colon)?;
     // The reader's place of a block scalar is that of its text, not of the mark behind the key.
@@ -54,12 +54,12 @@ pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refu
 }
 
 /// Adds an entry behind the others, and behind the comments that belong to them.
-pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Refusal> {
+pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Obstacle> {
     let RawKind::Mapping(entries) = &mapping.kind else {
-        return Err(Refusal::new(mapping.start, "this is not a map"));
+        return Err(Obstacle::new(mapping.start, "this is not a map"));
     };
     let Some((last_key, last)) = entries.last() else {
-        return Err(Refusal::new(mapping.start, "the map has no entry"));
+        return Err(Obstacle::new(mapping.start, "the map has no entry"));
     };
     let indent = lines::column(text, entries[0].0.start);
     let last_end = end(text, last, behind_colon(text, last_key)?)?;
@@ -75,14 +75,14 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
 }
 
 /// Adds an item behind the others of a list, and behind the comments that belong to them.
-pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node) -> Result<Edit, Refusal> {
+pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node) -> Result<Edit, Obstacle> {
     let (Some(first), Some(_)) = (items.first(), items.last()) else {
-        return Err(Refusal::new(list.start, "the list has no item"));
+        return Err(Obstacle::new(list.start, "the list has no item"));
     };
     let line = lines::start_of(text, first.start);
     let indent = text[line..first.start]
         .find('-')
-        .ok_or_else(|| Refusal::new(first.start, "its items do not begin with a dash on their own line"))?;
+        .ok_or_else(|| Obstacle::new(first.start, "its items do not begin with a dash on their own line"))?;
     let last_end = end(text, list, list.start)?;
     let line = lines::behind_comments(text, lines::end_of(text, last_end), indent);
     let break_ = lines::line_break(text, line);
@@ -93,7 +93,7 @@ pub(super) fn append(text: &str, list: &RawNode, items: &[RawNode], item: &Node)
 }
 
 /// Takes the lines of an entry out, with the comments inside of it.
-pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
+pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
     let (start, range) = extent(text, at)?;
     if lines::leads_its_line(text, start) {
         let from = lines::start_of(text, start);
@@ -108,23 +108,23 @@ pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
     // The first entry behind a dash: the next one comes in its place.
     let next = at.index + 1;
     if at.index > 0 || next == at.count() || at.key().is_none() {
-        return Err(Refusal::new(start, "it does not begin a line"));
+        return Err(Obstacle::new(start, "it does not begin a line"));
     }
     let next = at.start(next);
     if !text[range.end..next].trim().is_empty() {
-        return Err(Refusal::new(start, "a comment stands between this entry and the next"));
+        return Err(Obstacle::new(start, "a comment stands between this entry and the next"));
     }
     Ok(Edit { range: range.start..next, text: String::new() })
 }
 
 /// Takes the only entry of a collection out, and leaves an empty one.
-pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Refusal> {
-    let key = outer.key().ok_or_else(|| Refusal::new(outer.parent.start, "it is all that an item holds"))?;
+pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Obstacle> {
+    let key = outer.key().ok_or_else(|| Obstacle::new(outer.parent.start, "it is all that an item holds"))?;
     let colon = behind_colon(text, key)?;
     let (start, range) = extent(text, at)?;
     let from = lines::start_of(text, start);
     if from <= colon {
-        return Err(Refusal::new(start, "it does not begin a line"));
+        return Err(Obstacle::new(start, "it does not begin a line"));
     }
     let brackets = if at.key().is_some() { " {}" } else { " []" };
     let kept = text[colon..from].trim_end_matches(['\n', '\r']);
@@ -132,7 +132,7 @@ pub(super) fn empty(text: &str, outer: At<'_>, at: At<'_>) -> Result<Edit, Refus
 }
 
 /// Where an entry begins (an item with its dash), and its bytes up to the end of its last line.
-fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Refusal> {
+fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Obstacle> {
     let start = match at.key() {
         Some(key) => key.start,
         None => dash(text, at)?,
@@ -145,7 +145,7 @@ fn extent(text: &str, at: At<'_>) -> Result<(usize, std::ops::Range<usize>), Ref
 }
 
 /// The dash of an item: on its line, or above it.
-fn dash(text: &str, at: At<'_>) -> Result<usize, Refusal> {
+fn dash(text: &str, at: At<'_>) -> Result<usize, Obstacle> {
     let item = at.value().start;
     let floor = if at.index == 0 { at.parent.start } else { at.start(at.index - 1) };
     let mut line = lines::start_of(text, item);
@@ -160,5 +160,5 @@ fn dash(text: &str, at: At<'_>) -> Result<usize, Refusal> {
             return Ok(text.len() - body.len());
         }
     }
-    Err(Refusal::new(item, "its dash was not found"))
+    Err(Obstacle::new(item, "its dash was not found"))
 }

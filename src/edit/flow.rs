@@ -1,26 +1,26 @@
 //! Edits within braces and brackets, and of values on one line.
 
 use super::{
-    Edit, Refusal, lines,
+    Edit, Obstacle, lines,
     place::{At, count, end, is_empty},
 };
 use crate::yaml::{Node, RawKind, RawNode};
 
 /// Puts a value in the place of one that stands on one line.
-pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
+pub(super) fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
     let old = at.value();
     if is_empty(old) {
-        return Err(Refusal::new(at.start(at.index), "nothing is written where the value goes"));
+        return Err(Obstacle::new(at.start(at.index), "nothing is written where the value goes"));
     }
     let range = old.start..end(text, old, old.start)?;
     Ok(Edit { range, text: lines::like(text, old, value) })
 }
 
 /// Adds an entry behind the others.
-pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Refusal> {
+pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> Result<Edit, Obstacle> {
     let entry = format!("{}: {}", lines::key(key), lines::inline(value));
     let RawKind::Mapping(entries) = &mapping.kind else {
-        return Err(Refusal::new(mapping.start, "this is not a map"));
+        return Err(Obstacle::new(mapping.start, "this is not a map"));
     };
     let Some((last_key, last)) = entries.last() else {
         let edit = Edit { range: mapping.start..mapping.end, text: format!("{{ {entry} }}") };
@@ -30,7 +30,7 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
     let closing = mapping.end - 1;
     let between = &text[last_end..closing];
     if is_empty(last) || between.contains('#') {
-        return Err(Refusal::new(last_end, "the map in braces ends in a comment or in an empty value"));
+        return Err(Obstacle::new(last_end, "the map in braces ends in a comment or in an empty value"));
     }
     Ok(match between.find(',') {
         Some(comma) => Edit { range: last_end + comma + 1..last_end + comma + 1, text: format!(" {entry}") },
@@ -39,7 +39,7 @@ pub(super) fn insert(text: &str, mapping: &RawNode, key: &str, value: &Node) -> 
 }
 
 /// Takes an entry out, with one of the commas beside it.
-pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
+pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Obstacle> {
     let (start, last) = (at.start(at.index), at.index + 1 == count(at.parent));
     let own_end = end(text, at.value(), at.key().map_or(start, |key| key.end))?;
     let range = if !last {
@@ -52,13 +52,13 @@ pub(super) fn remove(text: &str, at: At<'_>) -> Result<Edit, Refusal> {
         let inside = at.parent.start + 1..at.parent.end - 1;
         let only = text[inside.start..start].trim().is_empty() && text[own_end..inside.end].trim().is_empty();
         if !only {
-            return Err(Refusal::new(start, "a comment or a comma stands beside the only entry"));
+            return Err(Obstacle::new(start, "a comment or a comma stands beside the only entry"));
         }
         return Ok(Edit { range: inside, text: String::new() });
     };
     let beside = if last { &text[range.start..start] } else { &text[own_end..range.end] };
     if beside.contains('#') {
-        return Err(Refusal::new(start, "a comment stands between this entry and the next"));
+        return Err(Obstacle::new(start, "a comment stands between this entry and the next"));
     }
     Ok(Edit { range, text: String::new() })
 }

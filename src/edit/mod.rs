@@ -42,12 +42,12 @@ impl Edit {
 }
 
 /// Why an edit cannot be made: where, and what stands in the way.
-pub(crate) struct Refusal {
+pub(crate) struct Obstacle {
     offset: usize,
     message: String,
 }
 
-impl Refusal {
+impl Obstacle {
     fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }
@@ -70,7 +70,7 @@ pub fn append(source: &Source, path: &[Locator<'_>], item: &Node, notes: &mut No
         let mut items = before.at(&keys).and_then(Node::as_sequence).unwrap_or_default().to_vec();
         items.push(item.clone());
         let changed = change(&mut meant, path, Some(&items.into()));
-        changed.ok_or_else(|| Refusal::new(root.start, format!("there is no `{}` here", shown(path))))?;
+        changed.ok_or_else(|| Obstacle::new(root.start, format!("there is no `{}` here", shown(path))))?;
         Ok((edit, meant))
     })
 }
@@ -87,7 +87,7 @@ pub fn rename(source: &Source, path: &[Locator<'_>], name: &str, notes: &mut Not
         let mut meant = before.clone();
         match change_key(&mut meant, path, name) {
             Some(()) => Ok((edit, meant)),
-            None => Err(Refusal::new(edit.range.start, format!("there is a key `{name}` already"))),
+            None => Err(Obstacle::new(edit.range.start, format!("there is a key `{name}` already"))),
         }
     })
 }
@@ -101,7 +101,7 @@ fn edit(source: &Source, path: &[Locator<'_>], value: Option<&Node>, notes: &mut
         let mut meant = before.clone();
         match change(&mut meant, path, value) {
             Some(()) => Ok((edit, meant)),
-            None => Err(Refusal::new(root.start, format!("there is no `{}` here", shown(path)))),
+            None => Err(Obstacle::new(root.start, format!("there is no `{}` here", shown(path)))),
         }
     })
 }
@@ -111,13 +111,13 @@ fn finish(
     source: &Source,
     path: &[Locator<'_>],
     notes: &mut Notes,
-    make: impl FnOnce(&Node, &RawNode) -> Result<(Edit, Node), Refusal>,
+    make: impl FnOnce(&Node, &RawNode) -> Result<(Edit, Node), Obstacle>,
 ) -> Option<Edit> {
     let (before, root) = read(source, notes)?;
     let refusal = match make(&before, &root) {
         Ok((edit, meant)) if reads_as(source, &edit, &meant) => return Some(edit),
         Ok((edit, _)) => {
-            Refusal::new(edit.range.start, "the layout of the file is beyond what can be edited")
+            Obstacle::new(edit.range.start, "the layout of the file is beyond what can be edited")
         }
         Err(refusal) => refusal,
     };

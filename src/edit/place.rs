@@ -1,6 +1,6 @@
 //! Where in a text an edit goes.
 
-use super::{Edit, Locator, Refusal, block, flow, lines, scalar};
+use super::{Edit, Locator, Obstacle, block, flow, lines, scalar};
 use crate::yaml::{Mapping, Node, RawKind, RawNode, Style};
 
 /// A collection on the way, and which of its entries leads on.
@@ -63,13 +63,13 @@ pub(super) fn is_empty(node: &RawNode) -> bool {
 }
 
 /// Where a value ends as it is written: without line breaks, blanks and comments behind it.
-pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Refusal> {
+pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Obstacle> {
     if is_empty(node) {
         return Ok(floor);
     }
     // An alias has the place of what it stands for.
     if node.start < floor {
-        return Err(Refusal::new(floor, "a value that is written as an alias stands in the way"));
+        return Err(Obstacle::new(floor, "a value that is written as an alias stands in the way"));
     }
     if is_flow(text, node) {
         return Ok(node.end);
@@ -81,7 +81,7 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Ref
         },
         RawKind::Sequence(items) => match items.last() {
             Some(item) if is_empty(item) => {
-                Err(Refusal::new(node.start, "a list with an empty last item stands in the way"))
+                Err(Obstacle::new(node.start, "a list with an empty last item stands in the way"))
             }
             Some(item) => end(text, item, node.start),
             None => Ok(node.end),
@@ -94,7 +94,7 @@ pub(super) fn end(text: &str, node: &RawNode, floor: usize) -> Result<usize, Ref
 fn follow<'a, 'p, 's>(
     root: &'a RawNode,
     path: &'p [Locator<'s>],
-) -> Result<(Vec<At<'a>>, &'p [Locator<'s>]), Refusal> {
+) -> Result<(Vec<At<'a>>, &'p [Locator<'s>]), Obstacle> {
     let (mut node, mut trail, mut rest) = (root, Vec::new(), path);
     while let [step, behind @ ..] = rest {
         let index = match (step, &node.kind) {
@@ -110,7 +110,7 @@ fn follow<'a, 'p, 's>(
         let at = At { parent: node, index };
         let floor = at.key().map_or(node.start, |key| key.end);
         if !is_empty(at.value()) && at.value().start < floor {
-            return Err(Refusal::new(floor, "it is written as an alias"));
+            return Err(Obstacle::new(floor, "it is written as an alias"));
         }
         trail.push(at);
         (node, rest) = (at.value(), behind);
@@ -123,20 +123,20 @@ fn name_of(item: &RawNode) -> Option<&str> {
     entries.iter().find(|(key, _)| scalar(key) == Some("name")).and_then(|(_, value)| scalar(value))
 }
 
-pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node) -> Result<Edit, Refusal> {
+pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let deepest = trail.last().map_or(root, At::value);
     let [first, behind @ ..] = rest else {
-        let at = trail.last().ok_or_else(|| Refusal::new(root.start, "it is the whole file"))?;
+        let at = trail.last().ok_or_else(|| Obstacle::new(root.start, "it is the whole file"))?;
         return replace(text, *at, value);
     };
     let Locator::Key(key) = first else {
-        return Err(Refusal::new(deepest.start, "there is no item of this name"));
+        return Err(Obstacle::new(deepest.start, "there is no item of this name"));
     };
     let mut value = value.clone();
     for step in behind.iter().rev() {
         let Locator::Key(key) = step else {
-            return Err(Refusal::new(deepest.start, "there is no list with an item of this name"));
+            return Err(Obstacle::new(deepest.start, "there is no list with an item of this name"));
         };
         let mut outer = Mapping::new();
         outer.set(key, value);
@@ -150,12 +150,17 @@ pub(super) fn set(text: &str, root: &RawNode, path: &[Locator<'_>], value: &Node
             mapping.set(key, value);
             replace(text, *at, &mapping.into())
         }
-        _ => Err(Refusal::new(deepest.start, "this is not a map")),
+        _ => Err(Obstacle::new(deepest.start, "this is not a map")),
     }
 }
 
 /// Adds an item behind the last one of a list that is written line by line.
-pub(super) fn append(text: &str, root: &RawNode, path: &[Locator<'_>], item: &Node) -> Result<Edit, Refusal> {
+pub(super) fn append(
+    text: &str,
+    root: &RawNode,
+    path: &[Locator<'_>],
+    item: &Node,
+) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let list = trail.last().map_or(root, At::value);
     match (&list.kind, rest) {
@@ -163,17 +168,17 @@ pub(super) fn append(text: &str, root: &RawNode, path: &[Locator<'_>], item: &No
             block::append(text, list, items, item)
         }
         (RawKind::Sequence(_), []) => {
-            Err(Refusal::new(list.start, "the list is not written with one item per line"))
+            Err(Obstacle::new(list.start, "the list is not written with one item per line"))
         }
-        _ => Err(Refusal::new(list.start, "there is no list here")),
+        _ => Err(Obstacle::new(list.start, "there is no list here")),
     }
 }
 
 /// Puts another name in the place of a key, in the quotes of the old one.
-pub(super) fn rename(text: &str, root: &RawNode, path: &[Locator<'_>], name: &str) -> Result<Edit, Refusal> {
+pub(super) fn rename(text: &str, root: &RawNode, path: &[Locator<'_>], name: &str) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let key = trail.last().and_then(At::key).filter(|_| rest.is_empty());
-    let key = key.ok_or_else(|| Refusal::new(root.start, "there is no such key"))?;
+    let key = key.ok_or_else(|| Obstacle::new(root.start, "there is no such key"))?;
     Ok(Edit { range: key.start..key.end, text: lines::like(text, key, &Node::from(name)) })
 }
 
@@ -181,7 +186,7 @@ fn is_null(node: &RawNode) -> bool {
     matches!(scalar(node), Some("" | "~" | "null" | "Null" | "NULL"))
 }
 
-fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
+fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Obstacle> {
     if is_flow(text, at.parent) || at.key().is_none() {
         flow::replace(text, at, value)
     } else {
@@ -189,10 +194,10 @@ fn replace(text: &str, at: At<'_>, value: &Node) -> Result<Edit, Refusal> {
     }
 }
 
-pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Refusal> {
+pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result<Edit, Obstacle> {
     let (trail, rest) = follow(root, path)?;
     let (Some(at), []) = (trail.last(), rest) else {
-        return Err(Refusal::new(trail.last().map_or(root, At::value).start, "there is no such value"));
+        return Err(Obstacle::new(trail.last().map_or(root, At::value).start, "there is no such value"));
     };
     if is_flow(text, at.parent) {
         flow::remove(text, *at)
@@ -201,7 +206,7 @@ pub(super) fn remove(text: &str, root: &RawNode, path: &[Locator<'_>]) -> Result
     } else {
         match trail.iter().rev().nth(1) {
             Some(outer) => block::empty(text, *outer, *at),
-            None => Err(Refusal::new(root.start, "it is all that the file holds")),
+            None => Err(Obstacle::new(root.start, "it is all that the file holds")),
         }
     }
 }

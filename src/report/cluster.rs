@@ -131,7 +131,7 @@ impl Making<'_> {
     /// Whether the Kubernetes version is all that Cluster API refuses.
     fn is_about_the_version(&self) -> bool {
         let Outcome::Judged(answer) = &self.found.outcome else { return false };
-        let is_version = |fault: &topology::Fault| fault.error.field == "spec.topology.version";
+        let is_version = |fault: &topology::Refusal| fault.error.field == "spec.topology.version";
         !answer.faults.is_empty() && answer.faults.iter().all(is_version)
     }
 
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_never_safe() {
         let file = Unread { path: "f".to_owned(), line: None, message: "broken".to_owned() };
-        let fault = topology::Fault::controller(topology::Stage::Cluster, "no");
+        let fault = topology::Refusal::controller(topology::Stage::Cluster, "no");
         for side in [Which::Before, Which::After] {
             for why in [
                 Unknown::Refused { side, why: "no".to_owned() },
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(judged(sure.clone()).risk, Risk::Metadata);
         let doubt = topology::Opaque::of_all("an extension decides".to_owned());
         assert_eq!(judged(Answer { opaque: vec![doubt], ..sure.clone() }).risk, Risk::Unknown);
-        let fault = topology::Fault::controller(topology::Stage::Cluster, "no");
+        let fault = topology::Refusal::controller(topology::Stage::Cluster, "no");
         assert_eq!(judged(Answer { faults: vec![fault], ..sure }).risk, Risk::Refused);
     }
 }

@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::admission::gates::Gates;
 use super::convert;
 use super::desired::contract::Contract;
-use super::fault::{Fault, Stage};
 use super::patches::Patch;
 use super::patches::whole::Patched;
+use super::refusal::{Refusal, Stage};
 use super::shells::Shells;
 use super::variables::{Definition, definitions};
 use k8s_schema::value::{get, group, list, text, version};
@@ -145,7 +145,7 @@ impl Catalog {
     }
 
     /// A class with everything that it refers to, read once; none where there is no class as a Cluster asks for.
-    pub fn blueprint(&self, cluster: &Value) -> Option<Result<Arc<Blueprint>, Fault>> {
+    pub fn blueprint(&self, cluster: &Value) -> Option<Result<Arc<Blueprint>, Refusal>> {
         let class = self.class_of(cluster)?;
         let key = key(class);
         if let Some(known) = self.reads(|read| read.blueprints.get(&key).cloned()) {
@@ -267,7 +267,7 @@ pub struct Blueprint {
 
 impl Blueprint {
     /// Reads a class and everything that it refers to.
-    pub(crate) fn read(class: &Value, catalog: &Catalog) -> Result<Self, Fault> {
+    pub(crate) fn read(class: &Value, catalog: &Catalog) -> Result<Self, Refusal> {
         let unknown = RefCell::new(Vec::new());
         let namespace = text(class, &["metadata", "namespace"]);
         let template = |owner: &Value, path: &[&str]| {
@@ -292,7 +292,7 @@ impl Blueprint {
                 };
                 classes.insert(text(class, &["class"]).to_owned(), worker);
             }
-            Ok::<_, Fault>(classes)
+            Ok::<_, Refusal>(classes)
         };
         let known = catalog.same_object(class).filter(|known| *known == class);
         let variables =
@@ -336,11 +336,11 @@ fn contract(template: &Template, catalog: &Catalog) -> Option<Contract> {
     }
 }
 
-fn missing(reference: &Value) -> Fault {
+fn missing(reference: &Value) -> Refusal {
     let detail = format!(
         "failed to retrieve {} {:?}: not found",
         text(reference, &["kind"]),
         text(reference, &["name"])
     );
-    Fault::controller(Stage::Desired, detail)
+    Refusal::controller(Stage::Desired, detail)
 }

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::admission::checks::is_subdomain;
-use super::fault::{By, ErrorType, Fault, FieldError, Stage};
+use super::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use k8s_schema::value::{get, group, text, version};
 use k8s_schema::{Rules, Schema, fill, type_errors, validate};
 
@@ -72,7 +72,7 @@ pub(crate) fn defaulted(object: &Value) -> Value {
 
 /// What server-side apply refuses: unknown fields, wrong types, keys that are there twice.
 /// It stops at the first kind of fault.
-pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     let problems = apply_problems(object);
     if problems.is_empty() {
         return Vec::new();
@@ -80,7 +80,7 @@ pub(crate) fn apply_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     let problems: Vec<_> = problems.iter().map(|one| format!("{}: {}", one.field, one.detail)).collect();
     let error = FieldError::new(ErrorType::Controller, "", problems.join(", "));
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
-    Fault::of(stage, By::ServerSideApply, &name, vec![error])
+    Refusal::of(stage, By::ServerSideApply, &name, vec![error])
 }
 
 /// What server-side apply refuses, field by field; the API server tells it in one sentence, as [`apply_faults`] does.
@@ -97,9 +97,11 @@ pub fn apply_problems(object: &Value) -> Vec<FieldError> {
 }
 
 /// What the schema of a kind refuses.
-pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
+pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Refusal> {
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
-    let Some(kind) = kind_of(object) else { return Fault::of(stage, By::Schema, &name, name_faults(object)) };
+    let Some(kind) = kind_of(object) else {
+        return Refusal::of(stage, By::Schema, &name, name_faults(object));
+    };
     let mut filled = Cow::Borrowed(object);
     if kind.has_defaults {
         fill(filled.to_mut(), &kind.schema);
@@ -113,7 +115,7 @@ pub fn schema_faults(object: &Value, stage: Stage) -> Vec<Fault> {
     if errors.is_empty() {
         errors.extend(kind.rules.judge(&filled, None, "").errors.into_iter().map(strip));
     }
-    Fault::of(stage, By::Schema, &name, errors)
+    Refusal::of(stage, By::Schema, &name, errors)
 }
 
 /// Names of custom resources are DNS subdomains.

@@ -5,7 +5,7 @@ use crate::{
     definition::{self, Definitions},
     model::Cluster,
     note::Place,
-    topology::Fault,
+    topology::Refusal,
     world::Input,
     yaml::Node,
 };
@@ -26,7 +26,7 @@ impl Choice {
     }
 
     /// Where to change what a fault is about; `None` if that is not for the definition to say.
-    pub(super) fn place(&self, fault: &Fault, is_head: bool, input: &Input) -> Option<Place> {
+    pub(super) fn place(&self, fault: &Refusal, is_head: bool, input: &Input) -> Option<Place> {
         let Self::Written(definition) = self else { return None };
         let keys: &[&str] = match (is_head, fault.error.path() == VERSION) {
             (true, true) => &["kubernetes", "stack", "release"],
@@ -50,7 +50,7 @@ impl Choice {
 const VERSION: &str = "spec.topology.version";
 
 /// Whether a fault is about what the release brings: the version, or the templates of the class.
-pub(super) fn is_of_release(fault: &Fault) -> bool {
+pub(super) fn is_of_release(fault: &Refusal) -> bool {
     let path = fault.error.path();
     fault.object.starts_with("Cluster/") && (path == VERSION || path.contains("templateRef"))
 }

@@ -18,7 +18,7 @@ use crate::{
     io::disk,
     note::{Notes, Place},
     topology::{
-        Catalog, Fault, Gates, Settings, Side, Stage,
+        Catalog, Gates, Refusal, Settings, Side, Stage,
         import::{
             Applied, Applier, Claim, ClassFiles, Imported, Objects, Spared, applier, asked_class, identity,
         },
@@ -301,7 +301,7 @@ fn is_known(running: &Side) -> bool {
 }
 
 /// Where the object of a fault begins: of a class that was looked at, else what it was looked at for.
-fn place(fault: &Fault, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
+fn place(fault: &Refusal, class: &ClassFiles, asking: &Imported, objects: &Objects) -> Place {
     let named = class.labelled(&fault.object).and_then(|object| objects.source(object)).unwrap_or(asking);
     Place { line: named.line, ..Place::file(&*named.file) }
 }

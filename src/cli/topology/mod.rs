@@ -26,7 +26,7 @@ use crate::{
     plan::ClusterPlan,
     render,
     topology::{
-        By, ErrorType, Fault, Forecast, Gates, Meaning, Opaque,
+        By, ErrorType, Forecast, Gates, Meaning, Opaque, Refusal,
         import::Unread,
         predict::{
             forecast,
@@ -241,7 +241,7 @@ impl Now<'_> {
     }
 
     /// The place of what is refused: in the definition, or in the stack's templates.
-    fn place(&self, fault: &Fault) -> Option<Place> {
+    fn place(&self, fault: &Refusal) -> Option<Place> {
         if let Some(choice) = self.choice.as_ref().filter(|_| choice::is_of_release(fault)) {
             return choice.place(fault, self.plan.release.is_head(), self.input);
         }
@@ -262,7 +262,7 @@ impl Now<'_> {
         place.or_else(|| sources.place(self.plan.cluster.origin))
     }
 
-    fn tell(&self, faults: &[Fault], notes: &mut Notes) {
+    fn tell(&self, faults: &[Refusal], notes: &mut Notes) {
         for fault in faults {
             let choice = self.choice.as_ref().filter(|_| choice::is_of_release(fault));
             let option = choice.map(Choice::option).unwrap_or_default();
@@ -271,7 +271,7 @@ impl Now<'_> {
     }
 }
 
-fn tell(fault: &Fault, option: &str, place: Option<Place>, notes: &mut Notes) {
+fn tell(fault: &Refusal, option: &str, place: Option<Place>, notes: &mut Notes) {
     let who = match fault.by {
         By::Schema | By::ServerSideApply => "the API server refuses it by the schema of the kind",
         By::WebhookDefault | By::WebhookValidate => "a webhook of Cluster API refuses it when it is written",
@@ -290,7 +290,7 @@ fn tell(fault: &Fault, option: &str, place: Option<Place>, notes: &mut Notes) {
 }
 
 /// The state before is at fault.
-fn nothing_runs(faults: &[Fault], place: impl Fn(&Fault) -> Option<Place>, notes: &mut Notes) {
+fn nothing_runs(faults: &[Refusal], place: impl Fn(&Refusal) -> Option<Place>, notes: &mut Notes) {
     for fault in faults {
         let message = format!("the state before the change has an error: {fault}");
         notes.error("topology", place(fault), message).hint(

@@ -8,8 +8,8 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::gates::Gates;
-use crate::fault::FieldError;
 use crate::names::{Named, sample};
+use crate::refusal::FieldError;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, list, map, present, text};
 
@@ -82,7 +82,7 @@ pub(crate) fn metadata(owner: &Value, path: &str) -> Vec<FieldError> {
         size += key.len() + value.as_str().map_or(0, str::len);
     }
     if size > 256 * 1024 {
-        let kind = crate::fault::ErrorType::TooLong;
+        let kind = crate::refusal::ErrorType::TooLong;
         errors.push(FieldError::new(kind, &field, "annotations are too long"));
     }
     errors

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::gates::{Gates, NO_TOPOLOGY};
 use super::{checks, class_patches, class_update, class_variables};
 use crate::desired::health_check::is_defined;
-use crate::fault::FieldError;
 use crate::names::{Named, sample};
+use crate::refusal::FieldError;
 use crate::upgrade::version::{Order, Version};
 use k8s_schema::value::{get, list, text};
 

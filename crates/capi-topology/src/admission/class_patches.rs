@@ -5,10 +5,10 @@
 use serde_json::Value;
 
 use super::gates::Gates;
-use crate::fault::{ErrorType, FieldError};
 use crate::patches::json_patch::{Operation, Source};
 use crate::patches::selector::{Selector, class_matches};
 use crate::patches::{Parsed, Patch};
+use crate::refusal::{ErrorType, FieldError};
 use k8s_schema::value::{get, list, present, text};
 
 /// The builtins that `valueFrom.variable` may name, without `builtin.`.

@@ -8,7 +8,7 @@ use super::cluster::validate_autoscaler;
 use super::compatibility;
 use crate::class::class_key;
 use crate::desired::health_check::is_defined;
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, text};
 
 /// Checks an update of a class against the Clusters that use it.

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use super::structural;
-use crate::fault::{ErrorType, FieldError};
+use crate::refusal::{ErrorType, FieldError};
 use k8s_schema::Rules;
 use k8s_schema::cel::{self, RuleFault};
 use k8s_schema::unknown_fields;

@@ -9,7 +9,7 @@ use super::gates::{Gates, NO_TOPOLOGY};
 use crate::class::Blueprint;
 use crate::desired::health_check::is_defined;
 use crate::desired::instant;
-use crate::fault::{ErrorType, FieldError};
+use crate::refusal::{ErrorType, FieldError};
 use crate::variables::Definition;
 use crate::variables::validate_variables;
 use crate::variables::{NOT_DEFINED, Scope, default_in_place};

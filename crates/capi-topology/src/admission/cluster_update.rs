@@ -13,7 +13,7 @@ use super::compatibility;
 use crate::class::{Catalog, class_key};
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
-use crate::fault::{ErrorType, FieldError};
+use crate::refusal::{ErrorType, FieldError};
 use crate::role::{Part, PoolKind};
 use crate::upgrade::tracker::{is_provisioning, is_upgrading};
 use crate::upgrade::version::Version;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::{get, group, list, text};
 
 /// Everything that speaks against replacing a class by another, or by its next edition.

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::kubeadm_types::is_defined;
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, map, text};
 

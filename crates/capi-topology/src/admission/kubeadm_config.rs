@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::checks;
 use super::gates::Gates;
 use super::kubeadm_types::is_defined;
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, present, text};
 
 /// Where a kind keeps its kubeadm config; none for other kinds.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::gates::Gates;
 use super::kubeadm_types::{is_defined, printed};
 use super::{checks, kubeadm_cluster_configuration as cluster_configuration, kubeadm_config};
-use crate::fault::{ErrorType, FieldError};
 use crate::names::Named;
+use crate::refusal::{ErrorType, FieldError};
 use crate::upgrade::version::Version;
 use k8s_schema::value::{get, leaves, merge_patch, path_matches, present, text};
 

@@ -6,7 +6,7 @@
 use gotmpl::{ErrorKind, regexp};
 use serde_json::Value;
 
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, map, text};
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::gates::Gates;
 use super::{kubeadm_config, kubeadm_control_plane, kubeadm_control_plane_template, workers};
 use crate::convert;
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::text;
 
 /// What a webhook refuses of an object that is written, after its defaults; `running` is the same object before. Kinds

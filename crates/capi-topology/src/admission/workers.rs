@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::checks;
 use super::gates::Gates;
 use super::kubeadm_types::is_defined;
-use crate::fault::FieldError;
 use crate::names::Named;
+use crate::refusal::FieldError;
 use k8s_schema::value::{get, list, map, present, text};
 
 const SKIPPED: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";

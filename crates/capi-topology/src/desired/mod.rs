@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use self::state::Desired;
 use super::class::Blueprint;
-use super::fault::{Fault, Opaque, Stage};
 use super::names::Draw;
 use super::patches::{self, engine};
+use super::refusal::{Opaque, Refusal, Stage};
 use super::role::Role;
 use super::upgrade::tracker::{Running, Tracker};
 use k8s_schema::value::get;
@@ -75,10 +75,10 @@ pub(crate) fn instant(written: &Value) -> Value {
 }
 
 /// Computes the desired state, in the order of upstream's generator.
-pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Fault> {
+pub(crate) fn generate(mut input: Input<'_>) -> Result<Generated, Refusal> {
     let failed = |error: String| {
         let detail = format!("error computing the desired state of the Cluster topology: {error}");
-        Fault::controller(Stage::Desired, detail)
+        Refusal::controller(Stage::Desired, detail)
     };
     let mut desired =
         Desired { infrastructure: cluster::infrastructure(&input).map_err(failed)?, ..Desired::default() };

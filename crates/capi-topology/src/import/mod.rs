@@ -41,7 +41,7 @@ use documents::documents;
 use stored::{cleaned, stored};
 
 use super::desired::contract::OWNED;
-use super::fault::Fault;
+use super::refusal::Refusal;
 use k8s_schema::value::{get, group, list, present, set, text, version};
 
 pub use applied::{Applied, Claim};
@@ -73,7 +73,7 @@ pub struct Imported {
     /// When it was made; empty in a file.
     pub created: String,
     /// Why the API server refuses it in the version in which it is written; the object is then as it was written.
-    pub refused: Vec<Fault>,
+    pub refused: Vec<Refusal>,
 }
 
 /// What is wrong with a file.

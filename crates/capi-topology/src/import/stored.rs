@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Applied, Claim, is_made};
 use crate::convert;
 use crate::desired::contract::LAST_APPLIED;
-use crate::fault::{By, Fault, FieldError, Stage};
+use crate::refusal::{By, FieldError, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::{keep_numbers, remove, text};
 
@@ -32,7 +32,7 @@ pub(super) fn cleaned(mut object: Value) -> Value {
 }
 
 /// What the API server stores of an object of an old version, once its schema has taken it.
-pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fault>) {
+pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Refusal>) {
     let stage = if text(&object, &["kind"]) == "Cluster" { Stage::Cluster } else { Stage::Class };
     let mut refused = apply_faults(&object, stage);
     if refused.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn stored(object: Value, applied: Applied) -> (Value, Applied, Vec<Fa
         Err(error) => {
             let name = format!("{}/{}", text(&object, &["kind"]), text(&object, &["metadata", "name"]));
             let error = FieldError::invalid("spec", format!("it cannot be converted to v1beta2: {error}"));
-            (object, applied, Fault::of(stage, By::WebhookValidate, &name, vec![error]))
+            (object, applied, Refusal::of(stage, By::WebhookValidate, &name, vec![error]))
         }
     }
 }

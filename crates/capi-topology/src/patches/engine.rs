@@ -15,7 +15,7 @@ use super::{Patch, Version};
 use crate::builtins::{self, Variables};
 use crate::class::Blueprint;
 use crate::desired::state::Desired;
-use crate::fault::Opaque;
+use crate::refusal::Opaque;
 use crate::role::PoolKind;
 use k8s_schema::value::{get, list, text};
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::class::Catalog;
-use crate::fault::{By, ErrorType, Fault, FieldError, Stage};
+use crate::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use k8s_schema::value::{get, group, list, present, text, version};
 
 /// The file of Cluster API in which the rule stands.
@@ -21,7 +21,7 @@ const STRATEGY: &str = "spec.template.spec.rollout.strategy";
 /// Source, and seen with 1.14.2: `core/reconcilers/clusterclass/clusterclass_controller.go`, `reconcileExternal`;
 /// `controlplane/kubeadm/config/crd/bases`; `controlplane/kubeadm/webhooks/admission/kubeadmcontrolplanetemplate.go`,
 /// `ValidateUpdate`.
-pub fn refused(objects: &[Value], there: &[Value]) -> Vec<Fault> {
+pub fn refused(objects: &[Value], there: &[Value]) -> Vec<Refusal> {
     if !objects.iter().any(|one| asked(one).is_some()) {
         return Vec::new();
     }
@@ -62,11 +62,11 @@ fn is_changed_by_reading(template: &Value) -> bool {
     version(text(template, &["apiVersion"])) == "v1beta2" && !present(template, &path).is_some_and(has_fields)
 }
 
-fn fault(template: &Value) -> Fault {
+fn fault(template: &Value) -> Refusal {
     let detail = "its ClusterClass refers to it at v1beta1, where the strategy has a default: Cluster API cannot write the class \
          as its owner, and reconciles no Cluster of the class; set the strategy (`type: RollingUpdate`, \
          `rollingUpdate.maxSurge: 1`), or refer to the template at v1beta2";
-    Fault {
+    Refusal {
         stage: Stage::ClassReconcile,
         by: By::Topology,
         object: format!("{KIND}/{}", text(template, &["metadata", "name"])),

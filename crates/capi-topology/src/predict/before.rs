@@ -6,7 +6,7 @@ use super::live;
 use super::side::Side;
 use crate::class::Catalog;
 use crate::desired::state::Desired;
-use crate::fault::{Fault, Opaque};
+use crate::refusal::{Opaque, Refusal};
 use k8s_schema::value::text;
 
 /// What runs before a change.
@@ -18,7 +18,7 @@ pub(super) enum Baseline {
     /// It is not known, for these reasons.
     Unknown(Vec<Opaque>),
     /// The Cluster before, which is no live one, is at fault: nothing runs.
-    Fault(Vec<Fault>),
+    Refusal(Vec<Refusal>),
 }
 
 /// Finds what runs before a change.
@@ -37,7 +37,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
     let reason = match (missing.first(), faults.first()) {
         (Some(one), _) => one.reason.clone(),
         (None, Some(fault)) => format!("the state before the change has an error: {fault}"),
-        (None, None) => return Baseline::Fault(faults),
+        (None, None) => return Baseline::Refusal(faults),
     };
     match live::given(&before.cluster, &before.observed) {
         Some(running) => Baseline::Given(
@@ -51,7 +51,7 @@ pub(super) fn baseline(before: &Side, catalog: &Catalog, settings: &Settings) ->
             );
             Baseline::Unknown(vec![Opaque::of_all(reason)])
         }
-        None => Baseline::Fault(faults),
+        None => Baseline::Refusal(faults),
     }
 }
 

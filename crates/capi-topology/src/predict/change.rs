@@ -22,8 +22,8 @@ use crate::convert::is_own;
 use crate::desired::contract::{CLUSTER_NAME, Contract, OWNED};
 use crate::desired::state::Desired;
 use crate::desired::{Generated, Input, generate};
-use crate::fault::{By, Fault, FieldError, Opaque, Stage};
 use crate::names::Draw;
+use crate::refusal::{By, FieldError, Opaque, Refusal, Stage};
 use crate::role::{Part, PoolObject, Role};
 use crate::schemas::{apply_faults, drop_nulls, schema_faults};
 use crate::upgrade::plan::Plan;
@@ -120,7 +120,7 @@ pub struct Change {
     /// Whether it is accepted; what is rejected does nothing.
     pub accepted: bool,
     /// What was refused.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// What runs in the end; as far as the controller comes.
     pub running: Option<Desired>,
     /// The desired state in the end.
@@ -232,7 +232,7 @@ fn admit(
     cluster: &Value,
     writing: Writing,
     catalog: &Catalog,
-) -> Result<(Value, Vec<Opaque>), Vec<Fault>> {
+) -> Result<(Value, Vec<Opaque>), Vec<Refusal>> {
     let live = &before.running.cluster;
     let faults = apply_faults(cluster, Stage::Cluster);
     if !faults.is_empty() {
@@ -246,7 +246,7 @@ fn admit(
     let open = admission::cluster::discovers(class, catalog.gates);
     let judged = admission::cluster::default(&mut new, Some(live), known, open);
     if !judged.errors.is_empty() {
-        return Err(Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
+        return Err(Refusal::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors));
     }
     let faults = schema_faults(&with_real_references(&new), Stage::Cluster);
     if !faults.is_empty() {
@@ -260,7 +260,7 @@ fn admit(
         catalog,
     ));
     if !errors.is_empty() {
-        return Err(Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors));
+        return Err(Refusal::of(Stage::Cluster, By::WebhookValidate, &object, errors));
     }
     Ok((new, judged.opaque.into_iter().map(Opaque::of_all).collect()))
 }
@@ -316,7 +316,7 @@ fn converge(
     let blueprint = match blueprint(&running.cluster, catalog) {
         Ok(blueprint) => blueprint,
         Err(fault) => {
-            result.faults.push(Fault { stage: Stage::Apply, ..fault });
+            result.faults.push(Refusal { stage: Stage::Apply, ..fault });
             result.running = Some(running);
             return result;
         }
@@ -392,7 +392,7 @@ fn compute(
     blueprint: &Blueprint,
     settings: &Settings,
     earlier: Option<&Generated>,
-) -> Result<Generated, Vec<Fault>> {
+) -> Result<Generated, Vec<Refusal>> {
     let mut cluster = running.cluster.clone();
     let definitions = blueprint.definitions();
     let open = admission::cluster::discovers(Some(&blueprint.class), settings.gates);
@@ -403,7 +403,7 @@ fn compute(
             error
         };
         let errors = judged.errors.into_iter().map(with_field).collect();
-        return Err(Fault::of(Stage::Apply, By::Topology, "", errors));
+        return Err(Refusal::of(Stage::Apply, By::Topology, "", errors));
     }
     let mut generated = generate(Input {
         blueprint,
@@ -413,7 +413,7 @@ fn compute(
         version: settings.patches(),
         earlier,
     })
-    .map_err(|fault| vec![Fault { stage: Stage::Apply, ..fault }])?;
+    .map_err(|fault| vec![Refusal { stage: Stage::Apply, ..fault }])?;
     generated.opaque.extend(judged.opaque.into_iter().map(Opaque::of_all));
     Ok(generated)
 }

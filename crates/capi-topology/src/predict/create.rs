@@ -13,8 +13,8 @@ use crate::admission::gates::Gates;
 use crate::class::{Blueprint, Catalog, class_key};
 use crate::desired::state::Desired;
 use crate::desired::{Generated, Input, generate};
-use crate::fault::{By, ErrorType, Fault, FieldError, Opaque, Stage};
 use crate::names::Draw;
+use crate::refusal::{By, ErrorType, FieldError, Opaque, Refusal, Stage};
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::{present, set, text};
 
@@ -25,7 +25,7 @@ pub struct Admitted {
     /// The Cluster: version spelled out, variables defaulted.
     pub cluster: Value,
     /// What was refused.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
 }
@@ -37,13 +37,13 @@ pub struct Created {
     /// The desired objects; none where they cannot be computed.
     pub desired: Option<Desired>,
     /// What was refused, in the order of the flow.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
 }
 
 /// Writes classes and their templates; `before` is what was there.
-pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) -> Vec<Fault> {
+pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) -> Vec<Refusal> {
     let mut faults = Vec::new();
     let is_class = |object: &&Value| text(object, &["kind"]) == "ClusterClass";
     for object in objects.iter().filter(|object| !is_class(object)) {
@@ -63,10 +63,10 @@ pub fn apply_classes(objects: &[Value], before: &Catalog, clusters: &[Value]) ->
         if errors.is_empty()
             && let Err(fault) = Blueprint::read(class, &there)
         {
-            missing.push(Fault { stage: Stage::ClassReconcile, ..fault });
+            missing.push(Refusal { stage: Stage::ClassReconcile, ..fault });
         }
         let object = format!("ClusterClass/{name}");
-        faults.extend(Fault::of(Stage::Class, By::WebhookValidate, &object, errors));
+        faults.extend(Refusal::of(Stage::Class, By::WebhookValidate, &object, errors));
     }
     if faults.is_empty() { missing } else { faults }
 }
@@ -96,7 +96,7 @@ fn stored_classes(objects: &[Value], before: &Catalog, writing: Writing) -> Vec<
 #[derive(Debug)]
 pub(crate) struct Written {
     /// What was refused; then nothing is written.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// What there is then.
     pub catalog: Catalog,
 }
@@ -139,13 +139,13 @@ fn nests_too_deep(object: &Value) -> bool {
 }
 
 /// What the API server and the kubeadm webhooks refuse when an object is written.
-fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Fault> {
+fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) -> Vec<Refusal> {
     if nests_too_deep(object) {
         let detail =
             format!("it nests more than {MAX_DEPTH} levels deep, which this program does not follow");
         let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
         let error = FieldError::new(ErrorType::Internal, "", detail);
-        return Fault::of(stage, By::Schema, &name, vec![error]);
+        return Refusal::of(stage, By::Schema, &name, vec![error]);
     }
     let mut faults = apply_faults(object, stage);
     if faults.is_empty() {
@@ -155,7 +155,7 @@ fn written(object: &Value, running: Option<&Value>, stage: Stage, gates: Gates) 
         let kind = text(object, &["kind"]);
         let name = format!("{kind}/{}", text(object, &["metadata", "name"]));
         let errors = admission::webhooks::validate(object, running, gates);
-        faults = Fault::of(stage, By::WebhookValidate, &name, errors);
+        faults = Refusal::of(stage, By::WebhookValidate, &name, errors);
     }
     faults
 }
@@ -176,14 +176,14 @@ pub fn admit(mut cluster: Value, catalog: &Catalog) -> Admitted {
         let open = admission::cluster::discovers(class, catalog.gates);
         let judged = admission::cluster::default(&mut cluster, None, known, open);
         opaque.extend(judged.opaque);
-        faults = Fault::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
+        faults = Refusal::of(Stage::Cluster, By::WebhookDefault, &object, judged.errors);
     }
     if faults.is_empty() {
         faults = schema_faults(&cluster, Stage::Cluster);
     }
     if faults.is_empty() {
         let errors = admission::cluster::validate(&cluster, None, class, catalog.gates);
-        faults = Fault::of(Stage::Cluster, By::WebhookValidate, &object, errors);
+        faults = Refusal::of(Stage::Cluster, By::WebhookValidate, &object, errors);
     }
     Admitted { cluster, faults, opaque: opaque.into_iter().map(Opaque::of_all).collect() }
 }
@@ -207,7 +207,7 @@ pub fn create(cluster: Value, catalog: &Catalog, settings: &Settings) -> Created
 }
 
 /// The desired state of an admitted Cluster.
-pub fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Fault> {
+pub fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result<Generated, Refusal> {
     let blueprint = blueprint(&cluster, catalog)?;
     let (draw, version) = (Draw(1), settings.patches());
     generate(Input { blueprint: &blueprint, cluster, current: None, draw, version, earlier: None })
@@ -215,10 +215,10 @@ pub fn desired(cluster: Value, catalog: &Catalog, settings: &Settings) -> Result
 
 /// The class of a Cluster with everything that it refers to. Reading it takes far longer than using it, and the catalog
 /// keeps it: use one catalog for all Clusters.
-pub(crate) fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Fault> {
+pub(crate) fn blueprint(cluster: &Value, catalog: &Catalog) -> Result<Arc<Blueprint>, Refusal> {
     catalog.blueprint(cluster).unwrap_or_else(|| {
         let (namespace, name) = class_key(cluster);
         let detail = format!("failed to retrieve ClusterClass {namespace}/{name}: not found");
-        Err(Fault::controller(Stage::Desired, detail))
+        Err(Refusal::controller(Stage::Desired, detail))
     })
 }

@@ -28,8 +28,8 @@ use super::{Settings, adoption};
 use crate::admission::{class_update, cluster_update};
 use crate::class::Catalog;
 use crate::desired::state::Desired;
-use crate::fault::{By, Fault, Opaque, Stage};
 use crate::import::{Applied, Claim};
+use crate::refusal::{By, Opaque, Refusal, Stage};
 use crate::role::{Part, Role};
 use k8s_schema::value::{get, present, text};
 
@@ -38,7 +38,7 @@ use k8s_schema::value::{get, present, text};
 #[non_exhaustive]
 pub struct Forecast {
     /// What was refused; nothing happens then.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// The objects in the end; none where they cannot be computed.
     pub desired: Option<Desired>,
     /// One for each part of the cluster; none where nothing is compared.
@@ -83,7 +83,7 @@ pub fn of_new(side: &Side, settings: &Settings) -> Forecast {
     }
     let created = create::create(side.cluster.clone(), &catalog, settings);
     // What a refused class would make is at fault for nothing else.
-    let own = |one: &Fault| !is_refused || one.stage == Stage::Cluster;
+    let own = |one: &Refusal| !is_refused || one.stage == Stage::Cluster;
     forecast.faults.extend(created.faults.into_iter().filter(own));
     forecast.opaque = created.opaque;
     if let Some(desired) = created.desired {
@@ -104,14 +104,14 @@ pub fn desired(side: &Side, settings: &Settings) -> (Option<Desired>, Vec<Opaque
 /// What becomes of a Cluster that runs, that no class manages, and that gets one.
 pub fn of_unmanaged(before: &Value, after: &Side, settings: &Settings) -> Forecast {
     let created = of_new(after, settings);
-    let is_admission = |one: &Fault| matches!(one.stage, Stage::Template | Stage::Class | Stage::Cluster);
-    let mut faults: Vec<Fault> = created.faults.into_iter().filter(is_admission).collect();
-    let by_webhook = |one: &Fault| one.stage == Stage::Cluster && one.by == By::WebhookValidate;
+    let is_admission = |one: &Refusal| matches!(one.stage, Stage::Template | Stage::Class | Stage::Cluster);
+    let mut faults: Vec<Refusal> = created.faults.into_iter().filter(is_admission).collect();
+    let by_webhook = |one: &Refusal| one.stage == Stage::Cluster && one.by == By::WebhookValidate;
     // An apply leaves the annotation where someone else set it.
     let errors = cluster_update::adopted(&after.cluster).and(cluster_update::adopted(before));
     if faults.iter().all(by_webhook) {
         let name = format!("Cluster/{}", text(&after.cluster, &["metadata", "name"]));
-        faults.extend(Fault::of(Stage::Cluster, By::WebhookValidate, &name, errors.into_iter().collect()));
+        faults.extend(Refusal::of(Stage::Cluster, By::WebhookValidate, &name, errors.into_iter().collect()));
     }
     if !faults.is_empty() {
         return rejected(faults, created.notes);
@@ -137,17 +137,17 @@ fn released(before: &Side, after: &Side) -> Option<Forecast> {
     let error =
         cluster_update::released(&change::stored(&before.cluster, (&written, &others), &cluster, writing))?;
     let name = format!("Cluster/{}", text(&cluster, &["metadata", "name"]));
-    let faults = Fault::of(Stage::Cluster, By::WebhookValidate, &name, vec![error]);
+    let faults = Refusal::of(Stage::Cluster, By::WebhookValidate, &name, vec![error]);
     Some(rejected(faults, note.into_iter().collect()))
 }
 
-fn rejected(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+fn rejected(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
     let evidence = meaning::refused(&faults, Meaning::Rejected, meaning::ADMISSION);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
 
 /// Class and Cluster are written, and Cluster API never gets to the Cluster.
-fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
+fn unreconciled(faults: Vec<Refusal>, notes: Vec<String>) -> Forecast {
     let evidence = meaning::refused(&faults, Meaning::Wedged, adoption::SOURCE);
     Forecast { faults, notes, ..Forecast::of([evidence]) }
 }
@@ -155,7 +155,7 @@ fn unreconciled(faults: Vec<Fault>, notes: Vec<String>) -> Forecast {
 /// What becomes of a Cluster that runs.
 ///
 /// Faults of the state before are an error: nothing runs then that could be compared with.
-pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Refusal>> {
     if let Some(forecast) = outright(before, after, settings) {
         return forecast;
     }
@@ -166,11 +166,11 @@ pub fn of_change(before: &Side, after: &Side, settings: &Settings) -> Result<For
 }
 
 /// What Cluster API makes of what is written, where it gets to it.
-fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Fault>> {
+fn of_written(before: &Side, after: &Side, settings: &Settings) -> Result<Forecast, Vec<Refusal>> {
     let mut unknown = missing(after, "which was not given");
     let catalog = before.class.catalog(settings.gates);
     let (desired, mut opaque, given) = match baseline(before, &catalog, settings) {
-        Baseline::Fault(faults) if unknown.is_empty() => return Err(faults),
+        Baseline::Refusal(faults) if unknown.is_empty() => return Err(faults),
         Baseline::Computed(desired, opaque) if unknown.is_empty() => (desired, opaque, None),
         Baseline::Given(desired, why) if unknown.is_empty() => (desired, Vec::new(), Some(why)),
         Baseline::Unknown(reasons) => {
@@ -261,7 +261,7 @@ impl Forecast {
 }
 
 /// What is reported without following the controller from what runs.
-fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+fn outright(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Refusal>>> {
     if present(&before.cluster, &["metadata", "deletionTimestamp"]).is_some() {
         return Some(Ok(of_deleted()));
     }
@@ -356,7 +356,7 @@ fn unseen_clusters(before: &Catalog, after: &Side) -> Option<String> {
 
 /// Where several applied the whole Cluster before, and what it becomes depends on which of them does: what all of it means
 /// where it comes to the same, else that it is not known.
-fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Fault>>> {
+fn by_applier(before: &Side, after: &Side, settings: &Settings) -> Option<Result<Forecast, Vec<Refusal>>> {
     if !after.written {
         return None;
     }

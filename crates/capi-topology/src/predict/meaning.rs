@@ -17,7 +17,7 @@ use super::verdict::{Kind, Meaning};
 use crate::convert::is_own;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker};
-use crate::fault::{Fault, Opaque};
+use crate::refusal::{Opaque, Refusal};
 use crate::role::{Part, Role};
 use k8s_schema::value::{get, group, leaves, text, version};
 
@@ -93,7 +93,7 @@ fn converted(before: &Desired, change: &Change) -> Vec<Opaque> {
 }
 
 /// That the whole change is refused, or the controller stops. Upstream reports some refusals twice; here each is shown once.
-pub(super) fn refused(faults: &[Fault], meaning: Meaning, source: &'static str) -> Evidence {
+pub(super) fn refused(faults: &[Refusal], meaning: Meaning, source: &'static str) -> Evidence {
     let mut evidence = Evidence::new(Part::Cluster, Rule::Refusal, Outcome::Means(meaning));
     evidence.source = Some(source);
     for fault in faults {

@@ -7,13 +7,13 @@ use crate::admission::gates::Gates;
 use crate::admission::{webhooks, workers};
 use crate::convert;
 use crate::desired::state::Desired;
-use crate::fault::{By, ErrorType, Fault, FieldError, Stage};
+use crate::refusal::{By, ErrorType, FieldError, Refusal, Stage};
 use crate::role::Role;
 use crate::schemas::{apply_faults, schema_faults};
 use k8s_schema::value::text;
 
 /// Why the controller cannot create a desired state; it stops at the first refusal.
-pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
+pub fn refused(desired: &Desired, gates: Gates) -> Vec<Refusal> {
     for (role, object) in desired.objects() {
         let faults = refusals(object, &with_defaults(object, None), None, gates);
         if !faults.is_empty() {
@@ -25,27 +25,27 @@ pub fn refused(desired: &Desired, gates: Gates) -> Vec<Fault> {
 }
 
 /// The controller passes on what the API server says of an object that it creates; a webhook names no field there.
-fn of_creation(role: &Role, fault: &Fault) -> Fault {
+fn of_creation(role: &Role, fault: &Refusal) -> Refusal {
     let detail = format!("error reconciling the Cluster topology: {role}: {fault}");
     if fault.by != By::Schema {
-        return Fault::controller(Stage::Apply, detail);
+        return Refusal::controller(Stage::Apply, detail);
     }
     let error = FieldError::new(fault.error.kind, fault.error.field.clone(), detail);
-    Fault { stage: Stage::Apply, by: By::Topology, object: String::new(), error }
+    Refusal { stage: Stage::Apply, by: By::Topology, object: String::new(), error }
 }
 
 /// Why an object cannot be added to a Cluster that runs.
-pub fn refused_create(written: &Value, gates: Gates) -> Vec<Fault> {
+pub fn refused_create(written: &Value, gates: Gates) -> Vec<Refusal> {
     refusals(written, &with_defaults(written, None), None, gates)
 }
 
 /// Why an object that runs cannot be changed; `written` is what the controller writes, `object` what is stored of it.
-pub(crate) fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Fault> {
+pub(crate) fn refused_update(written: &Value, object: &Value, running: &Value, gates: Gates) -> Vec<Refusal> {
     refusals(written, object, Some(running), gates)
 }
 
 /// The API server looks at an object in the version in which it is written, webhooks look at what is stored.
-fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Fault> {
+fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gates) -> Vec<Refusal> {
     let real = with_real_names(if convert::is_old(written) { written } else { object });
     let name = format!("{}/{}", text(object, &["kind"]), text(object, &["metadata", "name"]));
     let mut faults = apply_faults(&real, Stage::Apply);
@@ -53,7 +53,8 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
         faults = schema_faults(&real, Stage::Apply);
     }
     if let (true, Err(error)) = (faults.is_empty(), convert::to_stored(&real)) {
-        faults = vec![Fault::controller(Stage::Apply, format!("it cannot be converted to v1beta2: {error}"))];
+        faults =
+            vec![Refusal::controller(Stage::Apply, format!("it cannot be converted to v1beta2: {error}"))];
     }
     if faults.is_empty() {
         let kind = text(object, &["kind"]);
@@ -61,9 +62,9 @@ fn refusals(written: &Value, object: &Value, running: Option<&Value>, gates: Gat
         let errors = webhooks::validate(&with_real_names(object), running.as_ref(), gates);
         if let ("MachineDeployment" | "MachinePool", Some(why)) = (kind, workers::defaulting(written)) {
             let error = FieldError::new(ErrorType::Controller, "", why);
-            return Fault::of(Stage::Apply, By::WebhookDefault, &name, vec![error]);
+            return Refusal::of(Stage::Apply, By::WebhookDefault, &name, vec![error]);
         }
-        faults = Fault::of(Stage::Apply, By::WebhookValidate, &name, errors);
+        faults = Refusal::of(Stage::Apply, By::WebhookValidate, &name, errors);
     }
     for fault in faults.iter_mut().filter(|fault| !fault.object.is_empty()) {
         fault.object.clone_from(&name);

@@ -10,8 +10,8 @@ use super::forecast::{Forecast, of_change};
 use super::side::Side;
 use super::templates::is_edited;
 use super::verdict::{Meaning, Verdict};
-use crate::fault::{Fault, Stage};
 use crate::import::{Applied, ClassFiles};
+use crate::refusal::{Refusal, Stage};
 use crate::role::Part;
 use k8s_schema::value::{get, list, name_of, text};
 
@@ -35,7 +35,7 @@ pub fn of_files(
     after: &Side,
     left: Option<&ClassFiles>,
     settings: &Settings,
-) -> Result<Forecast, Vec<Fault>> {
+) -> Result<Forecast, Vec<Refusal>> {
     let mut forecast = of_change(before, after, settings)?;
     let class = left.map_or_else(|| after.class.clone(), |left| left.clone().into());
     let alone = Side { cluster: before.cluster.clone(), written: false, class, ..after.clone() };
@@ -69,7 +69,7 @@ fn beside_refused_cluster(
     before: &Side,
     alone: Side,
     settings: &Settings,
-) -> Result<Forecast, Vec<Fault>> {
+) -> Result<Forecast, Vec<Refusal>> {
     let by_flux = is_by_flux(before);
     let alone = if by_flux { without_templates(alone, before) } else { alone };
     if !alone.class.objects.iter().any(|one| is_edited(one, &before.class.objects)) {
@@ -89,7 +89,7 @@ fn beside_refused_cluster(
 }
 
 /// What is said of other objects, where a class or a template is refused.
-fn beside_refused(faults: &[Fault], others: bool, by_flux: bool) -> Option<String> {
+fn beside_refused(faults: &[Refusal], others: bool, by_flux: bool) -> Option<String> {
     let has_class = faults.iter().any(|fault| matches!(fault.stage, Stage::Class | Stage::ClassReconcile));
     match (others, by_flux) {
         (false, _) => None,

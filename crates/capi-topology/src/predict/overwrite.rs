@@ -10,8 +10,8 @@ use super::side::Side;
 use super::verdict::{Kind, Verdict};
 use super::writing::Writing;
 use crate::admission::cluster_update;
-use crate::fault::Opaque;
 use crate::import::{Applied, Applier, Claim};
+use crate::refusal::Opaque;
 use crate::role::Part;
 use k8s_schema::value::{get, list, remove, set, text};
 

@@ -18,8 +18,8 @@ use crate::admission::gates::Gates;
 use crate::desired::Generated;
 use crate::desired::contract::Contract;
 use crate::desired::state::{Desired, Worker, positions};
-use crate::fault::{Fault, Opaque, Stage};
 use crate::names::{Draw, simple};
+use crate::refusal::{Opaque, Refusal, Stage};
 use crate::role::{Pool, PoolKind, PoolObject, Role};
 use crate::schemas::is_known;
 use crate::upgrade::tracker::Workers;
@@ -34,7 +34,7 @@ pub(super) struct Pass {
     /// Templates that were replaced by one of a new name.
     pub rotated: BTreeSet<Role>,
     /// Why it stopped half-way.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<Refusal>,
     /// What cannot be known.
     pub opaque: Vec<Opaque>,
     /// Feature gates of the management cluster.
@@ -405,7 +405,7 @@ impl Side<'_> {
 }
 
 /// The refusal of a template of another kind.
-type Mismatch = fn(&Value, &Value) -> Fault;
+type Mismatch = fn(&Value, &Value) -> Refusal;
 
 /// New templates of a worker that is not changed in the end are deleted.
 fn clean_up(updated: &mut Worker, before: &Worker, pool: &Pool, pass: &mut Pass) {
@@ -454,7 +454,7 @@ fn group_kind(object: &Value) -> (&str, &str) {
 /// The refusal of infrastructure, or of a part of a machine pool, of another kind.
 ///
 /// Source: `internal/topology/check/compatibility.go`, `ObjectsAreCompatible`.
-fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Fault {
+fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Refusal {
     let (old, new) = (group_kind(running), group_kind(desired));
     let (field, from, to) = if old.0 == new.0 { ("kind", old.1, new.1) } else { ("group", old.0, new.0) };
     let detail = format!(
@@ -465,18 +465,18 @@ fn incompatible(owner: PoolKind, running: &Value, desired: &Value) -> Fault {
         old.0,
         text(running, &["metadata", "name"])
     );
-    Fault::controller(Stage::Apply, detail)
+    Refusal::controller(Stage::Apply, detail)
 }
 
 /// The refusal of a bootstrap template of another kind: the API server finds no object of that kind and this uid.
 ///
 /// Source: `core/reconcilers/topology/cluster/reconcile_state.go`, `updateMachineDeployment` (which asks of bootstrap templates
 /// for the namespace alone), and `structuredmerge/serversidepatchhelper.go`, `NewServerSidePatchHelper`.
-fn uid_mismatch(template: &Value) -> Fault {
+fn uid_mismatch(template: &Value) -> Refusal {
     let detail = format!(
         "error reconciling the Cluster topology: server side apply dry-run failed for {}: uid \
          mismatch, because the kind of the template, or its API group, changed",
         text(template, &["metadata", "name"])
     );
-    Fault::controller(Stage::Apply, detail)
+    Refusal::controller(Stage::Apply, detail)
 }

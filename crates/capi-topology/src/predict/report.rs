@@ -7,7 +7,7 @@ use super::forecast::Forecast;
 use super::rollout::Basis;
 use super::steps::UpgradeStep;
 use super::verdict::{Meaning, Verdict};
-use crate::fault::Fault;
+use crate::refusal::Refusal;
 use crate::role::{Part, Pool, PoolKind};
 use crate::upgrade::tracker::concurrency;
 
@@ -185,7 +185,7 @@ pub fn document(forecast: &Forecast) -> Map<String, Value> {
 }
 
 /// A refusal as the API reports it.
-fn fault(fault: &Fault) -> Value {
+fn fault(fault: &Refusal) -> Value {
     json!({
         "stage": fault.stage.as_str(),
         "by": fault.by.as_str(),

@@ -10,8 +10,8 @@ use super::create::{Written, apply_classes, write_classes};
 use crate::admission::class_update;
 use crate::admission::gates::Gates;
 use crate::class::Catalog;
-use crate::fault::Fault;
 use crate::import::ClassFiles;
+use crate::refusal::Refusal;
 
 /// A class with its templates. Copies share what was read of it, so use one for all Clusters of the class.
 #[derive(Debug, Clone, Default)]
@@ -22,7 +22,7 @@ struct Shared {
     files: ClassFiles,
     catalog: OnceLock<Catalog>,
     /// What is refused where the class is written for the first time.
-    refused: Mutex<Vec<(Gates, Arc<[Fault]>)>>,
+    refused: Mutex<Vec<(Gates, Arc<[Refusal]>)>>,
     /// The classes that were written over this one.
     successors: Mutex<Vec<Successor>>,
 }
@@ -64,13 +64,13 @@ impl SharedClass {
     }
 
     /// What is refused where the class is written and none of its name was there.
-    pub(super) fn refused(&self, gates: Gates) -> Arc<[Fault]> {
+    pub(super) fn refused(&self, gates: Gates) -> Arc<[Refusal]> {
         let mut known = self.0.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, refused)) = known.iter().find(|(of, _)| *of == gates) {
             return Arc::clone(refused);
         }
         let catalog = Catalog::default().with_gates(gates);
-        let refused: Arc<[Fault]> = apply_classes(&self.objects, &catalog, &[]).into();
+        let refused: Arc<[Refusal]> = apply_classes(&self.objects, &catalog, &[]).into();
         known.push((gates, Arc::clone(&refused)));
         refused
     }

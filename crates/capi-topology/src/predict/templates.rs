@@ -19,7 +19,7 @@ use super::verdict::{Kind, Meaning, Verdict};
 use crate::convert::is_own;
 use crate::desired::contract::{Contract, DEPLOYMENT_NAME};
 use crate::desired::state::Desired;
-use crate::fault::Opaque;
+use crate::refusal::Opaque;
 use crate::role::{Part, Pool, PoolKind, PoolObject, Role};
 use k8s_schema::value::{get, name_of, present, same, set, text};
 

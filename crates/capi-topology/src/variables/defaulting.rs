@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::Definition;
-use crate::fault::FieldError;
+use crate::refusal::FieldError;
 use k8s_schema::value::compact;
 use k8s_schema::{fill, replace_null};
 

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::defaulting::{Scope, not_defined, unique};
 use super::{Definition, find, name};
-use crate::fault::FieldError;
 use crate::memo::Key;
+use crate::refusal::FieldError;
 use k8s_schema::Judgement;
 use k8s_schema::unknown_fields;
 use k8s_schema::validate;

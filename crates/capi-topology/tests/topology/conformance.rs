@@ -9,7 +9,7 @@ use capi_topology::import::Objects;
 use capi_topology::predict::create;
 use capi_topology::testing::desired::with_defaults;
 use capi_topology::testing::{objects, webhooks, workers};
-use capi_topology::{Catalog, Desired, Fault, Gates, Role, Settings};
+use capi_topology::{Catalog, Desired, Gates, Refusal, Role, Settings};
 use serde_json::{Value, json};
 
 use super::compare::walk;
@@ -119,10 +119,11 @@ fn differences_of_file(case: &Value) -> Vec<String> {
     let namespace = Some(word("/cluster/metadata/namespace")).filter(|own| !own.is_empty());
     let found = objects.cluster(namespace.unwrap_or("default"), word("/cluster/metadata/name"));
     let (Some(cluster), refused) = (found, objects.refused().flat_map(|one| one.refused.clone())) else {
-        let why: Vec<String> = objects.refused().flat_map(|one| &one.refused).map(Fault::to_string).collect();
+        let why: Vec<String> =
+            objects.refused().flat_map(|one| &one.refused).map(Refusal::to_string).collect();
         return vec![format!("  no Cluster: {why:?}\n")];
     };
-    let refused: Vec<Fault> = refused.collect();
+    let refused: Vec<Refusal> = refused.collect();
     let class = objects.class_of(&cluster.object).map(|files| files.objects).unwrap_or_default();
     let in_default = |object: &Value| {
         let mut object = object.clone();
@@ -160,7 +161,7 @@ fn uncreated(case: &Value, desired: &Desired, gates: Gates) -> Vec<String> {
     vec![format!("  refused at creation: expected {expected:#?}, actual {actual:#?}\n")]
 }
 
-fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Fault>) -> Vec<String> {
+fn compare(case: &Value, classes: &[Value], cluster: &Value, refused: Vec<Refusal>) -> Vec<String> {
     let external = classes.iter().filter_map(|class| class["spec"]["patches"].as_array()).flatten();
     let runtime_sdk = external.filter(|patch| patch.get("external").is_some()).count() > 0;
     let gates = Gates::parse(&format!("RuntimeSDK={runtime_sdk}")).unwrap();

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use capi_topology::predict::{Basis, Change, ObjectChange, Replaced, Rollout, create};
 use capi_topology::testing::change::{self, After, Before, Instants, Writing};
 use capi_topology::testing::objects;
-use capi_topology::{Catalog, Desired, Fault, Opaque, Pool, PoolKind, PoolObject, Role, Settings};
+use capi_topology::{Catalog, Desired, Opaque, Pool, PoolKind, PoolObject, Refusal, Role, Settings};
 use case::{Case, cases, pack};
 use compare::compare;
 use serde_json::{Value, json};
@@ -205,7 +205,7 @@ fn written(role: &Role) -> String {
     format!("{short}.{name}{object}")
 }
 
-fn errors(faults: &[Fault]) -> Value {
+fn errors(faults: &[Refusal]) -> Value {
     faults
         .iter()
         .map(|fault| {

@@ -69,7 +69,7 @@ impl By {
 /// A refusal: who, when, which object, which field, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fault {
+pub struct Refusal {
     /// When.
     pub stage: Stage,
     /// Who.
@@ -80,7 +80,7 @@ pub struct Fault {
     pub error: FieldError,
 }
 
-impl Fault {
+impl Refusal {
     /// An error of a controller, which names no object and no field.
     pub fn controller(stage: Stage, detail: impl Into<String>) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { object, error, .. } = self;
         // What Cluster API draws for a name is not known.
