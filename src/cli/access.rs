@@ -10,7 +10,7 @@ use crate::{
 
 /// The repository, locked for a run, or to look at alone.
 pub(super) enum Access {
-    /// Whoever else writes waits.
+    /// Other writers wait.
     Run(Box<ReleaseRun>),
     /// A dry run takes no lock.
     Look(Box<Repository>),

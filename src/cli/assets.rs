@@ -23,7 +23,7 @@ fn releases(considered: &[Considered]) -> impl Iterator<Item = &Release> {
     })
 }
 
-/// Looks whether the operator can be told what the releases say; asks nobody.
+/// Checks offline whether the operator can express what the releases say.
 pub(super) fn check(considered: &[Considered], notes: &mut Notes) {
     releases(considered).for_each(|release| release::check_assets(release, notes));
 }

@@ -20,12 +20,12 @@ struct Found {
 }
 
 /// Looks at every source. One that does not answer hides none of the others.
-pub(super) fn run(catalogue: &ReleaseList, notes: &Notes, printer: &Printer) -> Exit {
+pub(super) fn run(release_list: &ReleaseList, notes: &Notes, printer: &Printer) -> Exit {
     let mut exit = Exit::Done;
     let mut sources = Vec::new();
-    for source in &catalogue.sources {
+    for source in &release_list.sources {
         let url = source.repository.to_string();
-        match look(source, catalogue) {
+        match look(source, release_list) {
             Ok(found) => {
                 tell(&url, &found, printer);
                 if !found.is_empty() && exit == Exit::Done {
@@ -44,24 +44,24 @@ pub(super) fn run(catalogue: &ReleaseList, notes: &Notes, printer: &Printer) -> 
             }
         }
     }
-    if catalogue.sources.is_empty() {
+    if release_list.sources.is_empty() {
         printer.result("no source of releases: `spec.releases.sources` in stackloom.yaml lists them");
     }
     printer.document(exit, notes, json!({ "sources": sources }));
     exit
 }
 
-fn look(source: &ReleaseSource, catalogue: &ReleaseList) -> Result<Vec<Found>, Fault> {
+fn look(source: &ReleaseSource, release_list: &ReleaseList) -> Result<Vec<Found>, Fault> {
     let found = match &source.repository {
         ReleaseRepository::Git(url) => {
-            let found = newer(&git::list_tags(url)?, &source.stacks, catalogue);
+            let found = newer(&git::list_tags(url)?, &source.stacks, release_list);
             let address = |one: &Newer| ReleaseAddress::Git { url: url.clone(), tag: one.name.clone() };
             found.into_iter().map(|newer| Found { address: address(&newer), newer }).collect()
         }
         ReleaseRepository::Oci(repository) => {
             let registry = Registry::open(repository)?;
             let mut found = Vec::new();
-            for newer in newer(&registry.tags()?, &source.stacks, catalogue) {
+            for newer in newer(&registry.tags()?, &source.stacks, release_list) {
                 // One that was removed since is not there.
                 let Some(digest) = registry.digest_of(&newer.name)? else { continue };
                 let address = ReleaseAddress::Oci {

@@ -45,13 +45,13 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     let mut notes = Notes::new();
     let access = Access::open(&world, args.dry_run)?;
-    let catalogue = generate::catalogue(&world, &mut notes).and_then(|(catalogue, left)| {
+    let release_list = generate::release_list(&world, &mut notes).and_then(|(release_list, left)| {
         // A definition that cannot be read may use any release.
         notes.append(left.faults().clone());
-        if left.is_empty() { Ok(catalogue) } else { Err(generate::Failure::Input) }
+        if left.is_empty() { Ok(release_list) } else { Err(generate::Failure::Input) }
     });
-    let catalogue = match catalogue {
-        Ok(catalogue) => catalogue,
+    let release_list = match release_list {
+        Ok(release_list) => release_list,
         Err(failure) => {
             printer.notes(&notes);
             let exit = input_or_world(failure)?;
@@ -60,8 +60,8 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
             return Ok(exit);
         }
     };
-    let kept = kept(&catalogue, access.repository())?;
-    let numbered = catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash);
+    let kept = kept(&release_list, access.repository())?;
+    let numbered = release_list.listed.iter().filter(|one| one.release.channel != Channel::Hash);
     let names = numbered.map(|one| one.release.name.clone());
     let removed: Vec<String> = names.filter(|name| !kept.contains_key(name)).collect();
     let commit = match access.into_run() {
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     };
     printer.notes(&notes);
     tell(args, &removed, &kept, commit.as_deref(), printer);
-    let commands = commands(&catalogue, &removed);
+    let commands = commands(&release_list, &removed);
     if !removed.is_empty() {
         printer.talk(
             "their classes stay in the management clusters until you delete them; once this is published:",
@@ -105,11 +105,11 @@ fn without_locked(run: ReleaseRun, removed: &[String], world: &Workspace) -> Res
 }
 
 /// The releases that stay, each with why.
-fn kept(catalogue: &ReleaseList, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
+fn kept(release_list: &ReleaseList, repository: &Repository) -> Result<BTreeMap<String, String>, Fault> {
     let numbered: Vec<&Listed> =
-        catalogue.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
+        release_list.listed.iter().filter(|one| one.release.channel != Channel::Hash).collect();
     let names: BTreeSet<String> = numbered.iter().map(|one| one.release.name.clone()).collect();
-    let mentioned = repository.mentioned(&names, &catalogue.branches)?;
+    let mentioned = repository.mentioned(&names, &release_list.branches)?;
     let committed = repository.committed_names()?;
     let mut kept = BTreeMap::new();
     for one in numbered {
@@ -130,7 +130,7 @@ fn kept(catalogue: &ReleaseList, repository: &Repository) -> Result<BTreeMap<Str
         kept.extend(why.map(|why| (name.clone(), why)));
     }
     kept.extend(
-        catalogue.refused.iter().map(|name| (name.clone(), "not what it was when it was cut".to_owned())),
+        release_list.refused.iter().map(|name| (name.clone(), "not what it was when it was cut".to_owned())),
     );
     Ok(kept)
 }
@@ -156,12 +156,12 @@ fn tell(
 }
 
 /// The command for each management cluster that deletes the classes of releases, by the labels that its engine gives them.
-fn commands(catalogue: &ReleaseList, removed: &[String]) -> Vec<(String, String)> {
+fn commands(release_list: &ReleaseList, removed: &[String]) -> Vec<(String, String)> {
     let command = |(management, (namespace, engine)): (&String, &(String, Engine))| {
         let classes = render::classes_of(*engine, removed);
         let command =
             format!("kubectl --context {management} --namespace {namespace} delete clusterclass {classes}");
         (management.clone(), command)
     };
-    if removed.is_empty() { Vec::new() } else { catalogue.class_namespaces.iter().map(command).collect() }
+    if removed.is_empty() { Vec::new() } else { release_list.class_namespaces.iter().map(command).collect() }
 }

@@ -73,7 +73,7 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     if notes.errors() > 0 {
         return Ok(ended(Exit::Input, &notes, printer));
     }
-    // Locked only now: whoever commits meanwhile need not wait for the network.
+    // Locked only now, so that no commit has to wait for the network.
     let access = Access::open(&world, args.dry_run)?;
     let repository = access.repository();
     let arrivals: Vec<_> = fetched.iter().map(|one| one.arrival.clone()).collect();

@@ -36,22 +36,22 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let world = super::fleet(global, printer)?;
     let mut notes = Notes::new();
-    let read = generate::catalogue(&world, &mut notes);
-    let (catalogue, left) = match or_exit(read, printer, &notes)? {
+    let read = generate::release_list(&world, &mut notes);
+    let (release_list, left) = match or_exit(read, printer, &notes)? {
         Ok(read) => read,
         Err(exit) => return Ok(exit),
     };
     left.warn(&mut notes);
     if args.check {
         printer.notes(&notes);
-        return Ok(newer::run(&catalogue, &notes, printer));
+        return Ok(newer::run(&release_list, &notes, printer));
     }
-    let git = FromGit { all_known: left.is_empty(), ..FromGit::read(&world, &catalogue)? };
+    let git = FromGit { all_known: left.is_empty(), ..FromGit::read(&world, &release_list)? };
     printer.notes(&notes);
-    for line in table(&catalogue, &git) {
+    for line in table(&release_list, &git) {
         printer.result(&line);
     }
-    if catalogue.listed.is_empty() {
+    if release_list.listed.is_empty() {
         let none = if left.is_empty() {
             "no release yet: `stackloom release` creates the first ones"
         } else {
@@ -59,10 +59,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
         };
         printer.result(none);
     }
-    for name in &catalogue.refused {
+    for name in &release_list.refused {
         printer.talk(&format!("{name} is refused: it is not what it was when it was cut"));
     }
-    let mut document = document(&catalogue, &git);
+    let mut document = document(&release_list, &git);
     document["leftOut"] = left.document();
     printer.document(Exit::Done, &notes, document);
     Ok(Exit::Done)
@@ -78,9 +78,9 @@ struct FromGit {
 }
 
 impl FromGit {
-    fn read(world: &Workspace, catalogue: &ReleaseList) -> Result<Self, Fault> {
+    fn read(world: &Workspace, release_list: &ReleaseList) -> Result<Self, Fault> {
         let Some(repository) = Repository::find(world)? else { return Ok(Self::default()) };
-        let unused = catalogue.listed.iter().filter(|one| one.clusters.is_empty());
+        let unused = release_list.listed.iter().filter(|one| one.clusters.is_empty());
         let unused = unused.map(|one| one.release.name.clone()).collect();
         Ok(Self { all_known: true, tags: repository.tag_names()?, unused: repository.unused_since(&unused)? })
     }
@@ -113,13 +113,13 @@ fn addons(one: &Listed) -> Vec<(String, Option<String>)> {
 }
 
 /// A line for each release, in columns.
-fn table(catalogue: &ReleaseList, git: &FromGit) -> Vec<String> {
-    if catalogue.listed.is_empty() {
+fn table(release_list: &ReleaseList, git: &FromGit) -> Vec<String> {
+    if release_list.listed.is_empty() {
         return Vec::new();
     }
     let head = ["release", "kubernetes", "channel", "maturity", "end of life", "used by", "addons"];
     let mut rows = vec![head.map(str::to_owned)];
-    for one in &catalogue.listed {
+    for one in &release_list.listed {
         let addon = |(name, version): (String, Option<String>)| match version {
             Some(version) => format!("{name} {version}"),
             None => name,
@@ -157,7 +157,7 @@ fn users(one: &Listed, git: &FromGit) -> String {
     }
 }
 
-fn document(catalogue: &ReleaseList, git: &FromGit) -> Json {
+fn document(release_list: &ReleaseList, git: &FromGit) -> Json {
     let listed = |one: &Listed| {
         let release = &one.release;
         let unused = git.unused.get(&release.name).filter(|_| git.all_known);
@@ -184,7 +184,7 @@ fn document(catalogue: &ReleaseList, git: &FromGit) -> Json {
         })
     };
     json!({
-        "releases": catalogue.listed.iter().map(listed).collect::<Vec<_>>(),
-        "refused": catalogue.refused,
+        "releases": release_list.listed.iter().map(listed).collect::<Vec<_>>(),
+        "refused": release_list.refused,
     })
 }

@@ -274,7 +274,7 @@ fn inline(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The values at a path and below it, and whoever says them.
+/// The values at a path and below it, each with its sources.
 fn value<'a>(row: &Row, values: &'a [ExplainedValue]) -> Vec<&'a ExplainedValue> {
     let path = row.whole_path();
     let is_in = |said: &&ExplainedValue| {

@@ -7,7 +7,7 @@
 //! Files of the same content are never read. Objects are compared as data: comments, layout and the order of keys do not
 //! count. Each class is read and judged once for all clusters that use it.
 //!
-//! Absent on purpose: words. Whoever reports has its own; and what must not be is decided by guards, not here.
+//! Absent on purpose: words, which each report has its own, and refusals, which guards decide.
 
 mod addons;
 mod address;

@@ -199,7 +199,7 @@ pub struct RolloutStrategy {
 pub enum RolloutType {
     /// Cluster API, some at a time.
     RollingUpdate,
-    /// Whoever deletes a machine.
+    /// The one who deletes a machine.
     OnDelete,
 }
 

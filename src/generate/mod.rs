@@ -33,7 +33,7 @@ use crate::{
     world::{Input, World},
 };
 
-pub use releases::{catalogue, cut, take};
+pub use releases::{cut, release_list, take};
 pub use some::generate_some;
 pub use stages::{
     Failure, Planned, Understood, fleet, prepare, prepare_sound, program_version, understand,

@@ -17,11 +17,14 @@ use crate::{
 
 /// Every release of a world, and who uses it, as far as definitions are sound. Faults of what would be made of it are none
 /// here.
-pub fn catalogue(world: &dyn World, notes: &mut Notes) -> Result<(release::ReleaseList, LeftOut), Failure> {
+pub fn release_list(
+    world: &dyn World,
+    notes: &mut Notes,
+) -> Result<(release::ReleaseList, LeftOut), Failure> {
     let (understood, left) = understand_sound(world, notes)?;
     let Understood { input, definitions, model, releases } = &understood;
     notes.append_as_warnings(releases.refused_and_unused(&BTreeSet::new()));
-    Ok((release::catalogue(definitions, model, releases, &input.sources), left))
+    Ok((release::release_list(definitions, model, releases, &input.sources), left))
 }
 
 /// What is to be released of a world: every stack and minor that is asked for, and its next release if it has another

@@ -49,7 +49,7 @@ impl fmt::Display for ChartVersion {
     }
 }
 
-/// What is locked. Empty where there is no `stackloom.lock`, and then nothing is held to anything.
+/// What is locked. Empty where there is no `stackloom.lock`; then no digest is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
     /// Charts.

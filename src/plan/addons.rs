@@ -73,7 +73,7 @@ pub(super) fn plan(
         if planner.enabled(frozen) {
             addons.extend(planner.addon(frozen, notes));
         } else {
-            // It is off now; what is wrong with it would be found by whoever turns it on.
+            // It is off, but a fault in it would show as soon as somebody turns it on.
             planner.version(frozen, planner.choice(frozen.addon.name.as_str()), notes);
         }
     }

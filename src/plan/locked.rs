@@ -11,7 +11,7 @@ use crate::{
     yaml::Origin,
 };
 
-/// What a version of an addon's chart is held to; nothing where nobody has looked.
+/// The digest that a version of an addon's chart must have; none where none was recorded.
 pub(super) fn pin(addon: &ReleaseAddon, version: &AddonVersion, lock: &Lock) -> Option<Pin> {
     let locked = lock.charts.get(&key(addon, version)?);
     let said = addon.locked.get(version).or(locked)?;

@@ -54,7 +54,7 @@ pub struct ReleaseList {
 }
 
 /// Lists the numbered releases, and the head releases that clusters use.
-pub fn catalogue(
+pub fn release_list(
     definitions: &Definitions,
     model: &Model,
     releases: &Releases,

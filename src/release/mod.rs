@@ -49,7 +49,7 @@ pub use difference::{Component, Difference, differences};
 pub use images::{Images, images_of};
 pub use impact::{Effect, Impact, impact};
 pub use lifecycle::{AHEAD, Lifecycle, lifecycles};
-pub use list::{Listed, ReleaseList, catalogue};
+pub use list::{Listed, ReleaseList, release_list};
 pub use manifest::{Artifact, Layer, MANIFEST_TYPE, Provenance, artifact, layer};
 pub use matrix::{AddonRow, Cell, Column, Fit, Pin, StackMatrix, VersionRow, fleet_matrix, stack_matrix};
 pub use newer::{Newer, newer, newest, stack_and_minor};

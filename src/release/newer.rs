@@ -41,7 +41,7 @@ const CHANNELS: [Channel; 3] = [Channel::Stable, Channel::Beta, Channel::Custom]
 
 /// The releases among names that are newer than all of their stack, minor and channel (of `custom`, of their word) that
 /// are here; where there are none of them here at all, the newest. `stacks` narrows them, if it has any.
-pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &ReleaseList) -> Vec<Newer> {
+pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, release_list: &ReleaseList) -> Vec<Newer> {
     let mut groups: BTreeMap<Line, Vec<(String, String)>> = BTreeMap::new();
     for name in names {
         let Some(Named { stack, minor, channel, version }) = named(name) else { continue };
@@ -58,7 +58,7 @@ pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &ReleaseLi
             (&release.stack, release.kubernetes.minor(), release.channel) == (&stack, minor, channel)
                 && number::line(channel, &release.version) == line
         };
-        let own: Vec<_> = catalogue.listed.iter().filter(|one| is_own(&one.release)).collect();
+        let own: Vec<_> = release_list.listed.iter().filter(|one| is_own(&one.release)).collect();
         let newest = own.iter().max_by_key(|one| number::order(channel, &one.release.version));
         if newest.is_none() {
             versions.drain(..versions.len() - 1);
@@ -66,7 +66,7 @@ pub fn newer(names: &[String], stacks: &BTreeSet<StackId>, catalogue: &ReleaseLi
         for (version, name) in versions {
             let order = number::order(channel, &version);
             let is_older = |one: &&super::Listed| number::order(channel, &one.release.version) < order;
-            if newest.is_some_and(|newest| !is_older(newest)) || catalogue.refused.contains(&name) {
+            if newest.is_some_and(|newest| !is_older(newest)) || release_list.refused.contains(&name) {
                 continue;
             }
             let clusters: BTreeSet<_> =

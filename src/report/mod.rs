@@ -3,7 +3,7 @@
 //! [`compare()`] says what differs; here each difference becomes a [`Change`] with its [`Risk`], clusters to which the same
 //! happens become a [`Group`], and the report is written as text, Markdown, HTML or data.
 //!
-//! Absent on purpose: git and the disk. Whoever asks gives both sides.
+//! Absent on purpose: git and the disk. The caller gives both sides.
 
 mod accept;
 mod after;

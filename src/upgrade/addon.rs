@@ -37,7 +37,7 @@ impl Chosen {
     }
 }
 
-/// The addons of a cluster on its way; those without versions are in nobody's way.
+/// The addons of a cluster on its way. One without versions constrains nothing, and is left out.
 pub(super) fn tracks(
     cluster: &Cluster,
     line: &[Arc<Release>],
@@ -216,7 +216,7 @@ impl<'a> Addon<'a> {
     /// The rules on this addon of all releases, by name, each as a constraint.
     fn rules(&self, constraints: &mut Vec<Constraint>) -> Vec<(Arc<str>, usize)> {
         let mut found: Vec<(Arc<str>, usize)> = Vec::new();
-        // The newest release has the last word on what a rule says.
+        // If releases word a rule differently, the newest counts.
         for release in self.line.iter().rev() {
             for rule in release.compatibility.iter().filter(|rule| rule.addon.as_str() == self.name) {
                 if found.iter().any(|(name, _)| *name == rule.name) {

@@ -27,7 +27,7 @@ pub struct Input {
     /// Where the fleet lies in the git repository around it, empty for its top; none outside of a repository. It makes
     /// nothing, and only says whether the engine would look in the right folder.
     pub folder: Option<String>,
-    /// What of numbered releases cannot be read (links, binary files …), by name. It concerns whoever uses them.
+    /// What of numbered releases cannot be read (links, binary files …), by name. A cluster that uses one is refused.
     pub damaged: BTreeMap<String, Notes>,
     /// What git recorded of the numbered releases, by name; those that it knows nothing of are left out.
     pub recorded: BTreeMap<String, Recorded>,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::note::Fault;
 
-/// Puts the folder of a release in its place, in one step for whoever looks. One that is there already stays.
+/// Puts the folder of a release in its place atomically. One that is there already stays.
 pub(in crate::io) fn place_release(
     root: &Path,
     name: &str,
@@ -31,7 +31,7 @@ pub(in crate::io) fn place_release(
     fs::rename(&staged, &target).map_err(failed)
 }
 
-/// Puts a file in its place, in one step for whoever looks.
+/// Puts a file in its place atomically.
 pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let staged = staged_beside(path);
     let done = fs::write(&staged, bytes).and_then(|()| fs::rename(&staged, path));
@@ -41,7 +41,7 @@ pub(in crate::io) fn place_file(path: &Path, bytes: &[u8]) -> Result<(), Fault> 
     done.map_err(|error| Fault::because(format!("cannot write `{}`", path.display()), error))
 }
 
-/// Takes the folder of a release out of the tree, in one step for whoever looks.
+/// Takes the folder of a release out of the tree atomically.
 pub(in crate::io) fn remove_release(root: &Path, name: &str) -> Result<(), Fault> {
     let target = root.join("generated/releases").join(name);
     if !target.exists() {

@@ -17,10 +17,10 @@ use crate::{
     tree::{self, TreePath},
 };
 
-/// Where changed files wait, from the root of the fleet. Whoever finds it may delete it.
+/// Where changed files wait, from the root of the fleet. It may be deleted at any time.
 pub(super) const STAGE: &str = "generated/.stackloom-staged";
 
-/// What a sink has just done; reported to whoever wants to show it, or to end the run there.
+/// What a sink has just done. A listener may show it, or end the run there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Milestone {
     /// The index of the repository is locked.
@@ -86,7 +86,7 @@ impl Stage {
         &self.files
     }
 
-    /// Puts a file in its place, in one step for whoever looks.
+    /// Puts a file in its place atomically.
     pub(super) fn publish(&self, index: usize) -> Result<(), Fault> {
         let path = &self.files[index];
         fs::rename(self.slot(index), self.root.join(path.as_str())).map_err(|error| cannot_write(path, error))

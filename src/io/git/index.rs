@@ -37,7 +37,7 @@ pub(super) struct Meant<'a> {
     pub(super) fresh: &'a BTreeSet<TreePath>,
     /// Those that the work tree has otherwise, or not at all: git is to find that out.
     pub(super) unlike: &'a BTreeSet<TreePath>,
-    /// What is not this run's business.
+    /// What this run leaves as it is.
     pub(super) leave: &'a dyn Fn(&TreePath) -> bool,
     /// A file of the fleet beside the tree, by its path, that was written too.
     pub(super) beside: Option<(&'a str, Oid)>,

@@ -1,7 +1,7 @@
 //! The repository around a fleet. Everything in it is libgit2; the `git` process is for what other repositories have
 //! ([`fetch_release`]).
 //!
-//! Hooks are not run: what they would check is the business of whoever commits sources.
+//! Hooks are not run: they check sources, and run when somebody commits those.
 
 mod added;
 mod base;

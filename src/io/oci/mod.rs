@@ -123,7 +123,7 @@ impl Registry {
         }
     }
 
-    /// Has a tag name an artifact. Whoever calls has looked at what it names before: a registry overwrites without a word.
+    /// Has a tag name an artifact. The caller has looked at what it names before: a registry overwrites without a word.
     pub fn push(&self, tag: &str, artifact: &Artifact) -> Result<Pushed, Fault> {
         if self.digest_of(tag)?.as_deref() == Some(&artifact.digest) {
             return Ok(Pushed::There);

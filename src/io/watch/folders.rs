@@ -63,7 +63,7 @@ impl<'a> Folders<'a> {
     }
 
     fn inside(&mut self, folder: &Path) -> Result<(), Fault> {
-        // What cannot be read is reported by whoever reads it.
+        // The reader reports what cannot be read.
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
             if !hidden && entry.file_type().is_ok_and(|kind| !kind.is_file()) {

@@ -52,7 +52,7 @@ impl Shared {
     /// Asks to end; whether that was asked before.
     pub(super) fn ask_to_stop(&self) -> bool {
         let asked = self.stop.swap(true, Ordering::SeqCst);
-        // Whoever is about to wait holds the lock until he does.
+        // A thread that is about to wait holds the lock until then.
         drop(self.lock());
         self.bell.notify_all();
         asked

@@ -135,7 +135,7 @@ fn nested(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// Everything that composition speaks of must be named outside of it, too.
+/// Every field that `allOf`, `anyOf`, `oneOf` or `not` names must be named outside of it, too.
 fn completeness(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     for keyword in COMPOSITION {
         for (at, part) in list(schema, &[keyword]).iter().enumerate() {
