@@ -199,7 +199,7 @@ pub struct RolloutStrategy {
 pub enum RolloutType {
     /// Cluster API, some at a time.
     RollingUpdate,
-    /// The one who deletes a machine.
+    /// Cluster API, one by one as somebody deletes them.
     OnDelete,
 }
 
