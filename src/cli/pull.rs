@@ -215,7 +215,7 @@ fn fetch(
                 Err(reported) => {
                     notes
                         .error("no-release", None, format!("`{pinned}` is not a release: {reported}"))
-                        .hint("`stackloom release push` publishes one; look whether the digest is the one that was reported");
+                        .hint("`stackloom release push` publishes one; compare the digest with the one that the publisher gave you");
                     Ok(None)
                 }
             }

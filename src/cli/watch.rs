@@ -56,10 +56,10 @@ pub(super) fn run(args: &Args, global: &Global, printer: &Printer) -> Done {
     let mut watcher = Watcher::new(&world, args.poll.map(Duration::from_secs))?;
     printer.talk("watching the definitions; Ctrl-C ends it");
     let progress = Progress::new(printer, "Generating");
-    let mut reported = Teller { printer, last: String::new() };
+    let mut teller = Teller { printer, last: String::new() };
     watch::watch(&world, &mut watcher, &mut open, &|done, all| progress.at(done, all), &mut |what| {
         progress.end();
-        reported.tell(what);
+        teller.tell(what);
     });
     progress.end();
     Ok(Exit::Done)

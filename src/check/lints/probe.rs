@@ -80,31 +80,29 @@ fn sample(schema: &Json, fill: Fill, depth: usize) -> Option<Json> {
         return None;
     }
     let listed = schema["enum"].as_array().and_then(|values| values.first());
-    let reported = schema.get("example").or_else(|| schema.get("default")).or(listed);
+    let given = schema.get("example").or_else(|| schema.get("default")).or(listed);
     let kind = schema["type"].as_str().unwrap_or_default();
     let small = |bound: &str| schema[bound].as_i64().unwrap_or(0).max(0);
     if fill != Fill::Empty
-        && let Some(reported) = reported.filter(|_| kind != "object" && kind != "array")
+        && let Some(given) = given.filter(|_| kind != "object" && kind != "array")
     {
-        return Some(reported.clone());
+        return Some(given.clone());
     }
     match kind {
         "string" if fill == Fill::Empty && small("minLength") == 0 && listed.is_none() => Some(json!("")),
-        "string" => Some(reported.cloned().unwrap_or_else(|| json!("sample"))),
+        "string" => Some(given.cloned().unwrap_or_else(|| json!("sample"))),
         "boolean" => Some(json!(fill != Fill::Empty)),
         "integer" | "number" => {
             let least = schema["minimum"].as_i64();
             Some(json!(least.unwrap_or(i64::from(fill == Fill::All))))
         }
         "array" if fill == Fill::Empty && small("minItems") == 0 => Some(json!([])),
-        "array" => {
-            match reported.filter(|reported| reported.as_array().is_some_and(|items| !items.is_empty())) {
-                Some(reported) => Some(reported.clone()),
-                None => Some(json!([sample(&schema["items"], fill, depth - 1)?])),
-            }
-        }
+        "array" => match given.filter(|given| given.as_array().is_some_and(|items| !items.is_empty())) {
+            Some(given) => Some(given.clone()),
+            None => Some(json!([sample(&schema["items"], fill, depth - 1)?])),
+        },
         "object" => object(schema, fill, depth),
-        _ => reported.cloned().or_else(|| Some(json!("sample"))),
+        _ => given.cloned().or_else(|| Some(json!("sample"))),
     }
 }
 

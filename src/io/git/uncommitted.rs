@@ -66,7 +66,7 @@ impl Repository {
     /// The files that git does not look at in the work tree, because it was told so.
     pub(super) fn overlooked(&self, folders: &[String]) -> Result<Vec<String>, Fault> {
         let index = self.inner.index().map_err(|error| Fault::because("cannot read the index", error))?;
-        let is_told_so = |entry: &git2::IndexEntry| {
+        let is_hidden = |entry: &git2::IndexEntry| {
             entry.flags & IndexEntryFlag::VALID.bits() != 0
                 || entry.flags_extended & IndexEntryExtendedFlag::SKIP_WORKTREE.bits() != 0
         };
@@ -76,8 +76,8 @@ impl Repository {
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             })
         };
-        let reported = index.iter().filter(is_told_so);
-        let paths = reported.filter_map(|entry| {
+        let hidden = index.iter().filter(is_hidden);
+        let paths = hidden.filter_map(|entry| {
             Some(std::str::from_utf8(&entry.path).ok()?.strip_prefix(&self.prefix)?.to_owned())
         });
         Ok(paths.filter(|path| within(path)).collect())
