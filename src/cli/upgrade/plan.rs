@@ -14,8 +14,9 @@ use crate::{
 ///
 /// A step changes the release of a cluster, or the version of one addon; each is one commit, which has to be rolled out
 /// before the next. The plan is the shortest sequence of steps after each of which every addon works with the Kubernetes
-/// version of the cluster, by the matrix and the rules of its release. Kubernetes goes one minor at a time. Of plans with
-/// equally many steps, the one that replaces the fewest machines is shown.
+/// version of the cluster, by the matrix and the rules of its release and by the `kubeVersion` of its charts. The management
+/// cluster must have what each release needs. Kubernetes goes one minor at a time. Of plans with equally many steps, the one
+/// that replaces the fewest machines is shown.
 ///
 /// With another Kubernetes minor, no addon changes: one that works with both is kept at its version, and one that does not is
 /// upgraded before. If there is no plan, the output shows the fewest constraints that rule it out, where each is written, and
