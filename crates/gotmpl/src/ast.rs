@@ -1,29 +1,29 @@
-//! A parsed template.
+//! The syntax tree of a parsed template.
 
 use std::collections::BTreeMap;
 
 use super::functions::Function;
 use super::literal::Number;
 
-/// Every template that a source defines, by name.
+/// All templates that a source defines, by name.
 #[derive(Debug, Default)]
 pub(super) struct Trees {
     pub(super) named: BTreeMap<String, List>,
-    /// Whether a function is called that changes maps in place.
+    /// Whether it calls a function that changes maps in place.
     pub(super) changes_data: bool,
 }
 
-/// What is done one after the other.
+/// Nodes that are executed in order.
 pub(super) type List = Vec<Node>;
 
-/// One step of a template.
+/// A node of a template.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Text that is written as it is.
+    /// Text that is written unchanged.
     Text(Box<str>),
     /// `{{pipeline}}`
     Action(Pipeline),
-    /// `{{if}}` or `{{with}}`, each arm a condition and what it guards.
+    /// `{{if}}` or `{{with}}`; each arm consists of a condition and its body.
     Branch(Branch),
     /// `{{range}}`
     Range(Range),
@@ -38,7 +38,7 @@ pub(super) enum Node {
 /// `{{if}} … {{else if}} … {{else}} … {{end}}`, or the same with `with`.
 #[derive(Debug)]
 pub(super) struct Branch {
-    /// Whether the condition becomes the dot.
+    /// Whether the value of the condition becomes the dot.
     pub(super) with: bool,
     pub(super) arms: Vec<(Pipeline, List)>,
     pub(super) otherwise: Option<List>,
@@ -52,16 +52,16 @@ pub(super) struct Range {
     pub(super) otherwise: Option<List>,
 }
 
-/// The number of a variable's name in its template.
+/// The index of a variable's name in its template.
 pub(super) type Name = usize;
 
-/// Commands, each of which gets the value of the one before as its last argument.
+/// A chain of commands. Each receives the value of the previous one as its last argument.
 #[derive(Debug)]
 pub(super) struct Pipeline {
     pub(super) line: usize,
-    /// The variables that the value goes to.
+    /// The variables that receive the value.
     pub(super) variables: Vec<Name>,
-    /// `=` rather than `:=`
+    /// Whether it uses `=` instead of `:=`.
     pub(super) assigns: bool,
     pub(super) commands: Vec<Command>,
 }

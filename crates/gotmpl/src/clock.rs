@@ -1,4 +1,4 @@
-//! Points in time and spans of it, as Go's `time` keeps and prints them.
+//! Points in time and durations, as Go's `time` stores and prints them.
 //!
 //! The local zone is UTC, as in the controller's image.
 
@@ -15,12 +15,12 @@ pub(super) struct Time {
     pub(super) zone: Zone,
 }
 
-/// Where a time is reported.
+/// The zone in which a time is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Zone {
-    /// UTC, which is the local zone too.
+    /// UTC, which is also the local zone.
     Utc,
-    /// So many seconds east of UTC, with a name that may be empty.
+    /// A fixed offset in seconds east of UTC, with a name that may be empty.
     Fixed(String, i64),
 }
 
@@ -45,7 +45,7 @@ pub(super) const MONTHS: [&str; 12] = [
 pub(super) const DAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A date and a time of day.
+/// A calendar date and a time of day.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Civil {
     pub(super) year: i64,
@@ -82,7 +82,7 @@ impl Time {
         }
     }
 
-    /// Date and clock in the zone of the time.
+    /// The date and time of day in its own zone.
     pub(super) fn civil(&self) -> Civil {
         let local = self.seconds.saturating_add(self.offset());
         let (days, clock) = (local.div_euclid(DAY), local.rem_euclid(DAY));
@@ -99,7 +99,7 @@ impl Time {
         }
     }
 
-    /// The time so many nanoseconds later.
+    /// The time this many nanoseconds later.
     pub(super) fn plus(&self, nanos: i64) -> Time {
         let total = i64::from(self.nanos) + nanos.rem_euclid(1_000_000_000);
         let seconds = nanos.div_euclid(1_000_000_000) + total / 1_000_000_000;
@@ -110,7 +110,7 @@ impl Time {
         }
     }
 
-    /// The form that JSON has; none for years of more than four digits.
+    /// The form used in JSON; none for years outside 0 to 9999, or for offsets of a day or more.
     pub(super) fn rfc3339(&self) -> Option<String> {
         let year = self.civil().year;
         let text = layout::format(self, b"2006-01-02T15:04:05.999999999Z07:00");
@@ -140,11 +140,11 @@ pub(super) fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from 1 January 1970 to a date; the months may run over.
+/// The number of days from 1 January 1970 to a date. The month may be outside 1 to 12.
 pub(super) fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = year + (month - 1).div_euclid(12);
     let month = (month - 1).rem_euclid(12) + 1;
-    // Years that start in March have their leap day at the end.
+    // If years start in March, the leap day comes last.
     let shifted = if month > 2 { year } else { year - 1 };
     let era = shifted.div_euclid(400);
     let year_of_era = shifted.rem_euclid(400);
@@ -154,7 +154,7 @@ pub(super) fn days_before(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-/// Year, month and day of a day since 1 January 1970.
+/// The year, month and day for a number of days since 1 January 1970.
 fn date_of(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

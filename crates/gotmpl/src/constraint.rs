@@ -1,4 +1,4 @@
-//! Version constraints as `Masterminds/semver` checks them.
+//! Version constraints as implemented by `Masterminds/semver`.
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::version::{Version, compare_prerelease};
 
-/// A version with wildcards, as constraints name it.
+/// A version with wildcards, as used in constraints.
 const VERSION: &str = r"v?([0-9|x|X|\*]+)(\.[0-9|x|X|\*]+)?(\.[0-9|x|X|\*]+)?(-([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?(\+([0-9A-Za-z\-]+(\.[0-9A-Za-z\-]+)*))?";
 /// The operators in the order in which the library tries them.
 const OPERATORS: &str = r"=||!=|>|<|>=|=>|<=|=<|~|~>|\^";
@@ -27,8 +27,8 @@ static VALID: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A range of versions, as `Masterminds/semver` v3.4.0 reads and checks it, and with it Helm and sprig: alternatives, each a
-/// list of comparisons that must all hold.
+/// A range of versions with the semantics of `Masterminds/semver` v3.4.0, which Helm and sprig use. It consists of
+/// alternatives; each is a list of comparisons that must all hold.
 ///
 /// ```
 /// let range = gotmpl::Constraint::parse(">=1.32 <1.37 || ~1.40.2").expect("a range");
@@ -44,7 +44,7 @@ pub struct Constraint {
 #[derive(Debug)]
 struct Group {
     comparisons: Vec<Comparison>,
-    /// Whether one of them names a pre-release, which lets pre-releases in.
+    /// Whether a comparison names a pre-release, which makes pre-releases eligible.
     has_pre: bool,
 }
 
@@ -52,20 +52,20 @@ struct Group {
 struct Comparison {
     operator: String,
     version: Version,
-    /// Some part is missing or a wildcard …
+    /// Whether any part is missing or a wildcard.
     dirty: bool,
-    /// … the minor …
+    /// Whether the minor version is missing or a wildcard.
     minor_dirty: bool,
-    /// … or the patch.
+    /// Whether the patch version is missing or a wildcard.
     patch_dirty: bool,
 }
 
 impl Constraint {
-    /// Reads a range.
+    /// Parses a range.
     ///
     /// # Errors
     ///
-    /// The words of `semver.NewConstraint` for a text that is none.
+    /// The message of `semver.NewConstraint` if the text is not a range.
     pub fn parse(text: &str) -> Result<Constraint, String> {
         let improper = |text: &str| format!("improper constraint: {text}");
         let text = rewrite_ranges(text);
@@ -86,8 +86,8 @@ impl Constraint {
         Ok(Constraint { groups })
     }
 
-    /// Whether a version, given by major, minor and patch, with its pre-release or an empty text, is in the range. Build
-    /// metadata does not count.
+    /// Reports whether the range contains a version, given as major, minor and patch with its pre-release (or an empty
+    /// text). Build metadata is ignored.
     pub fn allows(&self, [major, minor, patch]: [u64; 3], pre: &str) -> bool {
         let (pre, metadata, original) = (pre.to_owned(), String::new(), String::new());
         self.check(&Version { major, minor, patch, pre, metadata, original })
@@ -102,7 +102,7 @@ impl Constraint {
     }
 }
 
-/// `1.2 - 1.4` as two comparisons.
+/// Rewrites `1.2 - 1.4` as two comparisons.
 fn rewrite_ranges(text: &str) -> String {
     let mut out = text.to_owned();
     let Some(range) = RANGE.as_ref() else { return out };

@@ -1,29 +1,29 @@
-//! What can go wrong while a template is parsed or rendered, or YAML is read.
+//! Errors of parsing and rendering templates, and of reading YAML.
 
 use std::fmt;
 
-/// Why a template or a text was refused.
+/// The reason that a template or a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Error {
-    /// Whose fault it is.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// What is wrong, in the words of Go's packages where they have some.
+    /// What is wrong, in the wording of Go's packages where they have one.
     pub message: String,
-    /// The line, counted from 1, where it is known.
+    /// The line, counted from 1, if known.
     pub line: Option<usize>,
 }
 
-/// Why there is no result. After the first two, Go would report an error, too; after the others, its result is unknown.
+/// The kind of an error. For the first two kinds, Go also reports an error; for the others, Go's result is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorKind {
     /// The text is not a template, or not YAML.
     Syntax,
-    /// Go's engine would stop with an error while it executes the template.
+    /// Go's engine would also fail while executing the template.
     Exec,
-    /// Go's engine has a result, but it cannot be known here.
+    /// Go's engine produces a result that cannot be determined here.
     Unsupported,
-    /// The evaluation takes more time or memory than is granted to it.
+    /// The evaluation exceeds its limits of time or memory.
     Limit,
 }
 
@@ -38,10 +38,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// An error that does not know its line yet; boxed, because results carry it everywhere.
+/// An error that may not know its line yet. It is boxed because every result carries it.
 pub(super) type Fault = Box<Error>;
 
-/// A result inside of the engine.
+/// A result within the engine.
 pub(super) type Outcome<T> = Result<T, Fault>;
 
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
@@ -49,19 +49,19 @@ fn fault(kind: ErrorKind, message: impl Into<String>) -> Fault {
     Box::new(Error { kind, message: message.into(), line: None })
 }
 
-/// An error that Go's engine reports too.
+/// An error that Go's engine also reports.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
 pub(super) fn exec(message: impl Into<String>) -> Fault {
     fault(ErrorKind::Exec, message)
 }
 
-/// Something whose result only the real controller can know.
+/// A result that only the real controller can know.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
 pub(super) fn unsupported(message: impl Into<String>) -> Fault {
     fault(ErrorKind::Unsupported, message)
 }
 
-/// Too much time or memory.
+/// A time or memory limit was exceeded.
 #[expect(clippy::unnecessary_box_returns, reason = "results carry it everywhere")]
 pub(super) fn limit(message: impl Into<String>) -> Fault {
     fault(ErrorKind::Limit, message)

@@ -9,7 +9,7 @@ use super::render::Renderer;
 use super::value::{Elem, IntType, List, Map, Value};
 
 impl<'a> Renderer<'a> {
-    /// One command; `last` is the value of the command before it in the pipeline.
+    /// Evaluates one command. `last` is the value of the previous command in the pipeline.
     pub(super) fn command(
         &mut self,
         dot: &Value<'a>,
@@ -47,7 +47,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// An operand where any type will do.
+    /// Evaluates an operand in a position that accepts any type.
     fn operand(&mut self, dot: &Value<'a>, operand: &'a Operand) -> Outcome<Value<'a>> {
         match operand {
             Operand::Dot => Ok(dot.clone()),
@@ -132,7 +132,7 @@ impl<'a> Renderer<'a> {
         self.invoke(function, base)
     }
 
-    /// Checks the number of arguments and pushes each onto the stack.
+    /// Checks the number of arguments and pushes them onto the stack.
     fn arguments(
         &mut self,
         dot: &Value<'a>,
@@ -164,7 +164,7 @@ impl<'a> Renderer<'a> {
         })
     }
 
-    /// `and` and `or`, which stop at the argument that decides.
+    /// Evaluates `and` and `or`, which stop at the deciding argument.
     fn lazy(
         &mut self,
         dot: &Value<'a>,
@@ -184,7 +184,7 @@ impl<'a> Renderer<'a> {
         Ok(last.unwrap_or(value))
     }
 
-    /// An operand as an argument of a type.
+    /// Evaluates an operand as an argument of a given type.
     fn argument(&mut self, dot: &Value<'a>, kind: Type, operand: &'a Operand) -> Outcome<Value<'a>> {
         match operand {
             Operand::Nil => nil_of(kind),
@@ -208,7 +208,7 @@ fn count(function: &Function, given: usize) -> Outcome<()> {
     }
 }
 
-/// A number whose type only its notation decides.
+/// A number whose type depends only on its notation.
 fn constant<'a>(number: &Number) -> Outcome<Value<'a>> {
     let text = &number.text;
     let hex = text.len() > 2
@@ -222,7 +222,7 @@ fn constant<'a>(number: &Number) -> Outcome<Value<'a>> {
     }
 }
 
-/// A literal as an argument of a type.
+/// A literal as an argument of a given type.
 fn typed(kind: Type, operand: &Operand) -> Outcome<Value<'_>> {
     let value = match (kind, operand) {
         (Type::Any | Type::Reflect, Operand::Number(number)) => Some(constant(number)?),
@@ -240,12 +240,12 @@ fn typed(kind: Type, operand: &Operand) -> Outcome<Value<'_>> {
     value.ok_or_else(|| exec(format!("expected {}", type_name(kind))))
 }
 
-/// `nil` written as an argument.
+/// A literal `nil` as an argument.
 fn nil_of<'a>(kind: Type) -> Outcome<Value<'a>> {
     accept(Value::Invalid, kind).map_err(|_| exec(format!("cannot assign nil to {}", type_name(kind))))
 }
 
-/// A value as an argument of a type, the way Go's `validateType` lets it pass.
+/// Checks a value as an argument of a given type, like Go's `validateType`.
 fn accept(value: Value<'_>, kind: Type) -> Outcome<Value<'_>> {
     let fits = match (&value, kind) {
         (Value::Invalid, Type::Reflect) => true,

@@ -1,17 +1,17 @@
-//! What can be said of a template without rendering it.
+//! Facts about a template that need no rendering.
 
 use super::Template;
 use super::ast::{Command, List, Node, Operand, Pipeline};
 use super::parser;
 
-/// The comparisons of Go's templates.
+/// The comparison functions of Go's templates.
 const COMPARISONS: [&str; 6] = ["eq", "ne", "lt", "le", "gt", "ge"];
 
-/// Where a template's dot stands, as a path from its data; none where that is not known.
+/// The path of the dot relative to the template's data; none if unknown.
 type Dot = Option<Vec<String>>;
 
 impl Template {
-    /// The paths of values that are compared with a whole number as it is written; an item of a list is `[]`.
+    /// The paths of values that are compared with a literal integer. A list item appears as `[]`.
     pub fn compared_with_integers(&self) -> Vec<Vec<String>> {
         let mut found = Vec::new();
         for (name, list) in &self.trees.named {
@@ -51,7 +51,7 @@ fn walk(list: &List, dot: &Dot, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The dot inside of a block over a pipeline.
+/// The dot inside a block over a pipeline.
 fn moved(pipeline: &Pipeline, dot: &Dot, step: Option<&str>) -> Dot {
     let [Command { head, arguments }] = pipeline.commands.as_slice() else { return None };
     let mut path = if arguments.is_empty() { path(head, dot)? } else { return None };
@@ -72,7 +72,7 @@ fn path(operand: &Operand, dot: &Dot) -> Option<Vec<String>> {
 fn look(pipeline: &Pipeline, dot: &Dot, found: &mut Vec<Vec<String>>) {
     for Command { head, arguments } in &pipeline.commands {
         let compares = matches!(head, Operand::Function(function) if COMPARISONS.contains(&function.name));
-        // Go takes a number with a point or an exponent for a float64, as those of the data are.
+        // In Go, a number with a point or an exponent is a float64, like the numbers in the data.
         let integer = |one: &Operand| {
             matches!(one, Operand::Number(number)
                 if number.int.is_some() && !number.text.contains(['.', 'e', 'E', 'p', 'P']))

@@ -1,4 +1,4 @@
-//! `encoding/json` on the values of templates.
+//! `encoding/json` for template values.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use super::format::json_float;
 use super::unicode;
 use super::value::{Elem, List, Str, Value};
 
-/// Values nested deeper than this are refused; reading and writing them recurses.
+/// The deepest nesting. Reading and writing values is recursive.
 const MAX_DEPTH: usize = 90;
 
-/// How JSON is written.
+/// A JSON output style.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
-    /// `<`, `>` and `&` as escapes.
+    /// Writes `<`, `>` and `&` as escapes.
     pub(super) escape_html: bool,
-    /// On many lines, indented by two blanks.
+    /// Writes several lines, indented by two blanks.
     pub(super) pretty: bool,
 }
 
-/// Writes a value; `None` where JSON has no form for it, such as for infinity.
+/// Writes a value; `None` if JSON cannot represent it, as with infinity.
 pub(super) fn encode<'a>(cx: &mut Context<'a>, value: &Value<'a>, style: Style) -> Outcome<Option<Vec<u8>>> {
     let mut writer = Writer { cx, style, out: Vec::new(), fits: true };
     writer.value(value, 0)?;
@@ -144,7 +144,7 @@ impl<'a> Writer<'_, 'a> {
     }
 }
 
-/// Reads a text; `None` where it is not JSON. Numbers are `float64`.
+/// Parses a text; `None` if it is not JSON. Numbers become `float64`.
 pub(super) fn decode<'a>(cx: &mut Context<'a>, text: &[u8]) -> Outcome<Option<Value<'a>>> {
     cx.charge(text.len() as u64)?;
     let mut reader = Reader { cx, text, at: 0 };
@@ -323,7 +323,7 @@ impl<'a> Reader<'_, '_, 'a> {
         u32::from_str_radix(text, 16).ok()
     }
 
-    /// The character of a code, and of the one after it where both are halves.
+    /// The character of a code. If it is a high surrogate, the following low surrogate is consumed as well.
     fn surrogates(&mut self, code: u32) -> char {
         if let (0xd800..=0xdbff, Some(b"\\u")) = (code, self.text.get(self.at..self.at + 2)) {
             let mark = self.at;

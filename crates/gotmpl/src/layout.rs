@@ -1,8 +1,8 @@
-//! Go's way to describe how times are written: by an example.
+//! Go's time layouts, which describe a format by example.
 
 use super::clock::{Civil, DAYS, MONTHS, Time};
 
-/// A part of a layout that stands for a part of a time.
+/// An element of a layout that stands for a part of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     LongMonth,
@@ -29,14 +29,14 @@ pub(super) enum Part {
     LowerPm,
     ZoneName,
     Offset(Offset),
-    /// Digits of a second: how many, and whether zeros at the end are kept.
+    /// Fractional digits of a second: their number, whether trailing zeros are kept, and the separator.
     Fraction(usize, bool, u8),
 }
 
-/// How an offset from UTC is written.
+/// The format of an offset from UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offset {
-    /// `Z` for UTC.
+    /// Whether UTC is written as `Z`.
     pub(super) z: bool,
     pub(super) colons: bool,
     pub(super) minutes: bool,
@@ -48,7 +48,7 @@ const fn offset(z: bool, colons: bool, minutes: bool, seconds: bool) -> Part {
     Part::Offset(Offset { z, colons, minutes, seconds })
 }
 
-/// The fixed parts, longer ones before those that they start with.
+/// The fixed elements. Longer ones come before their prefixes.
 const PARTS: [(&[u8], Part); 33] = [
     (b"January", Part::LongMonth),
     (b"Jan", Part::Month),
@@ -85,7 +85,7 @@ const PARTS: [(&[u8], Part); 33] = [
     (b"Z07", offset(true, false, false, false)),
 ];
 
-/// Literal text, the part that follows it, and the rest of the layout.
+/// The literal text before the next element, that element, and the rest of the layout.
 pub(super) fn next_part(layout: &[u8]) -> (&[u8], Option<Part>, &[u8]) {
     for at in 0..layout.len() {
         let (literal, rest) = layout.split_at(at);

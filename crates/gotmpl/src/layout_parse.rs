@@ -1,9 +1,9 @@
-//! Reads times that are written after Go's layouts.
+//! Parses times in the format of a Go layout.
 
 use super::clock::{Civil, DAYS, MONTHS, Time, Zone, days_before, days_in, is_leap};
 use super::layout::{Offset, Part, next_part};
 
-/// What was read of a time so far.
+/// The parts of a time parsed so far.
 #[derive(Default)]
 struct Draft {
     civil: Civil,
@@ -11,14 +11,14 @@ struct Draft {
     day: Option<i64>,
     year_day: Option<i64>,
     nanos: u32,
-    /// Whether an `AM` or `PM` was read, and which.
+    /// Whether `PM` was read (`Some(true)`) or `AM`; none if neither was.
     afternoon: Option<bool>,
     utc: bool,
     offset: Option<i64>,
     zone_name: Option<String>,
 }
 
-/// `time.ParseInLocation` where the location is UTC.
+/// `time.ParseInLocation` with UTC as the location.
 pub(super) fn parse(layout: &[u8], value: &[u8]) -> Option<Time> {
     let mut draft = Draft::default();
     let (mut layout, mut value) = (layout, value);
@@ -35,7 +35,7 @@ pub(super) fn parse(layout: &[u8], value: &[u8]) -> Option<Time> {
     draft.finish()
 }
 
-/// Takes literal text off a value; runs of blanks count as one.
+/// Skips literal text in a value. A run of blanks counts as one.
 fn skip<'v>(value: &'v [u8], literal: &[u8]) -> Option<&'v [u8]> {
     let (mut value, mut literal) = (value, literal);
     while let Some((first, rest)) = literal.split_first() {
@@ -58,7 +58,7 @@ fn trim_blanks(text: &[u8]) -> &[u8] {
     text.get(blanks..).unwrap_or_default()
 }
 
-/// A number of one or two digits, or exactly two.
+/// Parses a number of one or two digits, or of exactly two if `fixed`.
 fn two_digits(value: &[u8], fixed: bool) -> Option<(i64, &[u8])> {
     digits(value, 2, fixed)
 }
@@ -72,7 +72,7 @@ fn digits(value: &[u8], most: usize, fixed: bool) -> Option<(i64, &[u8])> {
     Some((std::str::from_utf8(number).ok()?.parse().ok()?, rest))
 }
 
-/// The place of a name that a value starts with, whatever its case.
+/// The index of the name at the start of a value, ignoring case.
 fn look_up<'v>(names: &[&str], short: bool, value: &'v [u8]) -> Option<(i64, &'v [u8])> {
     for (index, name) in names.iter().enumerate() {
         let name = if short { name.get(..3)? } else { name };
@@ -133,7 +133,7 @@ impl Draft {
         Some(rest)
     }
 
-    /// Month, weekday and day of the month.
+    /// Parses a month, weekday or day of the month.
     fn read_date<'v>(&mut self, part: Part, value: &'v [u8]) -> Option<&'v [u8]> {
         match part {
             Part::LongMonth | Part::Month => {
@@ -170,19 +170,19 @@ impl Draft {
         if half != am && half != pm {
             return None;
         }
-        // An afternoon that was read once is not taken back by a morning.
+        // A later `AM` does not override an earlier `PM`.
         self.afternoon = Some(half == pm || self.afternoon == Some(true));
         Some(rest)
     }
 
-    /// A fraction of a second that the layout does not name.
+    /// Parses fractional seconds that the layout does not name.
     fn implied_fraction<'v>(&mut self, value: &'v [u8], layout: &[u8]) -> Option<&'v [u8]> {
         let count = fraction_len(value);
         let named = matches!(next_part(layout).1, Some(Part::Fraction(..)));
         if count == 0 || named { Some(value) } else { self.read_fraction(value, count) }
     }
 
-    /// A separator and digits, together so many bytes.
+    /// Parses a separator and digits of `len` bytes in total.
     fn read_fraction<'v>(&mut self, value: &'v [u8], len: usize) -> Option<&'v [u8]> {
         let (text, rest) = value.split_at_checked(len)?;
         let (separator, digits) = text.split_first()?;
@@ -266,7 +266,7 @@ impl Draft {
         Some(Time { seconds: days * 86_400 + clock - offset, nanos, zone })
     }
 
-    /// The zone, and what the clock is ahead of UTC.
+    /// The offset from UTC in seconds, and the zone.
     fn zone(self) -> (i64, Zone) {
         let name = self.zone_name.unwrap_or_default();
         match self.offset {
@@ -282,7 +282,7 @@ impl Draft {
     }
 }
 
-/// The length of a separator with digits after it, or zero.
+/// The length of a separator with its digits, or zero.
 fn fraction_len(value: &[u8]) -> usize {
     match value.split_first() {
         Some((b'.' | b',', digits)) => match digits.iter().take_while(|byte| byte.is_ascii_digit()).count() {
@@ -293,7 +293,7 @@ fn fraction_len(value: &[u8]) -> usize {
     }
 }
 
-/// The length of an abbreviation of a zone.
+/// The length of a zone abbreviation.
 fn zone_len(value: &[u8]) -> Option<usize> {
     if value.len() < 3 {
         return None;
@@ -328,7 +328,7 @@ fn signed_len(value: &[u8]) -> usize {
     }
 }
 
-/// Month and day of the so-manieth day of a year.
+/// The month and day of a day of the year.
 fn date_in_year(year: i64, year_day: i64) -> Option<(i64, i64)> {
     let last = if is_leap(year) { 366 } else { 365 };
     if !(1..=last).contains(&year_day) {

@@ -1,4 +1,4 @@
-//! Cuts a template into tokens by the rules of Go's `text/template`.
+//! Splits a template into tokens by the rules of Go's `text/template`.
 
 use super::error::{Outcome, syntax};
 use super::token::{Keyword, Kind, Token};
@@ -6,7 +6,7 @@ use super::unicode;
 
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// Reads one template from its start to its end.
+/// The lexer of one template.
 pub(super) struct Lexer<'s> {
     source: &'s str,
     pos: usize,
@@ -20,7 +20,7 @@ impl<'s> Lexer<'s> {
         Lexer { source, pos: 0, line: 1, parens: 0, inside: false }
     }
 
-    /// The next token; after the end, the end again.
+    /// The next token. At the end, it keeps returning the end token.
     pub(super) fn next(&mut self) -> Outcome<Token<'s>> {
         if self.inside { self.inside_action() } else { self.text() }
     }
@@ -33,7 +33,7 @@ impl<'s> Lexer<'s> {
         self.rest().chars().next()
     }
 
-    /// Moves over so many bytes and gives them as a token.
+    /// Consumes `len` bytes as a token.
     fn take(&mut self, kind: Kind, len: usize) -> Token<'s> {
         let text = self.rest().get(..len).unwrap_or_default();
         let token = Token { kind, text, line: self.line };
@@ -99,7 +99,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Whether an action ends here, and whether it trims the text after it.
+    /// Whether an action ends here, and if so, whether it trims the text after it.
     fn right_delimiter(&self) -> Option<bool> {
         let rest = self.rest();
         if rest.starts_with("}}") {
@@ -162,7 +162,7 @@ impl<'s> Lexer<'s> {
         }
     }
 
-    /// Blanks; the last one belongs to a trim marker that may follow.
+    /// Consumes blanks, but leaves the last one to a following trim marker.
     fn space(&mut self) -> Token<'s> {
         let rest = self.rest();
         let len = rest.len() - rest.trim_start_matches(SPACES).len();
@@ -184,7 +184,7 @@ impl<'s> Lexer<'s> {
         self.fail(unterminated)
     }
 
-    /// A variable or a field, whose first character says which.
+    /// Consumes a variable or a field; its first character determines which.
     fn word(&mut self, kind: Kind) -> Outcome<Token<'s>> {
         let len = self.word_len(1);
         self.check_end(len)?;
@@ -210,7 +210,7 @@ impl<'s> Lexer<'s> {
         from + end.unwrap_or(rest.len())
     }
 
-    /// A word must be followed by something that cannot be part of it.
+    /// Checks that a word is followed by a character that cannot be part of it.
     fn check_end(&self, len: usize) -> Outcome<()> {
         let tail = self.rest().get(len..).unwrap_or_default();
         match tail.chars().next() {
@@ -234,7 +234,7 @@ impl<'s> Lexer<'s> {
         Ok(self.take(Kind::Number, len))
     }
 
-    /// Where a number that starts here ends, and whether it ends well.
+    /// The end of a number at `from`, and whether it is well-formed.
     fn scan_number(&self, from: usize) -> (usize, bool) {
         let mut scan = Scan { rest: self.rest(), at: from };
         scan.accept("+-");

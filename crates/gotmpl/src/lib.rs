@@ -1,7 +1,7 @@
 //! Go's `text/template` with sprig's hermetic functions, and YAML as `sigs.k8s.io/yaml` reads it.
 //!
-//! Kubernetes tools render templates with Go. This crate renders the same templates to the same bytes, offline, and
-//! stops those that would run or grow without end.
+//! Kubernetes tools render templates with Go. This crate renders the same templates to the same bytes, offline, and stops
+//! templates that would run or grow forever.
 //!
 //! ```
 //! use gotmpl::Template;
@@ -15,8 +15,8 @@
 //! # Ok::<(), gotmpl::Error>(())
 //! ```
 //!
-//! A function whose result nobody can know offline, such as `genPrivateKey`, parses and then fails with
-//! [`ErrorKind::Unsupported`]. Numbers in the data are `float64`, as `encoding/json` reads them.
+//! A function whose result cannot be known offline, such as `genPrivateKey`, parses but fails with
+//! [`ErrorKind::Unsupported`] when called. Numbers in the data are `float64`, as `encoding/json` reads them.
 
 mod ast;
 mod budget;
@@ -62,7 +62,7 @@ use regexp::Patterns;
 use render::Renderer;
 use value::Value;
 
-/// A parsed template, which can be rendered any number of times.
+/// A parsed template that can be rendered any number of times.
 #[derive(Debug)]
 pub struct Template {
     trees: ast::Trees,
@@ -73,17 +73,15 @@ pub struct Template {
 impl Template {
     /// Parses a template that may call sprig's functions.
     ///
-    /// # Errors
-    /// [`ErrorKind::Syntax`] where Go would refuse the text: functions and variables that do not exist are found here.
-    /// [`ErrorKind::Limit`] where it nests too deep.
+    /// # Errors [`ErrorKind::Syntax`] if Go would refuse the text, including unknown functions and variables.
+    /// [`ErrorKind::Limit`] if it is nested too deeply.
     pub fn parse(source: &str) -> Result<Template, Error> {
         Self::parse_with(source, functions::find)
     }
 
-    /// Parses a template that may call the functions of `text/template` alone.
+    /// Parses a template that may only call the functions of `text/template`.
     ///
-    /// # Errors
-    /// As [`Template::parse`].
+    /// # Errors As [`Template::parse`].
     pub fn parse_plain(source: &str) -> Result<Template, Error> {
         Self::parse_with(source, functions::find_builtin)
     }
@@ -93,17 +91,16 @@ impl Template {
         Ok(Template { reads: Reads::of(&trees), trees, patterns: Patterns::default() })
     }
 
-    /// The paths of its data that the template looks at; `None` where it takes its data as a whole. Data that is the same
-    /// at these paths renders to the same text.
+    /// The paths of its data that the template reads; `None` if it uses its data as a whole. Data with equal values at these
+    /// paths renders to the same text.
     pub fn reads(&self) -> Option<&Reads> {
         self.reads.as_ref()
     }
 
-    /// Renders the template with data as `encoding/json` reads it.
+    /// Renders the template with data as read by `encoding/json`.
     ///
-    /// # Errors
-    /// [`ErrorKind::Exec`] where Go would stop, [`ErrorKind::Unsupported`] where the result cannot be known offline, and
-    /// [`ErrorKind::Limit`] where rendering takes too much time or memory.
+    /// # Errors [`ErrorKind::Exec`] if Go would fail, [`ErrorKind::Unsupported`] if the result cannot be known offline, and
+    /// [`ErrorKind::Limit`] if rendering takes too much time or memory.
     pub fn render(&self, data: &serde_json::Value) -> Result<String, Error> {
         let mut cx = Context::new(&self.patterns);
         let dot = if self.trees.changes_data {

@@ -1,6 +1,6 @@
-//! Numbers and quoted strings as Go writes them.
+//! Numbers and quoted strings in Go syntax.
 
-/// A number and every type that it fits.
+/// A number in every type that can represent it.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
     pub(super) text: Box<str>,
@@ -9,14 +9,14 @@ pub(super) struct Number {
     pub(super) float: Option<f64>,
 }
 
-/// Reads a number constant; the error says what is wrong with it.
+/// Parses a number constant. The error is a message.
 pub(super) fn number(text: &str) -> Result<Number, String> {
     if text.ends_with('i') && !text.starts_with('\'') {
         return Err(format!("complex number {text} is not supported"));
     }
     let uint = parse_uint(text, 0);
     let int = parse_int(text, 0);
-    // -0 is no unsigned number to Go's parser, and still zero.
+    // Go's parser refuses -0 as an unsigned number, but its value is zero.
     let uint = if int == Some(0) { Some(0) } else { uint };
     let mut number = Number { text: text.into(), int, uint, float: None };
     #[expect(clippy::cast_precision_loss, reason = "Go converts the constant the same way")]
@@ -38,7 +38,7 @@ pub(super) fn number(text: &str) -> Result<Number, String> {
     Ok(number)
 }
 
-/// A character constant such as `'a'`.
+/// Parses a character constant such as `'a'`.
 #[expect(clippy::cast_precision_loss, reason = "a character is far below 2^53")]
 pub(super) fn character(text: &str) -> Result<Number, String> {
     let malformed = || format!("malformed character constant: {text}");
@@ -72,7 +72,7 @@ pub(super) fn unquote(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// One character of quoted text, unescaped onto `bytes`; its number, and what follows.
+/// Appends one unescaped character of quoted text to `bytes`. Returns its code and the rest of the text.
 fn escaped<'s>(text: &'s str, quote: char, bytes: &mut Vec<u8>) -> Option<(u32, &'s str)> {
     let mut chars = text.chars();
     let first = chars.next()?;
@@ -128,7 +128,7 @@ fn push(bytes: &mut Vec<u8>, found: char) {
     bytes.extend_from_slice(found.encode_utf8(&mut buffer).as_bytes());
 }
 
-/// `strconv.ParseInt`; base 0 takes the base from the prefix and allows underscores.
+/// `strconv.ParseInt`. Base 0 takes the base from the prefix and allows underscores.
 pub(super) fn parse_int(text: &str, base: u32) -> Option<i64> {
     let (negative, digits) = match text.as_bytes().first()? {
         b'+' => (false, text.get(1..)?),
@@ -165,7 +165,7 @@ fn digits(text: &str, base: u32) -> Option<u64> {
     u64::from_str_radix(text, base).ok()
 }
 
-/// Whether underscores only stand between digits, or after a base prefix.
+/// Whether underscores occur only between digits or after a base prefix.
 fn underscores_fit(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
     let bytes = text.as_bytes();
@@ -191,7 +191,7 @@ fn underscores_fit(text: &str) -> bool {
     last != '_'
 }
 
-/// `strconv.ParseFloat` with 64 bits, for finite numbers.
+/// `strconv.ParseFloat` with 64 bits; none if the number is out of range.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let hex = unsigned.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("0x"));
@@ -217,7 +217,7 @@ pub(super) fn parse_float(text: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The part of a hexadecimal float after `0x`; the exponent is mandatory.
+/// Parses the part of a hexadecimal float after `0x`. The exponent is mandatory.
 fn hex_float(text: &str) -> Option<f64> {
     let (mantissa, exponent) = text.split_once(['p', 'P'])?;
     let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
@@ -247,7 +247,7 @@ fn hex_float(text: &str) -> Option<f64> {
     scaled(value | u128::from(sticky), exponent)
 }
 
-/// `value * 2^exponent`, rounded once.
+/// `value * 2^exponent`, rounded only once.
 #[expect(clippy::cast_precision_loss, reason = "rounding is what is asked for")]
 fn scaled(value: u128, exponent: i64) -> Option<f64> {
     if value == 0 {
@@ -273,7 +273,7 @@ fn scaled(value: u128, exponent: i64) -> Option<f64> {
     result.is_finite().then_some(result)
 }
 
-/// The float as an integer when it is one.
+/// The float as an integer, if it is whole.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,

@@ -4,11 +4,11 @@ use super::error::{Outcome, unsupported};
 use super::functions::{Function, OTHER_TIME_METHODS, POINTER_METHODS, TIME_METHODS, VERSION_METHODS};
 use super::value::Value;
 
-/// Methods of versions that no template has a use for.
+/// Methods of versions that templates have no use for.
 const OTHER_VERSION_METHODS: &[&str] =
     &["MarshalJSON", "MarshalText", "Scan", "UnmarshalJSON", "UnmarshalText", "Value"];
 
-/// The method of a value's type, if it has one of the name.
+/// Finds a method of the value's type.
 pub(super) fn find(receiver: &Value<'_>, name: &str) -> Outcome<Option<&'static Function>> {
     let (groups, others): (&[&[Function]], &[&str]) = match receiver {
         Value::Version(_, true) => (&[VERSION_METHODS, POINTER_METHODS], OTHER_VERSION_METHODS),

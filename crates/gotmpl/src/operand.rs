@@ -1,4 +1,4 @@
-//! Parses what stands inside of actions: pipelines, commands and their operands.
+//! Parses the contents of actions: pipelines, commands and their operands.
 
 use super::ast::{Command, Operand, Pipeline};
 use super::error::Outcome;
@@ -7,7 +7,7 @@ use super::parser::{Parser, unexpected};
 use super::token::{Keyword, Kind, Token};
 
 impl Parser<'_> {
-    /// `$x := command | command`, up to the token that ends it.
+    /// Parses `$x := command | command`, up to the terminating token.
     pub(super) fn read_pipeline(&mut self, context: &str, end: Kind) -> Outcome<Pipeline> {
         let line = self.skip_space()?.line;
         let mut pipeline = Pipeline { line, variables: Vec::new(), assigns: false, commands: Vec::new() };
@@ -109,7 +109,7 @@ impl Parser<'_> {
         Ok(Command { head, arguments: operands })
     }
 
-    /// A term and the fields that follow it directly.
+    /// Parses a term and the fields directly after it.
     fn operand(&mut self) -> Outcome<Option<Operand>> {
         let start = self.peek()?;
         let Some(mut operand) = self.term()? else { return Ok(None) };

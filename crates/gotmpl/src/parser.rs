@@ -1,4 +1,4 @@
-//! Builds the tree of a template from its tokens, as Go's `text/template/parse` does.
+//! Builds the syntax tree of a template from its tokens, like Go's `text/template/parse`.
 
 use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
 use super::error::{Fault, Outcome, limit, syntax};
@@ -7,15 +7,15 @@ use super::lexer::Lexer;
 use super::literal;
 use super::token::{Keyword, Kind, Token};
 
-/// The name that Cluster API gives to every template; one that it defines must differ.
+/// The name that Cluster API gives to every template. Templates defined in the source need other names.
 pub(super) const ROOT: &str = "tpl";
-/// Blocks and parentheses deeper than this are refused, because walking them recurses.
+/// The deepest nesting of blocks and parentheses; walking the tree is recursive.
 const MAX_DEPTH: usize = 100;
 
-/// How functions are found by their names.
+/// A function that looks up template functions by name.
 pub(super) type Find = fn(&str) -> Option<&'static Function>;
 
-/// Parses a source and everything it defines.
+/// Parses a source with all templates that it defines.
 pub(super) fn parse(source: &str, find: Find) -> Outcome<Trees> {
     let mut parser = Parser::new(source, find);
     let root = parser.top()?;
@@ -23,27 +23,27 @@ pub(super) fn parse(source: &str, find: Find) -> Outcome<Trees> {
     Ok(parser.trees)
 }
 
-/// How a list of nodes ended.
+/// The reason that a list of nodes ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stop {
     End,
     Else,
 }
 
-/// A node, or the end of the list that it would belong to.
+/// A node, or the end of the current list.
 enum Next {
     Node(Node),
     Stop(Stop),
 }
 
-/// What one template in the source knows of; `define` and `block` start anew.
+/// The state of one template in the source. `define` and `block` start a new one.
 #[derive(Default)]
 struct Scope {
     variables: Vec<Name>,
     ranges: usize,
 }
 
-/// The state of parsing: all tokens, and where we are.
+/// The state of the parser: all tokens and the current position.
 pub(super) struct Parser<'s> {
     tokens: Vec<Token<'s>>,
     broken: Option<Fault>,
@@ -77,7 +77,7 @@ impl<'s> Parser<'s> {
         Parser { tokens, broken, find, at: 0, trees: Trees::default(), names, scope, depth: 0 }
     }
 
-    /// The token here, which stays; what cannot be cut into tokens is an error here.
+    /// The current token, without consuming it. If the lexer failed here, returns its error.
     pub(super) fn peek(&self) -> Outcome<Token<'s>> {
         match self.tokens.get(self.at) {
             Some(token) => Ok(*token),
@@ -100,7 +100,7 @@ impl<'s> Parser<'s> {
         self.at = self.at.saturating_sub(1);
     }
 
-    /// The place to come back to with [`Parser::reset`].
+    /// The current position, for [`Parser::reset`].
     pub(super) fn mark(&self) -> usize {
         self.at
     }
@@ -130,7 +130,7 @@ impl<'s> Parser<'s> {
         Err(syntax(message, self.line()))
     }
 
-    /// Goes one level down; [`Parser::rise`] comes back.
+    /// Enters a nesting level; [`Parser::rise`] leaves it.
     pub(super) fn sink(&mut self) -> Outcome<()> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -145,7 +145,7 @@ impl<'s> Parser<'s> {
         self.depth -= 1;
     }
 
-    /// The number of a variable's name.
+    /// The index of a variable's name.
     fn name(&mut self, text: &'s str) -> Name {
         let known = self.names.iter().position(|name| *name == text);
         known.unwrap_or_else(|| {
@@ -184,7 +184,7 @@ impl<'s> Parser<'s> {
         Ok(list)
     }
 
-    /// Whether a definition starts here; if so, we stand behind its keyword.
+    /// Whether a definition starts here. If so, consumes everything up to and including its keyword.
     fn defines(&mut self) -> Outcome<bool> {
         let start = self.mark();
         if self.next()?.kind == Kind::Left && self.next_word()?.kind == Kind::Keyword(Keyword::Define) {
@@ -203,7 +203,7 @@ impl<'s> Parser<'s> {
         self.add(name, body)
     }
 
-    /// The body of `define` or `block`, which sees no variables from around it.
+    /// Parses the body of `define` or `block`, which does not see outer variables.
     fn separate_body(&mut self, context: &str) -> Outcome<List> {
         let fresh = Scope { variables: vec![0], ranges: 0 };
         let outer = std::mem::replace(&mut self.scope, fresh);
@@ -229,7 +229,7 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    /// Nodes up to `{{end}}` or `{{else}}`.
+    /// Parses nodes up to `{{end}}` or `{{else}}`.
     fn list(&mut self) -> Outcome<(List, Stop)> {
         self.sink()?;
         let mut list = Vec::new();
@@ -297,7 +297,7 @@ impl<'s> Parser<'s> {
         Ok(node)
     }
 
-    /// `if` and `with`: chained conditions become further arms.
+    /// Parses `if` and `with`. Chained conditions become additional arms.
     fn branch(&mut self, word: Keyword) -> Outcome<Node> {
         let visible = self.scope.variables.len();
         let with = word == Keyword::With;
@@ -322,7 +322,7 @@ impl<'s> Parser<'s> {
         Ok(Node::Branch(Branch { with, arms, otherwise }))
     }
 
-    /// What follows the last `{{else}}`.
+    /// Parses the list after the last `{{else}}`.
     fn last_list(&mut self) -> Outcome<List> {
         let (list, stop) = self.list()?;
         if stop == Stop::Else {
@@ -386,12 +386,12 @@ impl<'s> Parser<'s> {
     }
 }
 
-/// The error of a token that does not belong where it stands.
+/// Reports a token in the wrong place.
 pub(super) fn unexpected<T>(token: Token<'_>, context: &str) -> Outcome<T> {
     Err(syntax(format!("unexpected {} in {context}", token.shown()), token.line))
 }
 
-/// Whether nothing but blanks would be written.
+/// Whether a list writes only blanks.
 fn is_blank(list: &List) -> bool {
     list.iter().all(|node| match node {
         Node::Text(text) => text.trim().is_empty(),

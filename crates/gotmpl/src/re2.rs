@@ -1,26 +1,26 @@
-//! Translates Go's syntax of regular expressions into that of the `regex` crate.
+//! Translates Go's regular expression syntax into that of the `regex` crate.
 
 use std::fmt::Write as _;
 
 use super::error::{Outcome, exec, limit, unsupported};
 use super::re2_class;
 
-/// Go's bound for counted repetitions, alone and nested.
+/// Go's limit for counted repetitions, individually and for the product of nested ones.
 const MAX_REPEAT: u64 = 1000;
-/// Groups nested deeper than this are refused.
+/// The deepest nesting of groups.
 const MAX_DEPTH: usize = 200;
 
-/// An expression in the other syntax.
+/// A translated expression.
 #[derive(Debug)]
 pub(super) struct Translated {
     pub(super) pattern: String,
-    /// The names of the groups; the first group is the whole match.
+    /// The names of the groups. The first group is the whole match.
     pub(super) names: Vec<Option<String>>,
-    /// About how many states matching it takes.
+    /// The approximate number of states needed for matching.
     pub(super) size: u64,
 }
 
-/// What a repetition would apply to.
+/// The preceding element, to which a repetition would apply.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Nothing,
@@ -29,16 +29,16 @@ enum Last {
     Repeat,
 }
 
-/// How heavy a part of the expression is.
+/// The cost of a part of the expression.
 #[derive(Clone, Copy, Default)]
 struct Weight {
-    /// States of it and all before it in its group.
+    /// The states of this part and of everything before it in its group.
     size: u64,
     /// The largest product of nested counts.
     repeats: u64,
 }
 
-/// Reads one expression from its start to its end.
+/// The translator of one expression.
 pub(super) struct Translator<'p> {
     pub(super) pattern: &'p str,
     pub(super) at: usize,
@@ -47,12 +47,12 @@ pub(super) struct Translator<'p> {
     groups: Vec<Weight>,
     total: Weight,
     atom: Weight,
-    /// The largest product before the atom.
+    /// The largest product of nested counts before the current atom.
     before: u64,
     last: Last,
 }
 
-/// Translates an expression; what Go refuses is refused.
+/// Translates an expression, and refuses what Go refuses.
 pub(super) fn translate(pattern: &str) -> Outcome<Translated> {
     let mut translator = Translator {
         pattern,
@@ -107,7 +107,7 @@ impl<'p> Translator<'p> {
         self.last = Last::Atom;
     }
 
-    /// A character that stands for itself.
+    /// Writes a literal character.
     pub(super) fn literal(&mut self, found: char) {
         if found.is_ascii_alphanumeric() || !found.is_ascii() {
             self.out.push(found);
@@ -235,7 +235,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// `{n}`, `{n,}` or `{n,m}`; everything else is a brace.
+    /// Parses `{n}`, `{n,}` or `{n,m}`. Anything else is a literal brace.
     fn counts(&mut self) -> Outcome<Option<(String, u64)>> {
         let Some(end) = self.rest().find('}') else { return Ok(None) };
         let body = self.rest().get(..end).unwrap_or_default();
@@ -260,7 +260,7 @@ impl<'p> Translator<'p> {
         Ok(Some((format!("{{{body}}}"), count)))
     }
 
-    /// A repetition that was just written, which is none at all with a count of 0, and a question mark that may follow.
+    /// Accounts for a repetition that was just written, and consumes an optional question mark.
     fn repeat(&mut self, count: u64) -> Outcome<()> {
         match self.last {
             Last::Nothing => return self.fail("missing argument to repetition operator"),
@@ -280,7 +280,7 @@ impl<'p> Translator<'p> {
         }
         let added = self.atom.size.saturating_mul(factor - 1).saturating_add(1);
         self.total.size = self.total.size.saturating_add(added);
-        // What is never there counts nowhere.
+        // An atom repeated 0 times does not count.
         self.total.repeats = if count == 0 { self.before } else { self.total.repeats.max(repeats) };
         self.last = Last::Repeat;
         Ok(())
@@ -326,7 +326,7 @@ impl<'p> Translator<'p> {
         Ok(())
     }
 
-    /// `\Q…\E`: everything stands for itself.
+    /// Parses `\Q…\E`, in which every character is literal.
     fn quoted(&mut self) {
         let rest = self.rest();
         let (text, len) = match rest.find("\\E") {

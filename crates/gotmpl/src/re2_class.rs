@@ -5,13 +5,13 @@ use regex::Regex;
 use super::error::{Outcome, unsupported};
 use super::re2::Translator;
 
-/// The names that may stand between `[:` and `:]`.
+/// The class names allowed between `[:` and `:]`.
 const POSIX: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
     "upper", "word", "xdigit",
 ];
 
-/// A class whose opening bracket was read.
+/// Translates a class after its opening bracket.
 pub(super) fn class(source: &mut Translator<'_>) -> Outcome<()> {
     source.out.push('[');
     if source.accept("^") {
@@ -60,7 +60,7 @@ fn item(source: &mut Translator<'_>) -> Outcome<()> {
     range(source)
 }
 
-/// `[:name:]`; whether there is one.
+/// Translates `[:name:]`. Reports whether there is one.
 fn posix(source: &mut Translator<'_>) -> Outcome<bool> {
     let Some(end) = source.rest().get(2..).and_then(|rest| rest.find(":]")) else {
         return Ok(false);
@@ -99,7 +99,7 @@ fn character(source: &mut Translator<'_>) -> Outcome<char> {
     }
 }
 
-/// The character that an escape stands for; its backslash was read.
+/// The character of an escape, after its backslash.
 pub(super) fn escaped_char(source: &mut Translator<'_>) -> Outcome<char> {
     let Some(kind) = source.next() else {
         return source.fail("trailing backslash at end of expression");
@@ -163,7 +163,7 @@ fn code_point(source: &Translator<'_>, code: u32) -> Outcome<char> {
     }
 }
 
-/// A Unicode property whose `\p` was read.
+/// Translates a Unicode property, after its `\p`.
 pub(super) fn property(source: &mut Translator<'_>, negated: bool) -> Outcome<String> {
     let name = if source.accept("{") {
         let Some(end) = source.rest().find('}') else {
@@ -187,7 +187,7 @@ pub(super) fn property(source: &mut Translator<'_>, negated: bool) -> Outcome<St
     if name.is_empty() || !name.chars().all(plain) {
         return source.fail("invalid character class range");
     }
-    // Go knows categories and scripts, but no other properties.
+    // Go supports categories and scripts, but no other properties.
     let known = ["gc", "sc"].into_iter().find(|kind| Regex::new(&format!("\\p{{{kind}={name}}}")).is_ok());
     let mark = if negated { 'P' } else { 'p' };
     match known {

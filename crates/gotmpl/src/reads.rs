@@ -1,27 +1,27 @@
-//! Which of its data a template looks at. Where that is the same, so is what it renders.
+//! The parts of its data that a template reads. If they are equal, the output is equal.
 //!
-//! It is read from the text, so it may name more than one rendering looks at, and never less.
+//! The analysis is static, so it may list more paths than one rendering reads, but never fewer.
 
 use serde_json::{Map, Value};
 
 use super::ast::{Command, List, Node, Operand, Pipeline, Trees};
 use super::parser;
 
-/// Paths from the root of the data.
+/// The paths that a template reads, from the root of the data.
 #[derive(Debug, Default, Clone)]
 pub struct Reads {
     paths: Vec<Vec<Box<str>>>,
 }
 
 impl Reads {
-    /// What a template reads; none where it takes its data as a whole.
+    /// The reads of a template; `None` if it uses its data as a whole.
     pub(super) fn of(trees: &Trees) -> Option<Self> {
-        // A copy of the data is made for functions that change it, and a copy of everything counts against limits.
+        // Functions that change data work on a copy, and a copy of all data counts against the limits.
         if trees.changes_data {
             return None;
         }
         let mut walk = Walk { paths: Vec::new(), whole: false };
-        // What other templates of the text look at is passed to them by this one.
+        // The other templates of the source receive their data from this one, so its reads include theirs.
         walk.list(trees.named.get(parser::ROOT)?, true);
         if walk.whole {
             return None;
@@ -34,12 +34,12 @@ impl Reads {
         self.paths.push(path.map(Into::into).collect());
     }
 
-    /// Adds all that another one looks at.
+    /// Adds all paths of another collection.
     pub fn add(&mut self, other: &Self) {
         self.paths.extend(other.paths.iter().cloned());
     }
 
-    /// The same without paths that lie within others.
+    /// Removes the paths that lie within others.
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.paths.sort();
@@ -47,14 +47,14 @@ impl Reads {
         self
     }
 
-    /// The fields of the data in which the paths begin.
+    /// The first names of the paths, which are fields of the data.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.paths.iter().filter_map(|path| path.first()).map(AsRef::as_ref)
     }
 
-    /// What stands at each path, in a fixed order. `data` gives the fields of the data.
+    /// The findings at each path, in a fixed order. `data` looks up a field of the data.
     ///
-    /// Two pieces of data that give equal answers render to the same text.
+    /// Data with equal findings renders to the same text.
     pub fn look_up<'d>(&self, data: impl Fn(&str) -> Option<&'d Value>) -> impl Iterator<Item = Found<'d>> {
         self.paths.iter().map(move |path| match path.split_first() {
             Some((first, rest)) => {
@@ -65,21 +65,21 @@ impl Reads {
     }
 }
 
-/// What stands at a path of the data.
+/// The finding at a path of the data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Found<'d> {
     /// The value at the end of the path.
     Value(&'d Value),
-    /// The map that so many names lead to has no field of the next name.
+    /// The map at `depth` lacks the next name of the path.
     Missing {
-        /// The number of names that lead to a value.
+        /// The number of names that could be followed.
         depth: usize,
     },
-    /// So many names lead to a value that is not a map, so the path ends early.
+    /// The value at `depth` is not a map, so the path ends early.
     Blocked {
-        /// The number of names that lead to the value.
+        /// The number of names that could be followed.
         depth: usize,
-        /// The value in the way.
+        /// The value that is not a map.
         value: &'d Value,
     },
 }
@@ -90,7 +90,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// `root`: whether the dot is the data.
+    /// Walks a list. `root` tells whether the dot is the data.
     fn list(&mut self, list: &List, root: bool) {
         for node in list {
             match node {
@@ -130,7 +130,7 @@ impl Walk {
         match operand {
             Operand::Dot => self.whole |= root,
             Operand::Field(path) if root => self.paths.push(path.clone()),
-            // `$` is the data wherever it stands; other variables hold what was read when they were set.
+            // `$` is always the data. Other variables hold values that were read when they were set.
             Operand::Variable(0, path) if path.is_empty() => self.whole = true,
             Operand::Variable(0, path) => self.paths.push(path.clone()),
             Operand::Pipeline(pipeline) => self.pipeline(pipeline, root),
@@ -146,7 +146,7 @@ impl Walk {
     }
 }
 
-/// Follows the rest of a path, whose first name led to `data`.
+/// Follows the rest of a path; its first name led to `data`.
 fn locate<'d>(data: &'d Value, path: &[Box<str>]) -> Found<'d> {
     let mut value = data;
     for (depth, name) in (1..).zip(path) {
@@ -157,7 +157,7 @@ fn locate<'d>(data: &'d Value, path: &[Box<str>]) -> Found<'d> {
     Found::Value(value)
 }
 
-/// The field of a name. In a small map, comparing names takes less time than hashing the one that is looked up.
+/// The field with a name. In a small map, comparing all names is faster than hashing one.
 fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     const SMALL: usize = 8;
     if fields.len() > SMALL {

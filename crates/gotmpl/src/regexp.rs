@@ -1,4 +1,4 @@
-//! Go's regular expressions (RE2). Templates compile each of theirs once.
+//! Go's regular expressions (RE2). Each template compiles its expressions once.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,19 +8,19 @@ use super::error::{Error, Outcome, exec, limit, unsupported};
 use super::re2;
 use super::value::Str;
 
-/// A template whose expressions are more than this compiles some of them again.
+/// The most compiled expressions kept per template. Beyond that, expressions are compiled again on each use.
 const MAX_KEPT: usize = 32;
-/// The size of one compiled expression; counted repetitions of large classes reach it.
+/// The largest compiled expression in bytes; counted repetitions of large classes can reach it.
 const MAX_COMPILED: usize = 1 << 20;
-/// The longest expression.
+/// The longest expression in bytes.
 const MAX_PATTERN: usize = 16 << 10;
-/// What compiling costs, whatever the expression.
+/// The fixed cost of compiling an expression.
 const COMPILE_STEPS: u64 = 20_000;
 
-/// An expression that compiled, or the reason why it did not.
+/// A compiled expression, or the reason that compiling failed.
 type Compiled = Result<Arc<Pattern>, Error>;
 
-/// Compiled expressions of one template, which its renderings share.
+/// The compiled expressions of one template, shared by its renderings.
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     kept: Mutex<BTreeMap<Vec<u8>, Compiled>>,
@@ -78,13 +78,13 @@ fn compile_bytes(source: &[u8]) -> Outcome<Arc<Pattern>> {
 }
 
 impl Pattern {
-    /// A text as the engine reads it.
+    /// The text as UTF-8, which the regex engine requires.
     pub(super) fn text<'t>(text: &'t Str<'_>) -> Outcome<&'t str> {
         std::str::from_utf8(text.bytes())
             .map_err(|_| unsupported("a regular expression on text that is not UTF-8"))
     }
 
-    /// Pays for one search through so many bytes.
+    /// Charges one search through `len` bytes.
     fn pay(&self, cx: &mut Context<'_>, len: usize, share: u64) -> Outcome<()> {
         cx.spend(1 + (len as u64).saturating_mul(1 + self.size / 8) / share)
     }
@@ -95,7 +95,7 @@ impl Pattern {
         Ok(self.regex.is_match(text))
     }
 
-    /// Up to so many matches with their groups, without overlaps.
+    /// Up to `most` matches with their groups, without overlaps.
     pub(super) fn matches<'t>(
         &self,
         cx: &mut Context<'_>,
@@ -116,10 +116,10 @@ impl Pattern {
     }
 }
 
-/// Compiles a regular expression of Go (RE2 syntax) for the `regex` crate.
+/// Compiles a Go regular expression (RE2 syntax) for the `regex` crate.
 ///
-/// # Errors
-/// [`ErrorKind::Exec`](crate::ErrorKind::Exec) where Go refuses the expression; other kinds where this crate cannot take it.
+/// # Errors [`ErrorKind::Exec`](crate::ErrorKind::Exec) if Go refuses the expression; other kinds if this crate does not
+/// support it.
 pub fn compile(source: &str) -> Result<regex::Regex, Error> {
     match compile_bytes(source.as_bytes()) {
         Ok(pattern) => Ok(pattern.regex.clone()),

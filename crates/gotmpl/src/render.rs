@@ -1,4 +1,4 @@
-//! Walks a template and writes what it says.
+//! Executes a template and writes its output.
 
 use super::ast::{Branch, List, Name, Node, Pipeline, Range, Trees};
 use super::budget::Context;
@@ -6,12 +6,12 @@ use super::error::{Outcome, exec, limit};
 use super::format;
 use super::value::Value;
 
-/// Templates that call templates, and blocks within blocks, go no deeper.
+/// The deepest nesting of template calls and blocks.
 const MAX_DEPTH: usize = 120;
-/// The longest output, well above what an API server stores.
+/// The longest output in bytes, well above what an API server stores.
 const MAX_OUTPUT: usize = 8 << 20;
 
-/// How a list of nodes was left.
+/// How a list of nodes ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
     Next,
@@ -19,18 +19,17 @@ enum Flow {
     Continue,
 }
 
-/// One rendering.
 pub(super) struct Renderer<'a> {
     trees: &'a Trees,
     pub(super) cx: Context<'a>,
     out: Vec<u8>,
     variables: Vec<(Name, Value<'a>)>,
-    /// Variables below this belong to the template that called this one.
+    /// The index of the first variable of the current template; earlier ones belong to its caller.
     frame: usize,
     depth: usize,
-    /// Arguments of calls under way.
+    /// The arguments of the calls in progress.
     pub(super) stack: Vec<Value<'a>>,
-    /// The line of the pipeline under way.
+    /// The line of the current pipeline.
     pub(super) line: usize,
 }
 
@@ -175,7 +174,7 @@ impl<'a> Renderer<'a> {
             flow = self.list(dot, otherwise)?;
         }
         self.variables.truncate(mark);
-        // A break in the else branch belongs to this range too; a continue to the one outside.
+        // As in Go, a `break` in the else branch ends this range, but a `continue` applies to the outer one.
         Ok(if flow == Flow::Break { Flow::Next } else { flow })
     }
 
@@ -245,7 +244,7 @@ impl<'a> Renderer<'a> {
         Ok(flow)
     }
 
-    /// The value of a pipeline, after it went to the variables that it declares.
+    /// Evaluates a pipeline and assigns its value to the pipeline's variables.
     pub(super) fn pipeline(&mut self, dot: &Value<'a>, pipeline: &'a Pipeline) -> Outcome<Value<'a>> {
         self.line = pipeline.line;
         let mut value = None;

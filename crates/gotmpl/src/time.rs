@@ -1,9 +1,9 @@
-//! Durations and instants as Go's `time` package reads and writes them.
+//! Durations and points in time in the formats of Go's `time` package.
 
 use super::clock::{Time, Zone};
 use super::layout_parse;
 
-/// Writes a duration, in nanoseconds, as `time.Duration.String` does.
+/// Formats a duration, given in nanoseconds, like `time.Duration.String`.
 pub fn format_duration(nanos: i64) -> String {
     let size = nanos.unsigned_abs();
     let sign = if nanos < 0 { "-" } else { "" };
@@ -33,7 +33,7 @@ pub fn format_duration(nanos: i64) -> String {
     }
 }
 
-/// An instant as `metav1.Time` writes what it read: in UTC, by whole seconds. None where it cannot be read.
+/// Parses a time and formats it like `metav1.Time`: in UTC, with whole seconds. None if it cannot be parsed.
 ///
 /// Source: `UnmarshalJSON` and `MarshalJSON` of `k8s.io/apimachinery/pkg/apis/meta/v1/time.go`.
 pub fn utc_seconds(text: &str) -> Option<String> {
@@ -41,7 +41,7 @@ pub fn utc_seconds(text: &str) -> Option<String> {
     Time { nanos: 0, zone: Zone::Utc, ..read }.rfc3339()
 }
 
-/// Reads a duration, in nanoseconds, as `time.ParseDuration` does. `None` where Go reports an error.
+/// Parses a duration into nanoseconds, like `time.ParseDuration`. `None` if Go reports an error.
 pub fn parse_duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -62,7 +62,7 @@ pub fn parse_duration(text: &str) -> Option<i64> {
     if negative { 0_i64.checked_sub_unsigned(total) } else { i64::try_from(total).ok() }
 }
 
-/// One number with its unit, in nanoseconds, and what follows it.
+/// Parses one number with its unit. Returns its nanoseconds and the rest of the text.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

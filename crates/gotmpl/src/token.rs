@@ -1,6 +1,6 @@
-//! The words of a template: text, and the tokens inside of `{{` and `}}`.
+//! The tokens of a template: text, and the tokens between `{{` and `}}`.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Text outside of actions.
@@ -11,7 +11,7 @@ pub(super) enum Kind {
     Right,
     /// `true` or `false`
     Bool,
-    /// A character such as `,` that has no other meaning.
+    /// A character without any other meaning, such as `,`.
     Char,
     /// `'a'`
     CharConstant,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     LeftParen,
     /// `)`
     RightParen,
-    /// A number, complex ones included.
+    /// A number, including complex ones.
     Number,
     /// `|`
     Pipe,
@@ -43,11 +43,11 @@ pub(super) enum Kind {
     Variable,
     /// `.`
     Dot,
-    /// A word with a meaning of its own, such as `if`.
+    /// A reserved word such as `if`.
     Keyword(Keyword),
 }
 
-/// The words that cannot be functions.
+/// The reserved words, which cannot be functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keyword {
     /// `block`
@@ -75,7 +75,7 @@ pub(super) enum Keyword {
 }
 
 impl Keyword {
-    /// The keyword that a word is, if it is one.
+    /// The keyword spelled by a word, if any.
     pub(super) fn of(word: &str) -> Option<Keyword> {
         Some(match word {
             "block" => Keyword::Block,
@@ -94,7 +94,7 @@ impl Keyword {
     }
 }
 
-/// One word, where it stands and what it says.
+/// A token with its text and line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'s> {
     pub(super) kind: Kind,
@@ -103,7 +103,7 @@ pub(super) struct Token<'s> {
 }
 
 impl Token<'_> {
-    /// The token as messages show it.
+    /// The token as shown in messages.
     pub(super) fn shown(&self) -> String {
         match self.kind {
             Kind::End => "EOF".to_owned(),

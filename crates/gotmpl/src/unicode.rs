@@ -1,10 +1,10 @@
-//! Go's classes of characters; ASCII is decided here, the rest by Unicode's tables.
+//! Go's character classes. ASCII is handled directly, everything else with Unicode tables.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// A class of single characters; `None` where the pattern would not compile, which no test sees.
+/// A class of single characters. It would be `None` only if its pattern did not compile, which the tests rule out.
 type Class = LazyLock<Option<Regex>>;
 
 static LETTER: Class = LazyLock::new(|| Regex::new(r"^\p{L}$").ok());
@@ -36,12 +36,12 @@ pub(super) fn is_space(found: char) -> bool {
     found.is_whitespace()
 }
 
-/// What names in templates are made of.
+/// Whether a character may occur in names of a template.
 pub(super) fn is_alphanumeric(found: char) -> bool {
     found == '_' || is_letter(found) || is_digit(found)
 }
 
-/// The first character of Go's string and its length; broken UTF-8 is U+FFFD of one byte.
+/// The first character of a Go string, its length, and whether it is valid. Invalid UTF-8 yields U+FFFD with length 1.
 pub(super) fn decode(bytes: &[u8]) -> Option<(char, usize, bool)> {
     let first = *bytes.first()?;
     if first < 0x80 {
@@ -61,7 +61,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(char, usize, bool)> {
     }
 }
 
-/// The characters of Go's string, as `range` over it sees them.
+/// The characters of a Go string, as `range` iterates over them.
 pub(super) fn runes(bytes: &[u8]) -> Vec<char> {
     let mut runes = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
@@ -83,7 +83,7 @@ pub(super) fn count(bytes: &[u8]) -> usize {
     count
 }
 
-/// The last character of Go's string and its length.
+/// The last character of a Go string, its length, and whether it is valid.
 pub(super) fn decode_last(bytes: &[u8]) -> Option<(char, usize, bool)> {
     let last = *bytes.last()?;
     if last < 0x80 {
@@ -100,7 +100,7 @@ pub(super) fn decode_last(bytes: &[u8]) -> Option<(char, usize, bool)> {
     Some((char::REPLACEMENT_CHARACTER, 1, false))
 }
 
-/// The general categories that functions tell apart.
+/// The general categories that matter to functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Category {
     /// Lu
@@ -123,7 +123,6 @@ static TITLE: Class = LazyLock::new(|| Regex::new(r"^\p{Lt}$").ok());
 static PUNCTUATION: Class = LazyLock::new(|| Regex::new(r"^\p{P}$").ok());
 static NUMBER: Class = LazyLock::new(|| Regex::new(r"^\p{N}$").ok());
 
-/// The category of a character.
 pub(super) fn category(found: char) -> Category {
     if found.is_ascii() {
         return match found {
@@ -146,10 +145,10 @@ pub(super) fn category(found: char) -> Category {
     hit.map_or(Category::Other, |(_, category)| category)
 }
 
-/// `unicode.ToUpper`: the simple mapping, which never makes two characters of one.
+/// `unicode.ToUpper`: the simple mapping, which always yields one character.
 pub(super) fn to_upper(found: char) -> char {
     match found {
-        // Greek letters with iota subscript, whose full mapping is longer.
+        // Greek letters with iota subscript have a longer full mapping.
         '\u{1f80}'..='\u{1f87}' | '\u{1f90}'..='\u{1f97}' | '\u{1fa0}'..='\u{1fa7}' => {
             char::from_u32(u32::from(found) + 8).unwrap_or(found)
         }
@@ -175,7 +174,7 @@ pub(super) fn to_title(found: char) -> char {
         '\u{1c7}'..='\u{1c9}' => '\u{1c8}',
         '\u{1ca}'..='\u{1cc}' => '\u{1cb}',
         '\u{1f1}'..='\u{1f3}' => '\u{1f2}',
-        // Georgian has capitals, and does not use them in titles.
+        // Georgian has capital letters but does not use them in titles.
         '\u{10d0}'..='\u{10ff}' => found,
         _ => to_upper(found),
     }

@@ -1,11 +1,11 @@
-//! Go's `net/url`: taking URLs apart and putting them together.
+//! Go's `net/url`: parses and assembles URLs.
 //!
-//! As Go 1.26 does by default: a host of `http` or `https` has no second colon outside brackets.
+//! It follows the defaults of Go 1.26: a host of `http` or `https` has no second colon outside of brackets.
 
 use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 
-/// A part of a URL with its own rules of what must be escaped.
+/// A part of a URL with its own escaping rules.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Path,
@@ -16,17 +16,17 @@ enum Part {
     Fragment,
 }
 
-/// The most parameters of a query that Go reads.
+/// The most query parameters that Go accepts.
 const MAX_PARAMETERS: usize = 10_000;
 
-/// A URL in its parts, decoded except for query and opaque part.
+/// The parts of a URL, decoded except for the query and the opaque part.
 #[derive(Debug, Default)]
 pub struct Url {
     /// The scheme in lower case.
     pub scheme: Vec<u8>,
     pub(super) opaque: Vec<u8>,
     pub(super) user: Option<User>,
-    /// The host as it is written, decoded, with its port.
+    /// The decoded host with its port.
     pub host: Vec<u8>,
     pub(super) path: Vec<u8>,
     pub(super) query: Vec<u8>,
@@ -34,20 +34,20 @@ pub struct Url {
     pub(super) written: Written,
 }
 
-/// How a URL that was parsed was written, where its parts do not tell.
+/// Details of the original spelling that the parts do not contain.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// The path, where it is escaped in another way than by default.
+    /// The path, if it was not escaped in the default way.
     path: Option<Vec<u8>>,
-    /// The same of the fragment.
+    /// The fragment, if it was not escaped in the default way.
     fragment: Option<Vec<u8>>,
-    /// Whether it ends in a question mark.
+    /// Whether the URL has an empty query (a question mark only).
     empty_query: bool,
-    /// Whether there is a scheme and a path without `//` between them.
+    /// Whether a scheme is followed by a path without `//`.
     no_authority: bool,
 }
 
-/// A name with an optional password.
+/// A user name with an optional password.
 #[derive(Debug, Clone)]
 pub(super) struct User {
     name: Vec<u8>,
@@ -136,7 +136,7 @@ fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// The scheme that a text starts with, and what follows its colon.
+/// The scheme at the start of a text, and the text after its colon.
 fn scheme(text: &[u8]) -> Parsed<(&[u8], &[u8])> {
     for (index, byte) in text.iter().enumerate() {
         match byte {
@@ -162,7 +162,8 @@ impl Url {
         Ok(url)
     }
 
-    /// Whether `url.ParseRequestURI` takes it, which knows no fragments and wants a scheme or an absolute path.
+    /// Reports whether `url.ParseRequestURI` accepts the text. It supports no fragments and requires a scheme or an absolute
+    /// path.
     pub fn is_request(text: &[u8]) -> bool {
         Url::parse_rest(text, true).is_ok()
     }
@@ -234,7 +235,7 @@ impl Url {
         host.strip_prefix(b"[").and_then(|inner| inner.strip_suffix(b"]")).unwrap_or(host)
     }
 
-    /// The port as it is written; none is empty.
+    /// The port as written; empty if there is none.
     pub fn port(&self) -> &[u8] {
         self.host_and_port().1
     }
@@ -257,7 +258,7 @@ impl Url {
         }
     }
 
-    /// `url.Query`: what cannot be read of the query is left out.
+    /// `url.Query`. Malformed parts of the query are left out.
     pub fn parameters(&self) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
         let mut all: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
         let parts = || self.query.split(|byte| *byte == b'&');
@@ -297,7 +298,7 @@ impl Url {
         out
     }
 
-    /// User, host and path.
+    /// Appends the user, host and path.
     fn hierarchy(&self, out: &mut Vec<u8>) {
         let of_path = !self.scheme.is_empty() && !self.path.is_empty() && !self.written.no_authority;
         if !self.host.is_empty() || self.user.is_some() || of_path {
@@ -319,14 +320,14 @@ impl Url {
     }
 }
 
-/// A part decoded, and how it is written where the default escapes it in another way.
+/// Decodes a part. Also returns the original text if it was not escaped in the default way.
 fn decoded(text: &[u8], part: Part) -> Parsed<(Vec<u8>, Option<Vec<u8>>)> {
     let value = unescape(text, part)?;
     let written = (escape(&value, part) != text).then(|| text.to_vec());
     Ok((value, written))
 }
 
-/// A part as it is written, if that is a valid way to write it; else escaped by default.
+/// The original text of a part if it is a valid encoding, otherwise the default encoding.
 fn encoded(value: &[u8], written: Option<&Vec<u8>>, part: Part) -> Vec<u8> {
     let valid = |byte: &u8| b"!$&'()*+,;=:@[]%".contains(byte) || !must_escape(*byte, part);
     match written.filter(|written| !written.is_empty() && written.iter().all(valid)) {
@@ -347,7 +348,7 @@ impl User {
     }
 }
 
-/// Whether a text is empty or a colon with digits.
+/// Whether a text is empty or a colon followed by digits.
 fn is_port(text: &[u8]) -> bool {
     match text.split_first() {
         None => true,
@@ -372,7 +373,7 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Parsed<Vec<u8>> {
     unescape(host, Part::Host)
 }
 
-/// An IPv6 address in brackets, with an optional zone and port.
+/// Parses an IPv6 address in brackets, with an optional zone and port.
 fn parse_ip(host: &[u8]) -> Parsed<Vec<u8>> {
     let Some(close) = host.iter().rposition(|byte| *byte == b']') else {
         return Err("missing ']' in host".to_owned());

@@ -1,4 +1,4 @@
-//! The values that templates compute with, typed as finely as Go's reflection sees them.
+//! The values of templates, with the type distinctions of Go's reflection.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -10,15 +10,15 @@ use super::clock::Time;
 use super::error::{Outcome, limit};
 use super::version::Version;
 
-/// Lists deeper than this end the evaluation; dropping and printing them recurse.
+/// The deepest nesting of lists; dropping and printing them is recursive.
 const MAX_HEIGHT: u32 = 100;
 
 /// A Go value, or the absence of one.
 #[derive(Debug, Clone)]
 pub(super) enum Value<'a> {
-    /// No value at all: a missing key, an untyped nil that went through a pipeline.
+    /// No value at all: a missing key, or an untyped nil after a pipeline.
     Invalid,
-    /// A nil inside of an interface: JSON's null in a map, a list or an argument.
+    /// A nil inside an interface: JSON's null in a map, list or argument.
     Nil,
     /// `bool`
     Bool(bool),
@@ -26,19 +26,19 @@ pub(super) enum Value<'a> {
     Int(IntType, i64),
     /// Unsigned integers of every size.
     Uint(UintType, u64),
-    /// `float64`, which is also what every number in the data is.
+    /// `float64`, the type of every number in the data.
     Float(f64),
-    /// `string`, which need not be UTF-8.
+    /// `string`; not necessarily UTF-8.
     Str(Str<'a>),
-    /// `[]interface {}` as it came with the data.
+    /// A `[]interface {}` from the data.
     JsonList(&'a [serde_json::Value]),
-    /// `map[string]interface {}` as it came with the data.
+    /// A `map[string]interface {}` from the data.
     JsonMap(&'a serde_json::Map<String, serde_json::Value>),
-    /// A list that the template made.
+    /// A list made by the template.
     List(Rc<List<'a>>),
-    /// A map that the template made.
+    /// A map made by the template.
     Map(Rc<Map<'a>>),
-    /// `*semver.Version`, or `semver.Version` where the flag is false.
+    /// `*semver.Version` if the flag is true, otherwise `semver.Version`.
     Version(Rc<Version>, bool),
     /// `time.Time`
     Time(Rc<Time>),
@@ -66,7 +66,7 @@ pub(super) enum UintType {
     Uint64,
 }
 
-/// What a list or a map holds.
+/// The element type of a list or map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Elem {
     /// `interface {}`
@@ -90,7 +90,7 @@ pub(super) struct List<'a> {
     pub(super) height: u32,
 }
 
-/// A map; functions like `set` change it in place.
+/// A map, which functions such as `set` change in place.
 #[derive(Debug)]
 pub(super) struct Map<'a> {
     pub(super) elem: Elem,
@@ -98,12 +98,12 @@ pub(super) struct Map<'a> {
     pub(super) entries: RefCell<BTreeMap<Str<'a>, Value<'a>>>,
 }
 
-/// Bytes of a Go string, borrowed from the template or its data where possible.
+/// The bytes of a Go string, borrowed from the template or its data if possible.
 #[derive(Debug, Clone)]
 pub(super) enum Str<'a> {
-    /// Out of the template or the data.
+    /// Borrowed from the template or the data.
     Ref(&'a [u8]),
-    /// Made by a function.
+    /// Created by a function.
     Own(Rc<[u8]>),
 }
 
@@ -119,7 +119,7 @@ impl<'a> Str<'a> {
         String::from_utf8_lossy(self.bytes())
     }
 
-    /// A part of the string that shares its bytes when they are borrowed.
+    /// A part of the string. Borrowed bytes are shared.
     pub(super) fn part(&self, range: std::ops::Range<usize>) -> Str<'a> {
         match self {
             Str::Ref(bytes) => Str::Ref(bytes.get(range).unwrap_or_default()),
@@ -173,7 +173,7 @@ impl<'a> From<&'a str> for Str<'a> {
 }
 
 impl<'a> List<'a> {
-    /// A list of its own items, of a depth that can still be walked.
+    /// Creates a list with its own items, unless it would be nested too deeply.
     pub(super) fn of(elem: Elem, items: Vec<Value<'a>>) -> Outcome<Value<'a>> {
         let mut height = 0;
         for item in &items {
@@ -190,7 +190,7 @@ impl<'a> List<'a> {
         Ok(Value::List(Rc::new(list)))
     }
 
-    /// The nil slice of a type: empty, but not the same as an empty slice.
+    /// The nil slice of a type, which is empty but differs from an empty slice.
     pub(super) fn nil(elem: Elem) -> Value<'a> {
         let items = Rc::new(RefCell::new(Vec::new()));
         Value::List(Rc::new(List { elem, nil: true, items, start: 0, len: 0, height: 1 }))
@@ -210,14 +210,14 @@ impl<'a> List<'a> {
 }
 
 impl<'a> Map<'a> {
-    /// The nil map of a type: reads as empty, cannot be written.
+    /// The nil map of a type, which reads as empty and cannot be written.
     pub(super) fn nil(elem: Elem) -> Value<'a> {
         Value::Map(Rc::new(Map { elem, nil: true, entries: RefCell::default() }))
     }
 }
 
 impl<'a> Value<'a> {
-    /// A value of the data; numbers are `float64`, as `encoding/json` reads them.
+    /// Wraps a value of the data. Numbers become `float64`, as with `encoding/json`.
     pub(super) fn from_json(json: &'a serde_json::Value) -> Value<'a> {
         match json {
             serde_json::Value::Null => Value::Nil,
@@ -229,7 +229,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A copy of the data that functions like `set` may change.
+    /// Copies the data so that functions such as `set` can change it.
     pub(super) fn thaw(json: &'a serde_json::Value, cx: &mut Context<'a>) -> Outcome<Value<'a>> {
         match json {
             serde_json::Value::Array(items) => {
@@ -255,7 +255,7 @@ impl<'a> Value<'a> {
         Value::Int(IntType::Int, number)
     }
 
-    /// The `int` of a length or an index.
+    /// A length or index as `int`.
     pub(super) fn len_int(number: usize) -> Value<'a> {
         Value::int(i64::try_from(number).unwrap_or(i64::MAX))
     }
@@ -268,7 +268,7 @@ impl<'a> Value<'a> {
         Value::Str(text.into())
     }
 
-    /// What is inside of an interface: nil there is no value at all.
+    /// Unwraps an interface: a nil inside it becomes no value at all.
     pub(super) fn unwrapped(self) -> Value<'a> {
         match self {
             Value::Nil => Value::Invalid,
@@ -280,7 +280,7 @@ impl<'a> Value<'a> {
         matches!(self, Value::Nil | Value::Invalid)
     }
 
-    /// The length of a list, or nothing where it is none.
+    /// The length of a list; none for other values.
     pub(super) fn list_len(&self) -> Option<usize> {
         match self {
             Value::JsonList(items) => Some(items.len()),
@@ -289,7 +289,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// An item of a list; a nil item is [`Value::Nil`].
+    /// An item of a list. A nil item is [`Value::Nil`].
     pub(super) fn item(&self, index: usize) -> Option<Value<'a>> {
         match self {
             Value::JsonList(items) => items.get(index).map(Value::from_json),
@@ -320,7 +320,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The number of entries of a map, or nothing where it is none.
+    /// The number of entries of a map; none for other values.
     pub(super) fn map_len(&self) -> Option<usize> {
         match self {
             Value::JsonMap(map) => Some(map.len()),
@@ -329,7 +329,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// All entries of a map in the order of their keys.
+    /// All entries of a map, sorted by key.
     pub(super) fn entries(&self, cx: &mut Context<'a>) -> Outcome<Vec<(Str<'a>, Value<'a>)>> {
         cx.charge_items(self.map_len().unwrap_or(0))?;
         Ok(match self {
@@ -349,7 +349,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Go's name of the type.
+    /// The name of the Go type.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Value::Invalid | Value::Nil => "<nil>",
@@ -380,7 +380,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Go's name of the kind of the type.
+    /// The name of the Go kind.
     pub(super) fn kind_name(&self) -> &'static str {
         match self {
             Value::Invalid | Value::Nil => "invalid",
@@ -395,7 +395,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether conditions hold for the value, as `if` judges it.
+    /// Whether `if` considers the value true.
     pub(super) fn truth(&self) -> bool {
         match self {
             Value::Invalid | Value::Nil => false,

@@ -1,4 +1,4 @@
-//! Versions and constraints as `Masterminds/semver` reads and compares them.
+//! Versions, parsed and compared like `Masterminds/semver`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(super) struct Version {
     pub(super) original: String,
 }
 
-/// What the library takes for a version, with or without `v`, minor and patch.
+/// The versions that the library accepts, with optional `v`, minor and patch.
 static LOOSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let extra = r"[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*";
     Regex::new(&format!(r"^v?([0-9]+)(?:\.([0-9]+))?(?:\.([0-9]+))?(?:-({extra}))?(?:\+({extra}))?$")).ok()
@@ -50,7 +50,7 @@ impl Version {
         })
     }
 
-    /// Compares by precedence; metadata does not count.
+    /// Compares by precedence, ignoring metadata.
     pub(super) fn compare(&self, other: &Version) -> Ordering {
         let numbers = |version: &Version| (version.major, version.minor, version.patch);
         numbers(self).cmp(&numbers(other)).then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
@@ -61,7 +61,7 @@ impl Version {
         })
     }
 
-    /// The version of other numbers, without pre-release, with the `v` of this one.
+    /// The version with other numbers and without pre-release and metadata. Keeps the `v` prefix.
     pub(super) fn next(&self, major: u64, minor: u64, patch: u64) -> Version {
         let next = Version {
             major,
@@ -74,7 +74,7 @@ impl Version {
         next.with_original()
     }
 
-    /// The same with the original text that belongs to its parts.
+    /// Updates the original text to match the other fields.
     pub(super) fn with_original(mut self) -> Version {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         self.original = format!("{prefix}{self}");
@@ -95,13 +95,13 @@ impl fmt::Display for Version {
     }
 }
 
-/// Whether a text is one or more identifiers, or empty.
+/// Whether a text is empty or a list of dot-separated identifiers.
 pub(super) fn valid_identifiers(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     text.is_empty() || text.split('.').all(|part| !part.is_empty() && part.bytes().all(allowed))
 }
 
-/// The same where numbers must not start with a zero.
+/// Like [`valid_identifiers`], but numbers must not have leading zeros.
 pub(super) fn valid_prerelease(text: &str) -> bool {
     let padded = |part: &str| {
         part.len() > 1 && part.starts_with('0') && part.bytes().all(|byte| byte.is_ascii_digit())
@@ -109,7 +109,7 @@ pub(super) fn valid_prerelease(text: &str) -> bool {
     valid_identifiers(text) && !text.split('.').any(padded)
 }
 
-/// Pre-releases part by part; where both are empty they are equal.
+/// Compares pre-releases part by part. Two empty ones are equal.
 pub(super) fn compare_prerelease(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left.split('.'), right.split('.'));
     loop {
@@ -123,7 +123,7 @@ pub(super) fn compare_prerelease(left: &str, right: &str) -> Ordering {
     }
 }
 
-/// Numbers come before words, and nothing before both.
+/// Orders the absence of a part before numbers, and numbers before words.
 fn compare_part(left: &str, right: &str) -> Ordering {
     if left == right || left.is_empty() || right.is_empty() {
         return left.len().cmp(&right.len());
@@ -136,7 +136,7 @@ fn compare_part(left: &str, right: &str) -> Ordering {
         (None, None) => left.cmp(right),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
-        // Unequal texts of equal numbers cannot occur without leading zeros.
+        // Different texts with equal numbers would need leading zeros, which are not allowed.
         (Some(left), Some(right)) => {
             if left > right {
                 Ordering::Greater

@@ -1,4 +1,4 @@
-//! Compares the engine with what Go's packages made of the same templates and texts.
+//! Compares the engine with the results of Go's packages for the same templates and texts.
 
 use std::fmt::Write as _;
 
@@ -17,7 +17,7 @@ fn render(template: &str, data: &Value) -> Result<String, Error> {
     Template::parse(template)?.render(data)
 }
 
-/// What differs, and how many cases are beyond prediction.
+/// The cases that differ, and the number of unpredictable ones.
 struct Verdict {
     different: Vec<String>,
     unknown: usize,
@@ -63,7 +63,7 @@ fn yaml_reads_as_in_go() {
     assert!(verdict.unknown <= 22, "{} are beyond prediction", verdict.unknown);
 }
 
-/// A small generator of numbers, so that failures repeat.
+/// A small deterministic random number generator, so that failures are reproducible.
 struct Chance(u64);
 
 impl Chance {
@@ -75,7 +75,7 @@ impl Chance {
     }
 }
 
-/// A case with some characters replaced by parts of another one.
+/// A case with some characters replaced by parts of another case.
 fn mutated(chance: &mut Chance, cases: &[&str]) -> String {
     let mut text: Vec<char> = cases[chance.below(cases.len())].chars().take(400).collect();
     for _ in 0..=chance.below(4) {
@@ -124,7 +124,7 @@ fn mutated_yaml_never_panics() {
     }
 }
 
-/// Templates that would take Go's engine down or go on for ever.
+/// Templates that would crash Go's engine or run forever.
 const BOMBS: [&str; 22] = [
     r#"{{ define "r" }}{{ template "r" . }}{{ end }}{{ template "r" . }}"#,
     "{{ range 4000000000 }}{{ end }}",

@@ -1,4 +1,4 @@
-//! Renders the templates of sprig's own tests, as Go renders them.
+//! Renders the templates of sprig's own tests and compares the output with Go's.
 //!
 //! `go run . sprig FILE` in `tests/corpus/oracle` writes the cases, and `GOTMPL_SPRIG_CASES` names the file.
 
@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, env, fs, path::PathBuf};
 use gotmpl::{ErrorKind, Template};
 use serde_json::Value;
 
-/// Functions that sprig's tests call from Go alone, or not at all. `tests/corpus/` has cases for each of them.
+/// Functions that sprig's tests call only from Go, or not at all. `tests/corpus/` has cases for each of them.
 const FROM_GO: [&str; 38] = [
     "atoi",
     "ceil",
@@ -51,13 +51,13 @@ const FROM_GO: [&str; 38] = [
     "upper",
 ];
 
-/// Functions of `text/template` itself.
+/// The functions of `text/template` itself.
 const OF_GO: [&str; 18] = [
     "and", "call", "eq", "ge", "gt", "html", "index", "js", "le", "len", "lt", "ne", "not", "or", "print",
     "printf", "println", "urlquery",
 ];
 
-/// The cases. CI has them; elsewhere, the tests are skipped without them.
+/// The cases. CI always provides them; elsewhere, the tests are skipped if they are missing.
 fn cases() -> Option<Vec<Value>> {
     let Some(path) = env::var_os("GOTMPL_SPRIG_CASES").map(PathBuf::from) else {
         let is_ci = env::var("CI").is_ok_and(|value| !value.is_empty() && value != "false");
@@ -90,7 +90,7 @@ fn templates_of_sprigs_tests_render_as_in_go() {
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
-    // Functions with random results, and those that ask the clock.
+    // These are functions with random results or results that depend on the clock.
     unknown.retain(|message| !message.contains("cannot be predicted"));
     assert!(unknown.is_empty(), "{unknown:#?}");
 }

@@ -1,11 +1,10 @@
-//! Structural defaulting, as apiextensions-apiserver does it.
+//! Structural defaulting, like apiextensions-apiserver.
 
 use serde_json::Value;
 
 use super::schema::Schema;
 
-/// Fills defaults into a value: properties that are absent or null, then everything in it,
-/// what was just inserted included.
+/// Fills in defaults: first for properties that are absent or null, then inside all children, including new ones.
 pub fn fill(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => {
@@ -41,7 +40,7 @@ pub fn fill(value: &mut Value, schema: &Schema) {
     }
 }
 
-/// Puts the default of a schema in the place of a null that it does not accept.
+/// Replaces a null that the schema does not accept with the schema's default.
 pub fn replace_null(value: &mut Value, schema: &Schema) {
     if value.is_null()
         && !schema.nullable

@@ -1,6 +1,6 @@
-//! A refused field, as Kubernetes' libraries report it.
+//! Refused fields, as reported by Kubernetes' libraries.
 
-/// Why a field is refused, in the API's own words.
+/// The reason for refusing a field, in the API's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum ErrorType {
@@ -10,24 +10,24 @@ pub enum ErrorType {
     TypeInvalid,
     /// A value is missing.
     Required,
-    /// The value is not one of a list.
+    /// The value is not in the list of supported ones.
     NotSupported,
-    /// The field may not be set, or may not change.
+    /// The field must not be set or changed.
     Forbidden,
-    /// The value is there twice.
+    /// The value occurs twice.
     Duplicate,
     /// The text is too long.
     TooLong,
     /// The list or map has too many entries.
     TooMany,
-    /// Upstream fails inside.
+    /// An internal error of the upstream implementation.
     Internal,
     /// An error of a controller, which names no field.
     Controller,
 }
 
 impl ErrorType {
-    /// The name that the API uses; empty for an error without a field.
+    /// The name used by the API; empty for an error without a field.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Invalid => "FieldValueInvalid",
@@ -44,41 +44,41 @@ impl ErrorType {
     }
 }
 
-/// One refused field: `field.Error` of Kubernetes' libraries.
+/// A refused field: `field.Error` of Kubernetes' libraries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldError {
-    /// Path of the field, as the API prints it.
+    /// The path of the field, as printed by the API.
     pub field: String,
-    /// Why it is refused.
+    /// The kind of error.
     pub kind: ErrorType,
-    /// The reason in words.
+    /// The reason as text.
     pub detail: String,
 }
 
 impl FieldError {
-    /// The path that it is about: of a field that a schema does not have, only the text names it.
+    /// The path of the affected field. For a field that is missing in the schema, it is only part of the text.
     pub fn path(&self) -> &str {
         let named = self.detail.split_once(": ").map(|(path, _)| path).filter(|path| path.starts_with('.'));
         if self.field.is_empty() { named.unwrap_or_default() } else { &self.field }
     }
 
-    /// A value that is not acceptable.
+    /// Creates an error for an unacceptable value.
     pub fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Invalid, field, detail)
     }
 
-    /// A field that may not be set or changed.
+    /// Creates an error for a field that must not be set or changed.
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Forbidden, field, detail)
     }
 
-    /// A value that is missing.
+    /// Creates an error for a missing value.
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(ErrorType::Required, field, detail)
     }
 
-    /// An error of any kind.
+    /// Creates an error of any kind.
     pub fn new(kind: ErrorType, field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { field: field.into(), kind, detail: detail.into() }
     }

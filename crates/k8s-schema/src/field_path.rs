@@ -1,4 +1,4 @@
-//! `fieldPath` of a rule: which field the message of a broken rule names.
+//! The `fieldPath` of a rule, which is the field that its message names.
 //!
 //! Source: `pkg/apiserver/schema/cel/validation.go` of apiextensions-apiserver, `ValidFieldPath`.
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::value::map;
 
-/// The path as the API server prints it; an error says why it names no field of the schema.
+/// The path as the API server prints it. The error explains why the path does not name a field of the schema.
 pub fn normalized(path: &str, schema: &Value) -> Result<String, String> {
     let mut tokens = tokens(path).into_iter();
     let mut schema = schema;
@@ -38,7 +38,7 @@ pub fn normalized(path: &str, schema: &Value) -> Result<String, String> {
 
 const END: &str = "unexpected end of JSON path";
 
-/// The schema of a field, or of the values of a map.
+/// The schema of a field or of a map's values.
 fn step<'s>(schema: &'s Value, name: &str, printed: &mut String) -> Option<&'s Value> {
     if let Some(properties) = map(schema, &["properties"]).filter(|all| !all.is_empty()) {
         if !printed.is_empty() {
@@ -51,7 +51,7 @@ fn step<'s>(schema: &'s Value, name: &str, printed: &mut String) -> Option<&'s V
     schema.get("additionalProperties").filter(|inner| inner.is_object())
 }
 
-/// Dots, brackets, and what stands between them; what is in single quotes is one.
+/// Splits a path into dots, brackets and the names between them. Quoted text is one token.
 fn tokens(path: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = path;
@@ -68,7 +68,7 @@ fn tokens(path: &str) -> Vec<&str> {
     found
 }
 
-/// Where the quote ends that a text begins with.
+/// The position of the closing quote of a text that starts with a quote.
 fn closing(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     (1..bytes.len()).find(|at| bytes[*at] == b'\'' && bytes[at - 1] != b'\\')

@@ -1,12 +1,12 @@
-//! String formats that the API server checks. Source: `pkg/validation/strfmt` of
-//! kube-openapi and `validation/formats.go` of apiextensions-apiserver.
+//! The string formats checked by the API server. Source: `pkg/validation/strfmt` of kube-openapi and `validation/formats.go`
+//! of apiextensions-apiserver.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Whether a text has a format; true for formats that nobody knows.
+/// Whether a text has a format. Unknown formats accept every text.
 pub(crate) fn matches(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {
         "uri" => is_request_uri(text),
@@ -70,7 +70,7 @@ fn is_hostname(text: &str) -> bool {
     HOSTNAME.is_match(text) && text.len() <= 255 && text.split('.').all(|part| part.len() <= 63)
 }
 
-/// Go's sloppy parser takes leading zeros: `010.0.0.1` is an address.
+/// Go's sloppy parser accepts leading zeros: `010.0.0.1` is a valid address.
 fn sloppy_ipv4(text: &str) -> Option<Ipv4Addr> {
     let mut octets = [0_u8; 4];
     let mut parts = text.split('.');
@@ -101,7 +101,7 @@ fn is_cidr(text: &str) -> bool {
         && length.parse::<u32>().is_ok_and(|length| length <= longest)
 }
 
-/// A CIDR as Go's `net.ParseCIDR` reads it, which takes no leading zeros in addresses.
+/// Reports whether a text is a CIDR according to Go's `net.ParseCIDR`, which refuses leading zeros in addresses.
 pub fn is_strict_cidr(text: &str) -> bool {
     let address = text.split('/').next().unwrap_or_default();
     is_cidr(text) && address.parse::<IpAddr>().is_ok()
@@ -118,7 +118,7 @@ fn is_mac(text: &str) -> bool {
     groups(':', 2, &[6, 8, 20]) || groups('-', 2, &[6, 8, 20]) || groups('.', 4, &[3, 4, 10])
 }
 
-/// `net/mail.ParseAddress`, for a bare address or one in angle brackets after a name.
+/// `net/mail.ParseAddress`: a bare address, or one in angle brackets after a name.
 fn is_email(text: &str) -> bool {
     let text = text.trim();
     let address = match text.strip_suffix('>') {
@@ -261,7 +261,7 @@ fn is_date_time(text: &str) -> bool {
         && number(3).is_some_and(|second| second <= 59)
 }
 
-/// Go's durations, or numbers with units in words anywhere in the text.
+/// Go durations, or numbers followed by unit names anywhere in the text.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&[&str]; 8] = [
         &["ns", "nano"],

@@ -1,6 +1,6 @@
 //! Kubernetes structural schemas: defaulting, pruning, validation, formats, and CEL rules with their costs.
 //!
-//! An API server defaults, prunes and validates custom resources by the schemas of their definitions. This crate does the
+//! An API server defaults, prunes and validates custom resources with the schemas of their definitions. This crate does the
 //! same with `serde_json` values, offline.
 //!
 //! ```
@@ -29,7 +29,7 @@
 //! assert!(judgement.errors[0].detail.contains("must be odd"));
 //! ```
 //!
-//! What cannot be judged offline is never judged: [`Schema::obstacle`] and [`Judgement::opaque`] say so.
+//! Anything that cannot be judged offline is reported as such, in [`Schema::obstacle`] and [`Judgement::opaque`].
 
 pub mod cel;
 mod defaulting;

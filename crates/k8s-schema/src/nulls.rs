@@ -1,12 +1,13 @@
-//! Nulls that an API server drops.
+//! The nulls that an API server drops.
 
 use serde_json::Value;
 
 use super::schema::Schema;
 
-/// Drops `null` where the schema has a field that cannot be `null` and has no default.
+/// Drops a `null` if the schema knows its field, the field is not nullable, and it has no default.
 ///
-/// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`, `PruneNonNullableNullsWithoutDefaults`.
+/// Source: `k8s.io/apiextensions-apiserver`, `pkg/apiserver/schema/defaulting/prune.go`,
+/// `PruneNonNullableNullsWithoutDefaults`.
 pub fn drop_nulls(value: &mut Value, schema: &Schema) {
     match value {
         Value::Object(fields) => {

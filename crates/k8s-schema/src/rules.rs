@@ -1,9 +1,8 @@
-//! CEL rules of a schema (`x-kubernetes-validations`) over a value.
+//! Evaluates the CEL rules of a schema (`x-kubernetes-validations`).
 //!
-//! Parser and evaluator are those of `cel`, Kubernetes' functions those of `kube-cel`. The walk
-//! over the value and the types of values are ours: `kube-cel` takes a whole number for an
-//! integer where the schema says `number`, spells `a_b` as `a__b`, and lacks optional syntax. What else differs stands in
-//! [`crate::cel`].
+//! The parser and the evaluator are those of `cel`, and Kubernetes' functions those of `kube-cel`. This crate walks the
+//! value and assigns the types itself: `kube-cel` treats a whole number as an integer even if the schema says `number`,
+//! spells `a_b` as `a__b`, and lacks optional syntax. For other differences, see [`crate::cel`].
 
 use std::collections::BTreeMap;
 
@@ -16,11 +15,11 @@ use crate::cel::{self, Lowered, Shape, lower, parse, take_not_known, with_functi
 use crate::error::{ErrorType, FieldError};
 use crate::value::{list, text};
 
-/// The rules of a schema and of everything in it, compiled.
+/// The compiled rules of a schema and of everything inside it.
 #[derive(Debug, Default)]
 pub struct Rules {
     own: Vec<Rule>,
-    /// Why none of its own rules can be compiled.
+    /// The reason that none of its own rules compile.
     uncompiled: Option<&'static str>,
     shape: Shape,
     properties: BTreeMap<String, Rules>,
@@ -32,46 +31,46 @@ pub struct Rules {
 struct Rule {
     source: String,
     expression: Result<Lowered, String>,
-    /// Why upstream does not compile it.
+    /// The reason that upstream refuses to compile it.
     fault: Option<String>,
     uses_old: bool,
     message: String,
     message_expression: Option<Lowered>,
     reason: ErrorType,
-    /// As it is printed; empty for the value itself.
+    /// The path as printed; empty for the value itself.
     field_path: String,
 }
 
-/// What the rules say of a value.
+/// The result of running rules on a value.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// Rules that the value breaks.
+    /// The rules that the value breaks.
     pub errors: Vec<FieldError>,
-    /// Rules that cannot be run here, with the reason.
+    /// The rules that cannot be run here, with the reason.
     pub opaque: Vec<String>,
 }
 
 impl Judgement {
-    /// A value that is refused.
+    /// Creates a judgement for a refused value.
     pub fn refused(errors: Vec<FieldError>) -> Self {
         Self { errors, opaque: Vec::new() }
     }
 
-    /// A value of which nothing is known.
+    /// Creates a judgement for a value that cannot be judged.
     pub fn unknown(reason: String) -> Self {
         Self { errors: Vec::new(), opaque: vec![reason] }
     }
 }
 
 impl Rules {
-    /// Compiles the rules of a schema; empty where there are none.
+    /// Compiles the rules of a schema. The result is empty if there are none.
     pub fn read(schema: &Value) -> Self {
         Self::at(schema, 0)
     }
 
-    /// Compiles the rules by which the default of a whole variable is judged. Upstream makes no type of a list there,
-    /// so that no rule inside of it compiles, and those of properties inside of it are left out.
+    /// Compiles the rules for the default of a whole variable. Upstream cannot declare a type for a list at the root, so
+    /// none of the rules inside it compile, and those of properties inside it are skipped.
     pub fn of_root_default(schema: &Value) -> Self {
         let rules = Self::read(schema);
         if text(schema, &["type"]) == "array" { rules.without_type() } else { rules }
@@ -123,13 +122,13 @@ impl Rules {
         }
     }
 
-    /// Whether there is no rule anywhere.
+    /// Reports whether there are no rules at all.
     pub fn is_empty(&self) -> bool {
         let own = self.own.is_empty() && self.uncompiled.is_none();
         own && self.properties.is_empty() && self.additional.is_none() && self.items.is_none()
     }
 
-    /// Runs all rules. Without an old value, transition rules do not run.
+    /// Runs all rules. Transition rules only run if there is an old value.
     pub fn judge(&self, value: &Value, old: Option<&Value>, field: &str) -> Judgement {
         let mut judgement = Judgement::default();
         if !self.is_empty() {
@@ -177,7 +176,7 @@ impl Rules {
     }
 }
 
-/// Rules that no `ClusterClass` could have, because they may take too long, are not run.
+/// Refuses rules that may take too long. No `ClusterClass` could contain them, so they are not run.
 fn affordable(checked: &cel::Checked) -> Result<(), String> {
     match checked.costs.iter().find(|(_, cost)| *cost > cel::RULE_LIMIT) {
         Some((part, _)) => Err(format!("its {part} may take too long")),
@@ -240,7 +239,7 @@ impl Rule {
                 let reason = format!("rule `{}` uses {name}, which is not known here", self.source);
                 all.opaque.push(reason);
             }
-            // What is not known may have been what counts, whatever error came first.
+            // If something unknown was involved, the result is unknown, whichever error came first.
             Err(error) => match take_not_known().or_else(|| expression.not_followed.clone()) {
                 Some(what) => {
                     all.opaque.push(format!("rule `{}` uses what is not known here: {what}", self.source));
@@ -253,7 +252,7 @@ impl Rule {
         }
     }
 
-    /// What a broken rule names.
+    /// The field that a broken rule reports.
     fn place(&self, field: &str) -> String {
         match self.field_path.as_str() {
             "" => field.to_owned(),

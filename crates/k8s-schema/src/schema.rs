@@ -1,4 +1,4 @@
-//! A structural schema, read once so that values are checked and defaulted without looking at the source again.
+//! Structural schemas, parsed once so that values are checked and defaulted without the source.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use gotmpl::{ErrorKind, regexp};
 use regex::Regex;
 use serde_json::Value;
 
-/// How deep schemas may nest: far deeper than any real one, and safe for recursion.
+/// The deepest nesting of schemas: far deeper than any real one, and safe for recursion.
 pub const MAX_DEPTH: usize = 64;
 
-/// A schema that has been read.
+/// A parsed schema.
 #[derive(Debug, Default)]
 pub struct Schema {
-    /// Accepted types; two for `x-kubernetes-int-or-string`, none for any.
+    /// The accepted types: two for `x-kubernetes-int-or-string`, none if any type is accepted.
     pub(crate) types: Vec<String>,
-    /// Format, known or not.
+    /// The format, whether known or not.
     pub(crate) format: String,
-    /// Whether null is a value. Variables' schemas cannot say so; those of CRDs can.
+    /// Whether null is accepted. Only schemas of CRDs can set this, not those of variables.
     pub(crate) nullable: bool,
-    /// Named properties.
+    /// The named properties.
     pub(crate) properties: BTreeMap<String, Schema>,
-    /// Schema of every other property.
+    /// The schema of all other properties.
     pub(crate) additional: Option<Box<Schema>>,
-    /// Whether any other property is taken (`additionalProperties: true`).
+    /// Whether other properties are accepted without a schema (`additionalProperties: true`).
     pub(crate) additional_allowed: bool,
-    /// Schema of the items of a list.
+    /// The schema of list items.
     pub(crate) items: Option<Box<Schema>>,
-    /// Properties that must be there.
+    /// The required properties.
     pub(crate) required: Vec<String>,
-    /// The values that are accepted.
+    /// The accepted values (`enum`).
     pub(crate) accepted: Vec<Value>,
-    /// What stands in for a missing value.
+    /// The default for a missing value.
     pub(crate) default: Option<Value>,
-    /// Bounds of text, numbers, lists and maps.
+    /// The limits for text, numbers, lists and maps.
     pub(crate) limits: Limits,
-    /// Composition.
+    /// The schemas of `allOf`.
     pub(crate) all_of: Vec<Schema>,
-    /// Composition.
+    /// The schemas of `anyOf`.
     pub(crate) any_of: Vec<Schema>,
-    /// Composition.
+    /// The schemas of `oneOf`.
     pub(crate) one_of: Vec<Schema>,
-    /// Composition.
+    /// The schema of `not`.
     pub(crate) not: Option<Box<Schema>>,
     /// Whether unknown properties are kept.
     pub(crate) preserve_unknown: bool,
-    /// What tells the items of a list apart. Variables' schemas cannot say so; those of CRDs can.
+    /// The identity of list items. Only schemas of CRDs can set this, not those of variables.
     pub(crate) identity: Identity,
-    /// What in it is not followed here, so that nothing is said of values.
+    /// An unsupported part of the schema; if there is one, values are not judged.
     pub(crate) obstacle: Option<String>,
 }
 
-/// What tells the items of a list apart (`x-kubernetes-list-type`).
+/// The identity of list items (`x-kubernetes-list-type`).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Identity {
-    /// Nothing: the list is one value.
+    /// Items have no identity: the list is a single value.
     #[default]
     Atomic,
-    /// Their values.
+    /// The value of the item.
     Set,
-    /// These of their fields.
+    /// The values of these fields.
     Map(Vec<String>),
 }
 
-/// The bounds of a schema.
+/// The limits of a schema.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
-    /// `maximum`, and whether it is excluded.
+    /// `maximum`, and whether it is exclusive.
     pub(crate) maximum: Option<(f64, bool)>,
-    /// `minimum`, and whether it is excluded.
+    /// `minimum`, and whether it is exclusive.
     pub(crate) minimum: Option<(f64, bool)>,
     /// `multipleOf`.
     pub(crate) multiple_of: Option<f64>,
@@ -85,18 +85,18 @@ pub(crate) struct Limits {
     pub(crate) min_properties: Option<u64>,
     /// `uniqueItems`.
     pub(crate) unique_items: bool,
-    /// `pattern`: the text, and the compiled form.
+    /// `pattern`: its text and its compiled form.
     pub(crate) pattern: Option<(String, Pattern)>,
 }
 
-/// A `pattern`, compiled with bounds on time and memory, as it may come from anyone.
+/// A `pattern`, compiled with limits on time and memory because its source is untrusted.
 #[derive(Debug)]
 pub(crate) enum Pattern {
-    /// It compiles.
+    /// The compiled expression.
     Compiled(Regex),
-    /// Go does not compile it: it matches nothing.
+    /// Go cannot compile it, so it matches nothing.
     Wrong,
-    /// Go may compile it, and why it is not followed here.
+    /// Go may be able to compile it, but this crate does not support it, for this reason.
     NotFollowed(String),
 }
 
@@ -109,7 +109,7 @@ impl Pattern {
         }
     }
 
-    /// Whether a text has a match, as far as is known.
+    /// Whether a text matches; true if the pattern is not supported.
     pub(crate) fn matches(&self, text: &str) -> bool {
         match self {
             Self::Compiled(regex) => regex.is_match(text),
@@ -120,23 +120,23 @@ impl Pattern {
 }
 
 impl Schema {
-    /// Reads a schema. None when it nests deeper than [`MAX_DEPTH`].
+    /// Parses a schema. None if it nests deeper than [`MAX_DEPTH`].
     pub fn read(source: &Value) -> Option<Self> {
         Self::at(source, 0)
     }
 
-    /// What stands for a schema that nests too deep: it takes everything, and has the default of the whole.
+    /// A placeholder for a schema that nests too deeply: it accepts everything and has the default of the source.
     pub fn not_followed(source: &Value) -> Self {
         let obstacle = Some(format!("nests more than {MAX_DEPTH} levels deep"));
         Self { default: default(source), preserve_unknown: true, obstacle, ..Self::default() }
     }
 
-    /// What stands in for a missing value.
+    /// The default for a missing value.
     pub fn default_value(&self) -> Option<&Value> {
         self.default.as_ref()
     }
 
-    /// The schema of a list's items.
+    /// The schema of list items.
     pub fn items(&self) -> Option<&Self> {
         self.items.as_deref()
     }
@@ -151,12 +151,12 @@ impl Schema {
         self.properties.get(name)
     }
 
-    /// Why this crate cannot judge values by the schema: what in it is not supported.
+    /// The reason that this crate cannot judge values with the schema: an unsupported part.
     pub fn obstacle(&self) -> Option<&str> {
         self.obstacle.as_deref()
     }
 
-    /// Whether it is made of other schemas for the same value.
+    /// Whether it contains other schemas for the same value.
     pub(crate) fn is_composed(&self) -> bool {
         let lists = [&self.all_of, &self.any_of, &self.one_of];
         self.not.is_some() || lists.iter().any(|list| !list.is_empty())
@@ -216,18 +216,18 @@ impl Schema {
         self.properties.values().chain(boxed).chain(composed).find_map(|schema| schema.obstacle.clone())
     }
 
-    /// Whether there is a default anywhere that defaulting reaches.
+    /// Reports whether defaulting can reach any default.
     pub fn has_defaults(&self) -> bool {
         let deeper = self.additional.iter().chain(&self.items).map(AsRef::as_ref);
         self.default.is_some() || self.properties.values().chain(deeper).any(Self::has_defaults)
     }
 
-    /// The one type that is accepted; empty where several are, or any.
+    /// The only accepted type; empty if several or all types are accepted.
     pub(crate) fn only_type(&self) -> &str {
         if let [only] = self.types.as_slice() { only } else { "" }
     }
 
-    /// Whether a type is accepted by name.
+    /// Whether a type is accepted.
     pub(crate) fn accepts(&self, name: &str) -> bool {
         self.types.iter().any(|accepted| accepted == name)
     }

@@ -1,8 +1,8 @@
-//! Where a check is inside of a value; written out when there is something to say.
+//! The position of a check inside a value; formatted only if there is something to report.
 
 use std::fmt;
 
-/// A place inside of a value, by the steps that lead to it.
+/// A position inside a value, as a linked list of steps.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trail<'a> {
     up: Option<&'a Trail<'a>>,
@@ -18,7 +18,7 @@ enum Segment<'a> {
 }
 
 impl<'a> Trail<'a> {
-    /// The value itself.
+    /// The root of the value.
     pub(crate) fn start(path: &'a str) -> Self {
         Self { up: None, segment: Segment::Start(path) }
     }
@@ -27,13 +27,13 @@ impl<'a> Trail<'a> {
         Self { up: Some(self), segment }
     }
 
-    /// A field, with a dot before it unless it comes first.
+    /// A field, preceded by a dot unless it is the first step.
     #[must_use]
     pub(crate) fn field(&'a self, name: &'a str) -> Self {
         self.then(if self.is_start() { Segment::Field(name) } else { Segment::Dotted(name) })
     }
 
-    /// A field with a dot before it.
+    /// A field, always preceded by a dot.
     #[must_use]
     pub(crate) fn dotted(&'a self, name: &'a str) -> Self {
         self.then(Segment::Dotted(name))

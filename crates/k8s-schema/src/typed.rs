@@ -1,4 +1,4 @@
-//! What server-side apply refuses before any validation: unknown fields, wrong types, keys that are there twice.
+//! Errors that server-side apply reports before any validation: unknown fields, wrong types and duplicate keys.
 //!
 //! Source: `sigs.k8s.io/structured-merge-diff`, `typed`.
 
@@ -9,7 +9,7 @@ use super::schema::{Identity, Schema};
 use super::trail::Trail;
 use super::value::get;
 
-/// The errors of a value whose own path is `path`; without a schema, the field itself is unknown.
+/// The errors of a value at `path`. Without a schema, the field itself is unknown.
 pub fn type_errors(value: &Value, schema: Option<&Schema>, path: &str) -> Vec<FieldError> {
     let mut problems = Vec::new();
     typed(value, schema, &Trail::start(path), &mut problems);

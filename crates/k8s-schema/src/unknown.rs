@@ -1,11 +1,11 @@
-//! Fields that a schema does not know, as the API server's pruning finds them.
+//! Finds unknown fields, as the API server's pruning does.
 
 use serde_json::Value;
 
 use super::schema::Schema;
 use super::trail::Trail;
 
-/// Paths of all fields that would be pruned; `path` is the value's own.
+/// The paths of all fields that would be pruned. `path` is the path of the value itself.
 pub fn unknown_fields(value: &Value, schema: &Schema, path: &str) -> Vec<String> {
     let mut found = Vec::new();
     prune(value, Some(schema), &Trail::start(path), &mut found);

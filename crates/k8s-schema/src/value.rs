@@ -1,12 +1,11 @@
-//! Reading and writing inside objects, which are plain `serde_json::Value`s as they would
-//! travel between Cluster API and the API server.
+//! Reads and modifies objects. They are plain `serde_json::Value`s, as sent between Cluster API and the API server.
 
 use serde_json::{Map, Value};
 
-/// Up to so many fields it takes less to compare their names than to hash the one that is looked for.
+/// The most fields for which comparing all names is faster than hashing one.
 const FEW: usize = 8;
 
-/// The field of a name.
+/// The field with a name.
 pub fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     if fields.len() > FEW {
         return fields.get(name);
@@ -14,7 +13,7 @@ pub fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value
     fields.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// The field of a name, to change it.
+/// The field with a name, for changing.
 pub fn field_mut<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Value> {
     if fields.len() > FEW {
         return fields.get_mut(name);
@@ -22,22 +21,22 @@ pub fn field_mut<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&
     fields.iter_mut().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
-/// The value at a path of keys, if every key on the way exists.
+/// The value at a path of keys, if all of them exist.
 pub fn get<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(object, |value, key| field(value.as_object()?, key))
 }
 
-/// As [`get`], but an explicit null counts as absent.
+/// Like [`get`], but an explicit null counts as absent.
 pub fn present<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Value> {
     get(object, path).filter(|value| !value.is_null())
 }
 
-/// The text at a path, empty where there is none (as Go's zero value).
+/// The text at a path; empty if there is none, like Go's zero value.
 pub fn text<'a>(object: &'a Value, path: &[&str]) -> &'a str {
     get(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The list at a path, empty where there is none.
+/// The list at a path; empty if there is none.
 pub fn list<'a>(object: &'a Value, path: &[&str]) -> &'a [Value] {
     get(object, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -47,14 +46,13 @@ pub fn map<'a>(object: &'a Value, path: &[&str]) -> Option<&'a Map<String, Value
     get(object, path).and_then(Value::as_object)
 }
 
-/// Group, kind and name: what an object is, whatever its version and namespace.
+/// The group, kind and name of an object, which identify it regardless of version and namespace.
 pub fn name_of(object: &Value) -> (&str, &str, &str) {
     let of = |path: &[&str]| text(object, path);
     (group(of(&["apiVersion"])), of(&["kind"]), of(&["metadata", "name"]))
 }
 
-/// Sets a value at a path and creates the maps on the way. False when something on the way
-/// is not a map.
+/// Sets a value at a path and creates missing maps on the way. Returns false if something on the path is not a map.
 pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {
     let Some((last, parents)) = path.split_last() else {
         *object = value;
@@ -79,7 +77,7 @@ pub fn set(object: &mut Value, path: &[&str], value: Value) -> bool {
     true
 }
 
-/// Removes what is at a path; says whether something was there.
+/// Removes the value at a path and reports whether there was one.
 pub fn remove(object: &mut Value, path: &[&str]) -> bool {
     let Some((last, parents)) = path.split_last() else { return false };
     let mut current = object;
@@ -92,15 +90,14 @@ pub fn remove(object: &mut Value, path: &[&str]) -> bool {
     current.as_object_mut().is_some_and(|fields| fields.shift_remove(*last).is_some())
 }
 
-/// Copies a value that is set from one object to another.
+/// Copies a value from one object to another, if it is present.
 pub fn copy(from: &Value, source: &[&str], to: &mut Value, destination: &[&str]) {
     if let Some(value) = present(from, source) {
         set(to, destination, value.clone());
     }
 }
 
-/// The JSON merge patch (RFC 7386) that leads from one value to another; an empty object
-/// when they are equal.
+/// The JSON merge patch (RFC 7386) from one value to another; an empty object if they are equal.
 pub fn merge_patch(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else {
         return after.clone();
@@ -123,7 +120,7 @@ pub fn merge_patch(before: &Value, after: &Value) -> Value {
     Value::Object(patch)
 }
 
-/// The paths of all leaves of a merge patch.
+/// Collects the paths of all leaves of a merge patch.
 pub fn leaves(patch: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     for (key, value) in patch.as_object().into_iter().flatten() {
         path.push(key.clone());
@@ -136,7 +133,7 @@ pub fn leaves(patch: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>
     }
 }
 
-/// Whether a path is one that a pattern allows; a star at the end allows everything below.
+/// Reports whether a pattern allows a path. A star at the end allows everything below.
 pub fn path_matches(allowed: &str, path: &[String]) -> bool {
     let allowed: Vec<&str> = allowed.split('.').collect();
     for (at, key) in path.iter().enumerate() {
@@ -150,7 +147,7 @@ pub fn path_matches(allowed: &str, path: &[String]) -> bool {
     path.len() == allowed.len()
 }
 
-/// Numbers as the API server keeps them: those that are no `int64` are `float64`s.
+/// Converts numbers to the API server's representation: those that do not fit `int64` become `float64`.
 pub fn keep_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if !number.is_i64() && !number.is_f64() => {
@@ -162,7 +159,7 @@ pub fn keep_numbers(value: &mut Value) {
     }
 }
 
-/// Equality as JSON means it: the order of keys and the spelling of a number do not count.
+/// Compares JSON values, ignoring the order of keys and the notation of numbers.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(a), Value::Number(b)) => {
@@ -176,7 +173,7 @@ pub fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Two maps of labels or annotations as one; the first wins.
+/// Merges two maps of labels or annotations. Entries of the first one win.
 pub fn merged(first: Option<&Map<String, Value>>, second: Option<&Map<String, Value>>) -> Map<String, Value> {
     let mut all = second.cloned().unwrap_or_default();
     for (key, value) in first.into_iter().flatten() {
@@ -185,7 +182,7 @@ pub fn merged(first: Option<&Map<String, Value>>, second: Option<&Map<String, Va
     all
 }
 
-/// Keys in a fixed order, whatever order the file had.
+/// The entries sorted by key, regardless of their order in the file.
 pub fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut entries: Vec<_> = fields.iter().collect();
     entries.sort_by_key(|(key, _)| *key);
@@ -202,7 +199,7 @@ pub fn version(api_version: &str) -> &str {
     api_version.split_once('/').map_or(api_version, |(_, version)| version)
 }
 
-/// A value as Go's `encoding/json` prints it: sorted keys, no spaces.
+/// Formats a value like Go's `encoding/json`: sorted keys, no spaces.
 pub fn compact(value: &Value) -> String {
     fn ordered(value: &Value) -> Value {
         match value {

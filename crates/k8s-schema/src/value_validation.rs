@@ -1,5 +1,4 @@
-//! Validation of one value against its schema, in the order and with the errors of the API
-//! server.
+//! Validates a value against its schema, with the errors of the API server in the same order.
 //!
 //! Source: `pkg/validation/validate` of kube-openapi.
 
@@ -14,8 +13,8 @@ use super::trail::Trail;
 use crate::error::{ErrorType, FieldError};
 use crate::value::{compact, field, same};
 
-/// What checking one value gave: its errors, and how many checks were made, by which the best
-/// of several alternatives is chosen.
+/// The result of checking a value: its errors and the number of checks. The best of several alternatives is the one with the
+/// most checks.
 #[derive(Debug, Default)]
 struct Outcome {
     errors: Vec<FieldError>,
@@ -44,21 +43,21 @@ impl Outcome {
     }
 }
 
-/// Where a value is: the path inside it, and the field that holds the whole.
+/// The field that holds the validated value.
 struct Place<'a> {
     field: &'a dyn fmt::Display,
 }
 
-/// Up to here a number that is no `int64` may count as whole (`swag.IsFloat64AJSONInteger`).
+/// The largest number outside `int64` that can count as whole (`swag.IsFloat64AJSONInteger`).
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// Whether a number counts as whole: exactly, or by less than upstream notices.
+/// Whether a number counts as whole, including deviations too small for upstream to notice.
 fn is_whole(number: f64) -> bool {
     let near = number >= 1.0 && number.fract() / (number + number.trunc()) < 1e-9;
     number.abs() <= MAX_SAFE && (number.fract() == 0.0 || near)
 }
 
-/// Whether a number fits type and format of a schema, judged by its digits as upstream does.
+/// Whether a number fits the type and format of a schema. Like upstream, this depends on its digits.
 fn in_range(number: f64, schema: &Schema) -> bool {
     if schema.types.as_slice() != ["integer"] {
         let single = matches!(schema.format.as_str(), "float" | "float32");
@@ -68,13 +67,13 @@ fn in_range(number: f64, schema: &Schema) -> bool {
         "int32" => (f64::from(i32::MIN), f64::from(i32::MAX)),
         "uint32" => (0.0, f64::from(u32::MAX)),
         "uint64" => (0.0, 18_446_744_073_709_549_568.0),
-        // The greatest below two to the power of 63.
+        // The greatest `float64` below 2^63.
         _ => (-9_223_372_036_854_774_784.0, 9_223_372_036_854_774_784.0),
     };
     number.fract() == 0.0 && (least..=most).contains(&number)
 }
 
-/// All errors of a value; `field` is the path of the value. None where the schema is not followed.
+/// All errors of a value; `field` is its path. Empty if the schema is not supported.
 pub fn validate(value: &Value, schema: &Schema, field: &dyn fmt::Display) -> Vec<FieldError> {
     if schema.obstacle.is_some() {
         return Vec::new();
@@ -208,7 +207,7 @@ impl Place<'_> {
         ];
         for (what, number) in checked {
             if number.is_some_and(|number| !in_range(number, schema)) {
-                // Upstream's check of ranges knows no field: the error is that of the whole value.
+                // Upstream's range check does not know the field, so the error refers to the whole value.
                 let kind = schema.types.first().map_or("number", String::as_str);
                 let format = match schema.format.as_str() {
                     "" => String::new(),
@@ -378,11 +377,12 @@ impl Place<'_> {
     }
 }
 
-/// Whether a list has two items that are the same: that have one text, once all numbers are floats as upstream has them.
+/// Whether a list contains two equal items. Items are equal if their texts match after all numbers become floats, as
+/// upstream.
 fn has_twins(items: &[Value]) -> bool {
     fn plain(value: &Value) -> Value {
         match value {
-            // Zero has a sign in a text, and none where numbers are compared.
+            // Negative zero has a sign as text, but numeric comparison ignores the sign.
             Value::Number(number) => {
                 number.as_f64().map_or_else(|| value.clone(), |float| Value::from(float + 0.0))
             }
@@ -407,8 +407,8 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a value equals one of an enum. Upstream converts the value to the type of the
-/// enum's entry, so that a fraction is cut where the entry is an integer.
+/// Whether a value equals an enum entry. Upstream converts the value to the entry's type, so a fraction is truncated if the
+/// entry is an integer.
 fn equals(value: &Value, accepted: &Value) -> bool {
     match (value, accepted) {
         (Value::Number(given), Value::Number(entry)) if given.is_f64() && !entry.is_f64() => {

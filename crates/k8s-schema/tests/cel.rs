@@ -1,8 +1,9 @@
-//! Rules with what Kubernetes' own code says of them, as data: `cel/*.tsv`.
+//! Compares answers for rules with those of Kubernetes' own code, stored in `cel/*.tsv`.
 //!
-//! A line is an answer, a schema (or the name of a type), a value and a rule. Answers are `holds`, `class` where the class is
-//! refused, `cluster` where the value is; `/opaque` after it means that this program knows no answer, and says so. `class/holds` and `class/cluster` are
-//! where its checker of types and costs knows less of a class than Kubernetes' does (docs/topology-model.md).
+//! A line consists of an answer, a schema (or the name of a type), a value and a rule. The answer is `holds`, `class` if the
+//! class is refused, or `cluster` if the value is refused. A suffix `/opaque` means that this program has no answer and says
+//! so. `class/holds` and `class/cluster` mark cases in which its checker of types and costs knows less about a class than
+//! Kubernetes' (docs/topology-model.md).
 #![expect(clippy::disallowed_methods, reason = "tests own their files and may panic")]
 
 use std::fs;
@@ -22,7 +23,7 @@ fn schema(words: &str, rule: &str) -> Value {
     schema
 }
 
-/// What this program says. Lists are the property of an object: at the root upstream takes no rules of them.
+/// The answer of this program. A list is wrapped in an object, because upstream accepts no rules for lists at the root.
 fn answer(words: &str, value: &str, rule: &str) -> String {
     let mut schema = schema(words, rule);
     let mut value: Value = serde_json::from_str(value).expect(value);

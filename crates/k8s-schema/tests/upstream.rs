@@ -1,8 +1,9 @@
-//! Rules of `cel/*.tsv` that `cel` and `kube-cel` alone answer differently from Kubernetes: `upstream.tsv`.
+//! Lists the rules of `cel/*.tsv` for which `cel` and `kube-cel` alone give other answers than Kubernetes, in
+//! `upstream.tsv`.
 //!
-//! A line is a topic of UPSTREAM.md, a value for `self`, a rule, Kubernetes' answer and that of the libraries. When a library
-//! answers as Kubernetes does, the test fails: take the line out, and the correction in `src/cel/` if no other line needs it.
-//! `UPDATE=1` writes the file anew; new lines get the topic `?`.
+//! A line consists of a topic of UPSTREAM.md, a value for `self`, a rule, Kubernetes' answer and that of the libraries. The
+//! test fails once a library answers like Kubernetes: then remove the line, and also the correction in `src/cel/` if no
+//! other line needs it. `UPDATE=1` rewrites the file; new lines get the topic `?`.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests own their files and may panic")]
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use kube_cel::cel::parser::Parser;
 use kube_cel::cel::{Context, Value};
 use serde_json::Value as Json;
 
-/// Types whose values the libraries need no schema for.
+/// The types whose values the libraries can handle without a schema.
 const PLAIN: [&str; 4] = ["string", "integer", "number", "boolean"];
 
 fn read(path: &str) -> String {
@@ -23,7 +24,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What the libraries say of a rule.
+/// The answer of the libraries for a rule.
 fn answer(value: &str, rule: &str) -> &'static str {
     let run = || {
         let parser = Parser::new().enable_optional_syntax(true);
@@ -51,7 +52,7 @@ fn plain(value: &str) -> Value {
     }
 }
 
-/// Value, rule, Kubernetes' answer and that of the libraries, where they differ.
+/// The value, the rule, and the answers of Kubernetes and the libraries, for each case in which they differ.
 fn differences() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cel");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -62,7 +63,7 @@ fn differences() -> Vec<String> {
         .flat_map(|file| fs::read_to_string(file).unwrap().lines().map(str::to_owned).collect::<Vec<_>>())
     {
         let [meant, words, value, rule] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
-        // What only a checker of types refuses is no fault of an evaluator.
+        // A rule that only the type checker refuses is no fault of the evaluator.
         let holds = match meant.split('/').next().unwrap_or_default() {
             "holds" => true,
             "cluster" => false,

@@ -1,4 +1,4 @@
-//! Go's `fmt`: how values print.
+//! Go's `fmt`: the text form of values.
 
 mod number;
 mod quote;
@@ -13,7 +13,7 @@ pub(super) use number::{float_text, float32_text, json_float};
 pub(super) use quote::quote;
 pub(super) use verbs::printf;
 
-/// Values nested deeper than this do not print; only maps that hold themselves are so deep.
+/// The deepest value that can be printed. Only maps that contain themselves are nested deeper.
 const MAX_DEPTH: usize = 150;
 
 /// Prints one value as `fmt.Fprint` does.
@@ -24,7 +24,7 @@ pub(super) fn print<'a>(cx: &mut Context<'a>, out: &mut Vec<u8>, value: &Value<'
     Ok(())
 }
 
-/// `fmt.Sprint`: blanks between operands of which neither is a string.
+/// `fmt.Sprint`: adds blanks between operands if neither is a string.
 pub(super) fn sprint<'a>(cx: &mut Context<'a>, values: &[Value<'a>]) -> Outcome<Vec<u8>> {
     let mut printer = Printer::new(cx, Vec::new());
     let mut after_text = true;
@@ -52,7 +52,7 @@ pub(super) fn sprintln<'a>(cx: &mut Context<'a>, values: &[Value<'a>]) -> Outcom
     Ok(printer.out)
 }
 
-/// The text of a value: strings as they are, everything else as it prints.
+/// The text of a value: strings unchanged, everything else as printed.
 pub(super) fn text<'a>(cx: &mut Context<'a>, value: &Value<'a>) -> Outcome<Str<'a>> {
     if let Value::Str(text) = value {
         return Ok(text.clone());
@@ -75,7 +75,7 @@ struct Flags {
     precision: Option<usize>,
 }
 
-/// Writes values under the flags of the verb at work.
+/// Prints values with the flags of the current verb.
 struct Printer<'p, 'a> {
     cx: &'p mut Context<'a>,
     out: Vec<u8>,
@@ -88,7 +88,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         Printer { cx, paid: out.len(), out, flags: Flags::default() }
     }
 
-    /// Pays for what was written since the last time.
+    /// Charges for the output since the last call.
     fn settle(&mut self) -> Outcome<()> {
         let written = self.out.len().saturating_sub(self.paid);
         self.paid = self.out.len();
@@ -102,7 +102,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         Ok(())
     }
 
-    /// Writes text within the width that is asked for.
+    /// Writes text padded to the requested width.
     fn pad(&mut self, bytes: &[u8]) -> Outcome<()> {
         let width = self.flags.width.unwrap_or(0);
         let missing = match width {
@@ -119,7 +119,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         self.settle()
     }
 
-    /// The same where zeros never fill the width.
+    /// Writes text padded to the requested width, but never with zeros.
     fn pad_blank(&mut self, bytes: &[u8]) -> Outcome<()> {
         let zero = std::mem::replace(&mut self.flags.zero, false);
         let result = self.pad(bytes);
@@ -127,7 +127,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         result
     }
 
-    /// One operand of a verb.
+    /// Prints one operand of a verb.
     fn argument(&mut self, value: &Value<'a>, verb: char) -> Outcome<()> {
         match (value, verb) {
             (Value::Invalid | Value::Nil, 'T' | 'v') => self.pad(b"<nil>"),
@@ -245,7 +245,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         }
     }
 
-    /// What the precision leaves of a text.
+    /// Shortens a text to the precision.
     fn truncated<'t>(&self, text: &'t [u8]) -> &'t [u8] {
         let Some(precision) = self.flags.precision else { return text };
         let mut end = 0;
@@ -286,7 +286,7 @@ impl<'p, 'a> Printer<'p, 'a> {
         self.pad(&hex)
     }
 
-    /// A verb that does not fit its operand.
+    /// Reports a verb that does not fit its operand.
     fn bad_verb(&mut self, value: &Value<'a>, verb: char) -> Outcome<()> {
         let mut buffer = [0; 4];
         self.out.extend_from_slice(b"%!");
@@ -304,7 +304,7 @@ impl<'p, 'a> Printer<'p, 'a> {
     }
 }
 
-/// Whether a number is one of the named integer types that print as words.
+/// The name of a number if its type is one of the integer types that print as words.
 fn named_number(kind: IntType, number: i64) -> Option<String> {
     match kind {
         IntType::Month => Some(clock::month_name(number)),

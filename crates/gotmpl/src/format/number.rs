@@ -1,10 +1,10 @@
-//! Integers and floats under the verbs of `fmt`, and `strconv.FormatFloat`.
+//! Formats integers and floats for the verbs of `fmt`, and implements `strconv.FormatFloat`.
 
 use super::super::error::Outcome;
 use super::super::value::Value;
 use super::{Printer, quote};
 
-/// More digits than any `float64` has; zeros follow.
+/// More digits than any `float64` has; the rest are zeros.
 const MAX_DIGITS: usize = 1100;
 
 impl<'a> Printer<'_, 'a> {
@@ -136,7 +136,7 @@ impl<'a> Printer<'_, 'a> {
     }
 }
 
-/// `strconv.FormatFloat`; without a precision as many digits as tell the number apart.
+/// `strconv.FormatFloat`. Without a precision, it writes the fewest digits that identify the number.
 pub(in super::super) fn float_text(number: f64, format: char, precision: Option<usize>) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -162,7 +162,7 @@ pub(in super::super) fn float_text(number: f64, format: char, precision: Option<
     format!("{sign}{body}")
 }
 
-/// `strconv.FormatFloat(number, 'g', -1, 32)` of a finite number.
+/// `strconv.FormatFloat(number, 'g', -1, 32)` for a finite number.
 #[expect(clippy::cast_possible_truncation, reason = "the loss is what Go does here too")]
 pub(in super::super) fn float32_text(number: f64) -> String {
     let narrow = number as f32;
@@ -192,7 +192,7 @@ fn digits_of(number: f64, count: Option<usize>) -> (String, i32) {
     split_digits(&text)
 }
 
-/// The digits and the exponent of Rust's `d.ddde-d`.
+/// The digits and the exponent of Rust's `d.ddde-d` format.
 fn split_digits(text: &str) -> (String, i32) {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let digits = mantissa.replace('.', "");
@@ -205,7 +205,7 @@ fn exponential(number: f64, precision: Option<usize>, mark: char) -> String {
     spelled(&digits, wanted, exponent, mark)
 }
 
-/// `d.ddde±dd` with so many digits after the point.
+/// Formats `d.ddde±dd` with this many digits after the point.
 fn spelled(digits: &str, after: usize, exponent: i32, mark: char) -> String {
     let first = digits.get(..1).unwrap_or("0");
     let rest = digits.get(1..).unwrap_or_default();
@@ -222,7 +222,7 @@ fn general(number: f64, precision: Option<usize>, mark: char) -> String {
     short(&digits, exponent, precision, mark)
 }
 
-/// `%g` of digits: with an exponent only where the number is very small or large.
+/// Formats digits for `%g`: with an exponent only if the number is very small or large.
 fn short(digits: &str, exponent: i32, precision: Option<usize>, mark: char) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let point = if digits.is_empty() { 0 } else { exponent + 1 };
@@ -239,7 +239,7 @@ fn short(digits: &str, exponent: i32, precision: Option<usize>, mark: char) -> S
     plain(digits, point)
 }
 
-/// Digits with a decimal point after the `point`-th.
+/// Formats digits with a decimal point at position `point`.
 fn plain(digits: &str, point: i32) -> String {
     let Ok(whole) = usize::try_from(point) else {
         let zeros = usize::try_from(-point).unwrap_or(0);
@@ -256,7 +256,7 @@ fn plain(digits: &str, point: i32) -> String {
     }
 }
 
-/// The bits of a positive number: its mantissa as an integer, and its exponent.
+/// The mantissa of a positive number as an integer, and its exponent.
 fn parts(number: f64) -> (u64, i32) {
     let bits = number.to_bits();
     let exponent = i32::try_from(bits >> 52 & 0x7ff).unwrap_or(0);
@@ -304,7 +304,7 @@ fn hexadecimal(number: f64, precision: Option<usize>, upper: bool) -> String {
     if upper { text.to_uppercase() } else { text }
 }
 
-/// The text of a number under the `#` flag: with a point, and its trailing zeros.
+/// Formats a number for the `#` flag: with a point and its trailing zeros.
 fn with_point(text: &str, format: char, precision: Option<usize>) -> String {
     let mut missing = match format {
         'g' | 'G' | 'x' => i64::try_from(precision.unwrap_or(6)).unwrap_or(0),
@@ -329,12 +329,12 @@ fn with_point(text: &str, format: char, precision: Option<usize>) -> String {
     out
 }
 
-/// A finite number as `encoding/json` writes it.
+/// Formats a finite number as `encoding/json` does.
 pub(in super::super) fn json_float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = float_text(number, 'e', None);
-        // One-digit exponents lose their zero.
+        // Remove the zero of one-digit exponents.
         return match text.split_once("e-0") {
             Some((mantissa, digit)) => format!("{mantissa}e-{digit}"),
             None => text,

@@ -9,7 +9,7 @@ pub(in super::super) fn quote(text: &[u8]) -> Vec<u8> {
     quoted(text, b'"', false)
 }
 
-/// A text in the given quotes, with everything escaped that does not print.
+/// A text in the given quotes, with all unprintable characters escaped.
 pub(super) fn quoted(text: &[u8], quote: u8, ascii: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 2);
     out.push(quote);

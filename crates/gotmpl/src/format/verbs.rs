@@ -1,4 +1,4 @@
-//! `fmt.Sprintf`: reads the format and prints each operand under its flags.
+//! `fmt.Sprintf`: parses the format and prints each operand with its flags.
 
 use super::super::budget::Context;
 use super::super::error::Outcome;
@@ -9,7 +9,7 @@ use super::{Flags, Printer};
 /// Widths and precisions above this are refused.
 const MAX_NUMBER: usize = 1_000_000;
 
-/// Formats operands as `fmt.Sprintf` does, mistakes included.
+/// Formats operands as `fmt.Sprintf` does, including its error markers.
 pub(in super::super) fn printf<'a>(
     cx: &mut Context<'a>,
     format: &[u8],
@@ -153,7 +153,7 @@ impl Formatter<'_, '_, '_> {
         self.printer.flags = flags;
     }
 
-    /// `[n]` chooses the next operand; whether one was given.
+    /// Parses `[n]`, which selects the next operand. Reports whether it was present.
     fn index(&mut self) -> bool {
         if self.peek() != Some(b'[') {
             return false;
@@ -183,7 +183,7 @@ impl Formatter<'_, '_, '_> {
         }
     }
 
-    /// A number in the format; one that is too long takes the rest of the format with it.
+    /// Parses a number in the format. A number that is too large consumes the rest of the format.
     fn number(&mut self) -> Option<usize> {
         let rest = self.format.get(self.at..).unwrap_or_default();
         if !rest.first().is_some_and(u8::is_ascii_digit) {
@@ -197,7 +197,7 @@ impl Formatter<'_, '_, '_> {
         None
     }
 
-    /// An operand that is a width or a precision.
+    /// Reads a width or precision from an operand.
     fn star(&mut self) -> Option<i64> {
         let value = self.values.get(self.next)?;
         self.next += 1;
@@ -231,7 +231,7 @@ impl Formatter<'_, '_, '_> {
     }
 }
 
-/// The number that a text starts with and its length, unless it is too large.
+/// The leading number of a text and its length, unless it is too large.
 fn digits(text: &[u8]) -> Option<(usize, usize)> {
     let mut number = 0_usize;
     let mut len = 0;

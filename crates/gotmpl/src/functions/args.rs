@@ -1,9 +1,9 @@
-//! Takes checked arguments apart; a wrong type here would be a fault of the table.
+//! Unpacks checked arguments. A wrong type here means a mistake in the function table.
 
 use super::super::error::{Outcome, exec};
 use super::super::value::{Str, Value};
 
-/// The value of an argument, nil where there is none.
+/// An argument of any type, or nil if it is missing.
 pub(super) fn any<'v, 'a>(args: &'v [Value<'a>], index: usize) -> &'v Value<'a> {
     args.get(index).unwrap_or(&Value::Nil)
 }
@@ -32,7 +32,7 @@ pub(super) fn flag(args: &[Value<'_>], index: usize) -> Outcome<bool> {
     }
 }
 
-/// The arguments from one on.
+/// The arguments starting at an index.
 pub(super) fn from<'v, 'a>(args: &'v [Value<'a>], index: usize) -> &'v [Value<'a>] {
     args.get(index..).unwrap_or_default()
 }

@@ -32,10 +32,10 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("urlquery", &[], url_query).rest(Any),
 ];
 
-/// It is apart because sprig has one of its own.
+/// Separate from the others because sprig has its own `slice`.
 pub(super) static SLICE: Function = Function::new("slice", &[Reflect], slice).rest(Reflect);
 
-/// What `and` and `or` would be if they were called like others.
+/// The body of `and` and `or`, as if they were ordinary functions.
 fn first_argument<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(args.first().cloned().unwrap_or(Value::Invalid))
 }
@@ -44,7 +44,7 @@ fn not<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::Bool(!args.first().is_some_and(Value::truth)))
 }
 
-/// The kinds of values that can be compared with each other.
+/// The groups of values that can be compared with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Basic {
     None,
@@ -71,7 +71,7 @@ fn incompatible<T>(left: &Value<'_>, right: &Value<'_>) -> Outcome<T> {
     Err(exec(format!("incompatible types for comparison: {left} and {right}")))
 }
 
-/// `==` of two values as `eq` decides it.
+/// Compares two values the way `eq` does.
 fn same(left: &Value<'_>, right: &Value<'_>) -> Outcome<bool> {
     Ok(match (left, right) {
         (Value::Bool(left), Value::Bool(right)) => left == right,
@@ -234,7 +234,7 @@ fn index<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(item)
 }
 
-/// A part of a text; lists are cut only where sprig's function is at hand, and nothing else gives a template any.
+/// Slices a text. Lists cannot occur here: only sprig provides them, and sprig has its own `slice`.
 fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let (text, indexes) = match args.split_first() {
         Some((Value::Str(text), indexes)) => (text.bytes(), indexes),
@@ -244,7 +244,7 @@ fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     if indexes.len() > 2 {
         return Err(exec("cannot 3-index slice a string"));
     }
-    // An end may stand behind the last byte.
+    // The end may be after the last byte.
     let at = |index: &Value<'_>| position(index, text.len() + 1);
     let start = indexes.first().map_or(Ok(0), at)?;
     let end = indexes.get(1).map_or(Ok(text.len()), at)?;
@@ -254,7 +254,7 @@ fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     }
 }
 
-/// What a map gives for a key that it lacks.
+/// The value that a map yields for a missing key.
 fn zero_entry<'a>(map: &Value<'a>) -> Value<'a> {
     match map {
         Value::Map(map) if map.elem == Elem::Str => Value::Str(Str::Ref(b"")),
@@ -302,7 +302,7 @@ fn println<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(text)
 }
 
-/// The operands as one text, the way the escaping functions see them.
+/// Joins the operands into one text for the escaping functions.
 fn operands<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Vec<u8>> {
     let shown: Vec<Value<'a>> = args
         .iter()

@@ -1,4 +1,4 @@
-//! sprig's functions on the case of letters and on words.
+//! sprig's functions for letter case and words.
 
 use super::super::budget::Context;
 use super::super::error::Outcome;
@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("kebabcase", &[Text], kebabcase),
 ];
 
-/// The characters of an argument, paid for.
+/// The characters of an argument, with their cost charged.
 fn runes<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Vec<char>> {
     let bytes = text(args, 0)?.bytes();
     cx.charge(bytes.len() as u64 * 4)?;
@@ -42,7 +42,7 @@ fn lower<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     collected(cx, runes.into_iter().map(unicode::to_lower))
 }
 
-/// Whether a word may start after a character, as `strings.Title` sees it.
+/// Whether a word may start after this character, according to `strings.Title`.
 fn separates(found: char) -> bool {
     if found.is_ascii() {
         return !(found.is_ascii_alphanumeric() || found == '_');
@@ -105,7 +105,7 @@ fn swapcase<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> 
     )
 }
 
-/// The first byte of every word, read as Latin-1; sprig does so too.
+/// The first byte of every word, read as Latin-1, as in sprig.
 fn initials<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let mut out = String::new();
     let mut gap = true;
@@ -134,7 +134,7 @@ fn camelcase<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>>
     let mut out = String::with_capacity(runes.len());
     let start = runes.iter().position(|found| !is_connector(*found));
     let Some(start) = start else {
-        // Only connectors: the last one is written twice, as xstrings does.
+        // The text has only connectors. xstrings writes the last one twice.
         out.extend(&runes);
         out.extend(runes.last());
         return cx.text(out);

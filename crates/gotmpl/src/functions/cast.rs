@@ -1,9 +1,9 @@
-//! `spf13/cast`: what sprig's arithmetic makes of a value of any type.
+//! `spf13/cast`: converts values of any type for sprig's arithmetic.
 
 use super::super::literal::{parse_float, parse_int};
 use super::super::value::Value;
 
-/// `cast.ToInt64`; what is not a number is zero.
+/// `cast.ToInt64`. Anything that is not a number becomes zero.
 #[expect(clippy::cast_possible_wrap, reason = "Go converts uint64 the same way")]
 pub(super) fn int64(value: &Value<'_>) -> i64 {
     match value {
@@ -32,14 +32,14 @@ pub(super) fn float64(value: &Value<'_>) -> f64 {
     }
 }
 
-/// Go's conversion on amd64: what does not fit becomes the smallest number.
+/// Go's conversion on amd64: numbers out of range become the smallest one.
 #[expect(clippy::cast_possible_truncation, reason = "checked before")]
 pub(super) fn float_to_int(number: f64) -> i64 {
     let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
     if fits { number as i64 } else { i64::MIN }
 }
 
-/// Cuts the fraction off a decimal number; other texts stay as they are.
+/// Removes the fraction of a decimal number; other texts stay unchanged.
 fn without_fraction(text: &str) -> std::borrow::Cow<'_, str> {
     let Some((whole, fraction)) = text.split_once('.') else { return text.into() };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

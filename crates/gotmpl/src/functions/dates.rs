@@ -1,4 +1,4 @@
-//! The functions on dates and durations that are left in the hermetic set.
+//! The date and duration functions of the hermetic set.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("durationRound", &[Any], duration_round),
 ];
 
-/// The methods of times; others are known to exist, and refused.
+/// The supported methods of times. [`OTHER_METHODS`] are known but refused.
 pub(in super::super) const METHODS: &[Function] = &[
     Function::new("Unix", &[], unix),
     Function::new("UnixMilli", &[], unix_milli),
@@ -50,7 +50,7 @@ pub(in super::super) const METHODS: &[Function] = &[
     Function::new("Compare", &[Type::Time], compare),
 ];
 
-/// Methods of `time.Time` that are not written here.
+/// Methods of `time.Time` that are not implemented here.
 pub(in super::super) const OTHER_METHODS: &[&str] = &[
     "Add",
     "AppendBinary",
@@ -77,7 +77,7 @@ pub(in super::super) const OTHER_METHODS: &[&str] = &[
 
 fn parsed<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Option<Time>> {
     let (layout, value) = (text(args, 0)?.bytes(), text(args, 1)?.bytes());
-    // Every part of the layout looks at what is left of it.
+    // Every part of the layout scans the rest of it.
     let len = layout.len() as u64;
     cx.spend(1 + len.saturating_mul(len) / 16 + value.len() as u64)?;
     Ok(layout_parse::parse(layout, value))
@@ -119,7 +119,7 @@ fn duration<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> 
             let text = text.lossy();
             match parse_int(&text, 10) {
                 Some(seconds) => seconds,
-                // Out of range, Go takes the largest number.
+                // If the number is out of range, Go uses the nearest limit.
                 None => saturated(&text),
             }
         }
@@ -167,7 +167,7 @@ fn unix<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::int64(time(args, 0)?.seconds))
 }
 
-/// The time in units of so many nanoseconds.
+/// The time since the Unix epoch, with this many units per second.
 fn scaled<'a>(args: &[Value<'a>], per_second: i64) -> Outcome<Value<'a>> {
     let time = time(args, 0)?;
     let rest = i64::from(time.nanos) / (1_000_000_000 / per_second);

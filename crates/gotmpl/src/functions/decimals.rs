@@ -1,4 +1,4 @@
-//! sprig's arithmetic on floats, which goes through exact decimal numbers.
+//! sprig's arithmetic on floats, which uses exact decimal numbers.
 
 use num_bigint::BigInt;
 
@@ -11,9 +11,9 @@ use super::{Function, Type, cast};
 
 use Type::Any;
 
-/// Digits after the point that a division keeps.
+/// The number of digits after the point in a quotient.
 const DIVISION_DIGITS: i32 = 16;
-/// The longest number on the way, in bits.
+/// The longest intermediate result, in bits.
 const MAX_BITS: u64 = 200_000;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -32,7 +32,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The shortest decimal number that is this float.
+    /// The shortest decimal number that equals this float.
     fn of(number: f64) -> Outcome<Decimal> {
         if !number.is_finite() {
             return Err(exec(format!("Cannot create a Decimal from {}", float_text(number, 'g', None))));
@@ -46,7 +46,7 @@ impl Decimal {
         Ok(Decimal { digits: BigInt::from(digits), exponent: exponent - places })
     }
 
-    /// The digits when the exponent is lowered to another one.
+    /// The digits after lowering the exponent to a given one.
     fn scaled(&self, exponent: i32) -> BigInt {
         &self.digits * power(self.exponent.saturating_sub(exponent))
     }
@@ -67,7 +67,7 @@ impl Decimal {
         }
     }
 
-    /// Division to so many places, rounded half away from zero.
+    /// Divides to [`DIVISION_DIGITS`] places, rounding half away from zero.
     fn div(&self, other: &Decimal) -> Outcome<Decimal> {
         let zero = BigInt::ZERO;
         if other.digits == zero {
@@ -89,7 +89,7 @@ impl Decimal {
         Ok(Decimal { digits: quotient, exponent: -DIVISION_DIGITS })
     }
 
-    /// The nearest float.
+    /// The closest float.
     fn float(&self) -> f64 {
         format!("{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::NAN)
     }
@@ -103,7 +103,7 @@ fn power(exponent: i32) -> BigInt {
     BigInt::from(10).pow(u32::try_from(exponent).unwrap_or(0))
 }
 
-/// Folds all operands into the first one.
+/// Applies an operation to the first operand and each of the others in turn.
 fn fold<'a>(
     cx: &mut Context<'a>,
     first: f64,

@@ -1,4 +1,4 @@
-//! Comparing and copying values as deep as they go.
+//! Compares and copies nested values.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::{Function, Type};
 
 use Type::Any;
 
-/// Values nested deeper than this hold themselves.
+/// The deepest nesting. Only values that contain themselves are nested deeper.
 const MAX_DEPTH: usize = 150;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -31,7 +31,7 @@ fn deep_copy_function<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<V
     copy(cx, any(args, 0), 0)
 }
 
-/// `reflect.DeepEqual`: types count, and so does the difference of nil and empty.
+/// `reflect.DeepEqual`: types matter, and nil differs from empty.
 pub(super) fn deep_equal<'a>(cx: &mut Context<'a>, left: &Value<'a>, right: &Value<'a>) -> Outcome<bool> {
     equal(cx, left, right, 0)
 }
@@ -108,7 +108,7 @@ fn copy<'a>(cx: &mut Context<'a>, value: &Value<'a>, depth: usize) -> Outcome<Va
         Value::Map(map) if map.nil => Ok(value.clone()),
         Value::Map(map) => copy_entries(cx, value, map.elem, depth),
         Value::JsonMap(_) | Value::JsonList(_) => {
-            // The data never changes while it is borrowed, so it is its own copy.
+            // The data never changes while it is borrowed, so it can serve as its own copy.
             Ok(value.clone())
         }
         Value::Version(..) | Value::Time(_) => {

@@ -23,7 +23,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("kindIs", &[Text, Any], kind_is),
 ];
 
-/// Whether sprig takes a value for unset.
+/// Whether sprig considers a value unset.
 pub(super) fn is_empty(value: &Value<'_>) -> bool {
     !value.truth()
 }
@@ -71,7 +71,7 @@ fn type_of<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::text(any(args, 0).type_name()))
 }
 
-/// Whether the name in the first argument is one of these.
+/// Whether the name in the first argument is one of `names`.
 fn named<'a>(args: &[Value<'a>], names: &[&str]) -> Value<'a> {
     let Some(Value::Str(wanted)) = args.first() else { return Value::Bool(false) };
     Value::Bool(names.iter().any(|name| name.as_bytes() == wanted.bytes()))

@@ -1,4 +1,4 @@
-//! sprig's functions on maps; some change the map that they are given.
+//! sprig's functions on maps. Some of them change their argument.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::{Function, Type};
 
 use Type::{Any, Dict, Text};
 
-/// Maps nested deeper than this hold themselves.
+/// The deepest nesting. Only maps that contain themselves are nested deeper.
 const MAX_DEPTH: usize = 150;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -50,7 +50,7 @@ fn get<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(value.unwrap_or(Value::Str(Str::Ref(b""))))
 }
 
-/// A map that can be written to.
+/// The map if it can be written to.
 fn writable<'v, 'a>(value: &'v Value<'a>) -> Outcome<&'v Rc<Map<'a>>> {
     match value {
         Value::Map(map) if map.nil => Err(exec("assignment to entry in nil map")),
@@ -86,7 +86,7 @@ fn pluck<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     List::of(Elem::Any, from(args, 1).iter().filter_map(|map| map.entry(key)).collect())
 }
 
-/// Go gives the keys in a random order, and most templates sort them; ours come sorted.
+/// Go returns the keys in random order, and most templates sort them. Here they are always sorted.
 fn keys<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let mut keys = Vec::new();
     for map in args {
@@ -170,7 +170,7 @@ fn merge_all<'a>(cx: &mut Context<'a>, args: &[Value<'a>], overwrite: bool) -> O
     Ok(target)
 }
 
-/// `mergo.Merge` of two maps: fills what is missing or empty, or overwrites.
+/// `mergo.Merge` of two maps: fills missing or empty entries, or overwrites them.
 fn merge_into<'a>(
     cx: &mut Context<'a>,
     target: &Value<'a>,
@@ -182,7 +182,7 @@ fn merge_into<'a>(
         return Err(limit("maps are nested too deeply to be merged"));
     }
     let map = match target {
-        // A nil map inside of a map cannot be replaced from here, so mergo leaves it alone.
+        // mergo cannot replace a nil map inside another map, so it leaves it unchanged.
         Value::Map(map) if map.nil => return Ok(()),
         target => writable(target)?,
     };

@@ -27,7 +27,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Encodes with so many bits per digit, in groups of so many digits.
+/// Encodes with this many bits per digit, padded to groups of this many digits.
 fn encode(bytes: &[u8], alphabet: &[u8], bits: u32, group: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() * 2);
     let mut buffer: u32 = 0;
@@ -55,7 +55,7 @@ fn value_of(alphabet: &[u8], digit: u8) -> Option<u32> {
     alphabet.iter().position(|known| *known == digit).and_then(|at| u32::try_from(at).ok())
 }
 
-/// `base64.StdEncoding.DecodeString`; the error is the place of the first bad byte.
+/// `base64.StdEncoding.DecodeString`. The error is the position of the first invalid byte.
 pub(in super::super) fn base64_decode(text: &[u8]) -> Result<Vec<u8>, usize> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let newline = |byte: &u8| *byte == b'\n' || *byte == b'\r';
@@ -96,7 +96,7 @@ pub(in super::super) fn base64_decode(text: &[u8]) -> Result<Vec<u8>, usize> {
     if count > 0 { Err(text.len() - count) } else { Ok(out) }
 }
 
-/// Writes the first bytes of four digits.
+/// Appends the first `len` bytes of four digits.
 fn group(out: &mut Vec<u8>, digits: [u32; 4], len: usize) {
     let value = digits.iter().fold(0, |value, digit| value << 6 | digit);
     let [_, bytes @ ..] = value.to_be_bytes();
@@ -144,7 +144,7 @@ fn b32enc<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(encode(bytes, BASE32, 5, 8))
 }
 
-/// What cannot be decoded becomes the text of the error.
+/// Input that cannot be decoded yields the text of the error.
 fn b64dec<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     match base64_decode(text(args, 0)?.bytes()) {
         Ok(bytes) => cx.text(bytes),

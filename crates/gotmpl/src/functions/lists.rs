@@ -47,7 +47,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("sortAlpha", &[Any], sort_alpha),
 ];
 
-/// The items of an argument that must be a list.
+/// The items of an argument; an error if it is not a list.
 fn items<'a>(cx: &mut Context<'a>, list: &Value<'a>, verb: &str) -> Outcome<Vec<Value<'a>>> {
     match list.items(cx)? {
         Some(items) => Ok(items),
@@ -55,7 +55,7 @@ fn items<'a>(cx: &mut Context<'a>, list: &Value<'a>, verb: &str) -> Outcome<Vec<
     }
 }
 
-/// The length of an argument that must be a list.
+/// The length of an argument; an error if it is not a list.
 fn len_of(list: &Value<'_>, verb: &str) -> Outcome<usize> {
     list.list_len().ok_or_else(|| exec(format!("Cannot {verb} type {}", list.kind_name())))
 }
@@ -112,7 +112,7 @@ fn reverse<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     List::of(Elem::Any, items)
 }
 
-/// Whether a list has an item that is deeply equal.
+/// Whether a list contains a deeply equal item.
 fn within<'a>(cx: &mut Context<'a>, items: &[Value<'a>], value: &Value<'a>) -> Outcome<bool> {
     for item in items {
         if deep_equal(cx, value, item)? {
@@ -161,7 +161,7 @@ fn has<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::Bool(within(cx, &items, needle)?))
 }
 
-/// Replaces the builtin `slice`: lists only, and no value for an empty one.
+/// Replaces the builtin `slice`: accepts only lists, and returns nil for an empty one.
 fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let list = any(args, 0);
     let len = len_of(list, "slice")?;
@@ -185,7 +185,7 @@ fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
             None => beyond(len, end),
         },
         Value::List(list) => {
-            // Like a Go slice, the window may grow back over items that were cut off.
+            // As with a Go slice, the window may grow again over items that were cut off.
             let room = list.items.borrow().len() - list.start;
             if end > room {
                 return beyond(room, end);
@@ -204,7 +204,7 @@ fn slice<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     }
 }
 
-/// A window past the end of a list: Go fills it from the room that the list may have.
+/// Handles a window beyond the end of a list, which Go fills from the list's spare capacity.
 fn beyond<'a>(len: usize, end: usize) -> Outcome<Value<'a>> {
     if end <= len.saturating_mul(2).saturating_add(8) {
         return Err(unsupported("slicing beyond the end of a list cannot be predicted"));
@@ -240,7 +240,7 @@ fn chunk<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     List::of(Elem::AnyList, chunks)
 }
 
-/// What sprig's arithmetic makes of a negative size: nothing, a list of one, or a panic.
+/// The result of sprig's arithmetic for a negative size: no chunks, one chunk, or a panic.
 fn negative_chunks<'a>(items: &[Value<'a>], size: i64) -> Outcome<Value<'a>> {
     let len = i64::try_from(items.len()).unwrap_or(i64::MAX);
     match (1 - len).div_euclid(size.saturating_neg()) + 1 {
@@ -250,7 +250,7 @@ fn negative_chunks<'a>(items: &[Value<'a>], size: i64) -> Outcome<Value<'a>> {
     }
 }
 
-/// `toStrings`: the texts of the items that are not nil, or of the value itself.
+/// `toStrings`: the texts of all items that are not nil, or of the value itself.
 pub(super) fn texts<'a>(cx: &mut Context<'a>, value: &Value<'a>) -> Outcome<Value<'a>> {
     if matches!(value, Value::List(list) if list.elem == Elem::Str) {
         return Ok(value.clone());
@@ -267,7 +267,7 @@ pub(super) fn texts<'a>(cx: &mut Context<'a>, value: &Value<'a>) -> Outcome<Valu
     List::of(Elem::Str, texts)
 }
 
-/// Sorts texts; a list that already holds texts is sorted in place, as Go does.
+/// Sorts texts. A list of texts is sorted in place, as in Go.
 fn sort_alpha<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let value = any(args, 0);
     if value.list_len().is_none() {

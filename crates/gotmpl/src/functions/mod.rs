@@ -1,4 +1,4 @@
-//! Every function a template may call: Go's builtins and sprig's hermetic functions.
+//! All functions that a template may call: Go's builtins and sprig's hermetic functions.
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -39,12 +39,12 @@ pub(super) use dates::{METHODS as TIME_METHODS, OTHER_METHODS as OTHER_TIME_METH
 pub(super) use encoding::base64_decode;
 pub(super) use versions::{METHODS as VERSION_METHODS, POINTER_METHODS};
 
-/// What a parameter accepts; arguments are checked against it before the call.
+/// The type of a parameter. Arguments are checked against it before the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
-    /// `interface {}`: anything, nil included.
+    /// `interface {}`: anything, including nil.
     Any,
-    /// `reflect.Value`: anything, and nil stays distinguishable from no value.
+    /// `reflect.Value`: anything; nil and a missing value remain distinct.
     Reflect,
     /// `bool`
     Bool,
@@ -66,10 +66,10 @@ pub(super) enum Type {
     Version,
 }
 
-/// How a function computes its result from checked arguments.
+/// The implementation of a function, called with checked arguments.
 pub(super) type Body = for<'a> fn(&mut Context<'a>, &[Value<'a>]) -> Outcome<Value<'a>>;
 
-/// Functions that do not get all their arguments evaluated.
+/// Functions that do not evaluate all their arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lazy {
     /// `and`: up to the first false argument.
@@ -83,10 +83,10 @@ pub(super) enum Lazy {
 pub(super) struct Function {
     pub(super) name: &'static str,
     pub(super) params: &'static [Type],
-    /// The type of further arguments, any number of them.
+    /// The type of any number of further arguments.
     pub(super) rest: Option<Type>,
     pub(super) lazy: Option<Lazy>,
-    /// Whether it changes a map that it is given.
+    /// Whether it changes a map argument.
     pub(super) changes_data: bool,
     pub(super) body: Body,
 }
@@ -96,7 +96,7 @@ impl Function {
         Function { name, params, rest: None, lazy: None, changes_data: false, body }
     }
 
-    /// The same with any number of further arguments.
+    /// The same function with any number of further arguments.
     const fn rest(mut self, rest: Type) -> Function {
         self.rest = Some(rest);
         self
@@ -139,12 +139,12 @@ static TABLE: LazyLock<BTreeMap<&'static str, &'static Function>> = LazyLock::ne
     groups.into_iter().flatten().map(|function| (function.name, function)).collect()
 });
 
-/// The function of a name where there is nothing but `text/template` itself.
+/// Finds a function if only those of `text/template` itself are available.
 pub(super) fn find_builtin(name: &str) -> Option<&'static Function> {
     builtin::FUNCTIONS.iter().chain([&builtin::SLICE]).find(|function| function.name == name)
 }
 
-/// The function of a name, with sprig's.
+/// Finds a function, including sprig's.
 pub(super) fn find(name: &str) -> Option<&'static Function> {
     TABLE.get(name).copied()
 }

@@ -75,7 +75,7 @@ fn min<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::int64(args.iter().map(cast::int64).min().unwrap_or(0)))
 }
 
-/// `math.Max`: NaN and infinities win, and zero beats its negative.
+/// `math.Max`: positive infinity wins, then NaN, and 0 is greater than -0.
 fn go_max(left: f64, right: f64) -> f64 {
     if left == f64::INFINITY || right == f64::INFINITY {
         f64::INFINITY
@@ -118,7 +118,7 @@ fn round<'a>(_: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::Float(rounded / power))
 }
 
-/// `math.Pow(10, places)`, right to the last bit where the power can be written.
+/// `math.Pow(10, places)`, exact to the last bit wherever the power is representable.
 fn power_of_ten(places: i64) -> f64 {
     format!("1e{}", places.clamp(-400, 400)).parse().unwrap_or(f64::NAN)
 }
@@ -183,7 +183,7 @@ fn until_step<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>
     List::of(Elem::Int, numbers.into_iter().map(Value::int).collect())
 }
 
-/// The numbers from `start` up or down to before `stop`.
+/// The numbers from `start` up or down to `stop`, which is excluded.
 fn count(cx: &mut Context<'_>, start: i64, stop: i64, step: i64) -> Outcome<Vec<i64>> {
     let down = stop < start;
     if down && step >= 0 || !down && step <= 0 {

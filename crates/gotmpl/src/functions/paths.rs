@@ -1,4 +1,4 @@
-//! sprig's functions on paths; on Linux those of the operating system do the same.
+//! sprig's functions on paths. On Linux, the operating system variants are identical.
 
 use super::super::budget::Context;
 use super::super::error::Outcome;
@@ -44,7 +44,7 @@ fn clean<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(cleaned(path))
 }
 
-/// `path.Clean`: the shortest path that means the same.
+/// `path.Clean`: the shortest equivalent path.
 fn cleaned(path: &[u8]) -> Vec<u8> {
     let rooted = path.starts_with(b"/");
     let mut kept: Vec<&[u8]> = Vec::new();

@@ -1,4 +1,4 @@
-//! sprig's functions with regular expressions.
+//! sprig's regular expression functions.
 
 use super::super::budget::Context;
 use super::super::error::{ErrorKind, Outcome};
@@ -32,7 +32,7 @@ fn must_regex_match<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Val
     Ok(Value::Bool(pattern.is_match(cx, subject)?))
 }
 
-/// A broken expression matches nothing here.
+/// Here, an invalid expression matches nothing.
 fn regex_match<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     match must_regex_match(cx, args) {
         Err(fault) if fault.kind == ErrorKind::Exec => Ok(Value::Bool(false)),
@@ -52,7 +52,7 @@ fn find<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(part(source, found.first().and_then(|captures| captures.get(0))))
 }
 
-/// How many matches a count asks for; a negative one means all.
+/// Converts a match count. A negative count means all.
 fn most(count: i64) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }
@@ -69,7 +69,7 @@ fn find_all<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> 
     List::of(Elem::Str, parts.collect())
 }
 
-/// Replaces every match by what a closure writes for it.
+/// Replaces every match with the output of `write`.
 fn replaced<'a>(
     cx: &mut Context<'a>,
     args: &[Value<'a>],
@@ -106,7 +106,7 @@ fn replace_all_literal<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<
     })
 }
 
-/// Writes a replacement with `$1`, `${name}` and `$$` filled in.
+/// Appends a replacement with `$1`, `${name}` and `$$` expanded.
 fn expand(template: &[u8], pattern: &Pattern, captures: &regex::Captures<'_>, out: &mut Vec<u8>) {
     let mut rest = template;
     while let Some(dollar) = rest.iter().position(|byte| *byte == b'$') {
@@ -134,7 +134,7 @@ fn expand(template: &[u8], pattern: &Pattern, captures: &regex::Captures<'_>, ou
     out.extend_from_slice(rest);
 }
 
-/// The first group of a name that took part in the match.
+/// The first group with this name that took part in the match.
 fn named<'t>(name: &[u8], pattern: &Pattern, captures: &regex::Captures<'t>) -> Option<regex::Match<'t>> {
     let names = pattern.names.iter().enumerate();
     names
@@ -142,7 +142,7 @@ fn named<'t>(name: &[u8], pattern: &Pattern, captures: &regex::Captures<'t>) -> 
         .find_map(|(index, _)| captures.get(index))
 }
 
-/// The name after a dollar sign, and what follows it.
+/// The name after a dollar sign, and the text after the name.
 fn reference(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (body, braces) = match text.strip_prefix(b"{") {
         Some(body) => (body, true),
@@ -162,7 +162,7 @@ fn reference(text: &[u8]) -> Option<(&[u8], &[u8])> {
     if braces { tail.strip_prefix(b"}").map(|tail| (name, tail)) } else { Some((name, tail)) }
 }
 
-/// The number that a name is, if it is one; out of range it stands for nothing.
+/// Parses a group number. Numbers with leading zeros or more than nine digits count as names.
 fn number(name: &[u8]) -> Option<usize> {
     let padded = name.len() > 1 && name.first() == Some(&b'0');
     if padded || name.len() > 9 || !name.iter().all(u8::is_ascii_digit) {

@@ -1,4 +1,4 @@
-//! Shortening and wrapping texts, byte by byte as sprig's library does.
+//! Shortens and wraps texts byte by byte, like sprig's library.
 
 use super::super::budget::Context;
 use super::super::error::Outcome;
@@ -17,7 +17,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("wrapWith", &[Int, Text, Text], wrap_with),
 ];
 
-/// Cuts a text to a width with three dots, around an offset; nothing where that cannot be.
+/// Shortens a text to `width` bytes around `offset`, with three dots at each cut; empty if the width is too small.
 fn abbreviated(text: &[u8], offset: usize, width: usize) -> Vec<u8> {
     let len = text.len();
     if len <= width {
@@ -57,13 +57,13 @@ fn abbrev_both<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a
     }
     let width = usize::try_from(right).unwrap_or(usize::MAX);
     if left < 0 && text.bytes().len() > width {
-        // The offset stays below the first five bytes, which are kept then.
+        // A negative offset counts as one within the first five bytes, so the start of the text is kept.
         return cx.text(abbreviated(text.bytes(), 0, width));
     }
     cx.text(abbreviated(text.bytes(), usize::try_from(left).unwrap_or(0), width))
 }
 
-/// Removes blanks byte by byte, which garbles what is not ASCII; sprig does too.
+/// Removes blanks byte by byte, which corrupts text outside of ASCII, as in sprig.
 fn nospace<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     let source = text(args, 0)?;
     let blank = |byte: &u8| unicode::is_space(char::from(*byte));

@@ -1,4 +1,4 @@
-//! Finding, splitting and joining texts.
+//! Searches, splits and joins texts.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("splitList", &[Text, Text], split_list),
 ];
 
-/// The places where a text that is not empty occurs, without overlaps.
+/// The positions of a non-empty text, without overlaps.
 pub(super) fn matches(
     cx: &mut Context<'_>,
     text: &[u8],
@@ -46,7 +46,7 @@ pub(super) fn matches(
     Ok(found)
 }
 
-/// `strings.SplitN`; a negative count means all.
+/// `strings.SplitN`. A negative count means all.
 fn split_n<'a>(
     cx: &mut Context<'a>,
     text: &Str<'a>,
@@ -98,7 +98,7 @@ fn join<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(out)
 }
 
-/// `_0`, `_1` … for the parts of a text.
+/// A map from `_0`, `_1` … to the parts of a text.
 fn numbered<'a>(cx: &mut Context<'a>, parts: Vec<Str<'a>>) -> Outcome<Value<'a>> {
     cx.charge_items(parts.len())?;
     let mut entries = BTreeMap::new();

@@ -40,7 +40,7 @@ fn hello<'a>(_: &mut Context<'a>, _: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::text("Hello!"))
 }
 
-/// The part of a text that is left when characters are taken off its ends.
+/// Removes matching characters from both ends of a text.
 fn trimmed<'a>(text: &Str<'a>, cut: impl Fn(char, bool) -> bool) -> Str<'a> {
     let bytes = text.bytes();
     let mut start = 0;
@@ -138,7 +138,7 @@ fn cat<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(out)
 }
 
-/// A count of blanks and the like; negative ones make Go panic.
+/// Checks and charges a repeat count. Go panics on a negative one.
 fn times(cx: &mut Context<'_>, count: i64, len: usize) -> Outcome<usize> {
     let count = usize::try_from(count).map_err(|_| exec("strings: negative Repeat count"))?;
     cx.charge((count as u64).saturating_mul(len as u64))?;
@@ -192,7 +192,7 @@ fn replace<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::text(out))
 }
 
-/// Every place between characters, the start and the end.
+/// The start, the end, and every position between two characters.
 fn boundaries(bytes: &[u8]) -> Vec<usize> {
     let mut places = vec![0];
     let mut at = 0;
@@ -213,7 +213,7 @@ fn repeat<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     Ok(Value::text(bytes.repeat(count)))
 }
 
-/// A part of a text between places that Go checks.
+/// A part of a text, with Go's bounds check.
 fn checked<'a>(text: &Str<'a>, start: i64, end: i64) -> Outcome<Value<'a>> {
     let out_of_range = || exec("runtime error: slice bounds out of range");
     let start = usize::try_from(start).map_err(|_| out_of_range())?;

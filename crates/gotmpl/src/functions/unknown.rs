@@ -1,4 +1,4 @@
-//! Functions whose result depends on chance, on a clock or on keys.
+//! Functions whose result depends on randomness, the clock or keys.
 
 use super::super::budget::Context;
 use super::super::error::{Outcome, unsupported};
@@ -7,7 +7,7 @@ use super::{Function, Type};
 
 use Type::{Any, AnyList, Int, Text};
 
-/// Functions that are known, accepted by the parser, and refused when they are called.
+/// Functions that the parser accepts but that fail when called.
 macro_rules! unpredictable {
     ($($name:literal $params:expr;)*) => {
         &[$(Function::new($name, $params, {

@@ -13,7 +13,7 @@ use super::{Function, Type};
 
 use Type::Text;
 
-/// Longer texts are no versions that anything could have written.
+/// The longest text that is considered a version.
 const MAX_LEN: usize = 16 << 10;
 
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -21,7 +21,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     Function::new("semverCompare", &[Text, Text], semver_compare),
 ];
 
-/// Methods that values and pointers have.
+/// Methods of both values and pointers.
 pub(in super::super) const METHODS: &[Function] = &[
     Function::new("Major", &[], major),
     Function::new("Minor", &[], minor),
@@ -36,7 +36,7 @@ pub(in super::super) const METHODS: &[Function] = &[
     Function::new("SetMetadata", &[Text], set_metadata),
 ];
 
-/// Methods that only pointers have.
+/// Methods of pointers only.
 pub(in super::super) const POINTER_METHODS: &[Function] = &[
     Function::new("Original", &[], original),
     Function::new("LessThan", &[Type::Version], less_than),
@@ -77,7 +77,7 @@ fn semver_compare<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value
     Ok(Value::Bool(constraint.check(&version)))
 }
 
-/// The version that a method is called on, or is given.
+/// The version that a method is called on, or that it receives as an argument.
 fn version<'v>(args: &'v [Value<'_>], index: usize) -> Outcome<&'v Version> {
     match any(args, index) {
         Value::Version(version, _) => Ok(version),
@@ -117,7 +117,7 @@ fn string<'a>(cx: &mut Context<'a>, args: &[Value<'a>]) -> Outcome<Value<'a>> {
     cx.text(version(args, 0)?.to_string())
 }
 
-/// A version that is a value, not a pointer.
+/// A version as a value instead of a pointer.
 fn plain<'a>(version: Version) -> Outcome<Value<'a>> {
     Ok(Value::Version(Rc::new(version), false))
 }

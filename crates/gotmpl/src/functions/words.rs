@@ -1,8 +1,8 @@
-//! Cuts a text into words at changes of case and kind, as `huandu/xstrings` does.
+//! Splits a text into words at changes of case and kind, like `huandu/xstrings`.
 
 use super::super::unicode::{self, Category};
 
-/// What a word is made of.
+/// The kind of characters in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     None,
@@ -14,7 +14,7 @@ enum Kind {
     Other,
 }
 
-/// The text in lower case with a connector between its words.
+/// The text in lower case, with a connector between words.
 pub(super) fn separated(runes: &[char], connector: char) -> String {
     let mut words = Words { rest: runes };
     let mut out = Writer { out: String::with_capacity(runes.len() + 8), connector };
@@ -38,13 +38,13 @@ pub(super) fn separated(runes: &[char], connector: char) -> String {
                 let number = word;
                 (kind, word) = words.next();
                 if kind == Kind::Alphabet {
-                    // Lower case letters follow the number: it starts a word of its own.
+                    // Lower case letters follow the number, so it starts a new word.
                     out.out.push(connector);
                     out.word(Kind::Number, number);
                     (kind, word) = out.run(&mut words, kind, word);
                     out.connect_before(kind, true);
                 } else {
-                    // The number is a part of the word before it.
+                    // The number belongs to the preceding word.
                     out.word(Kind::Number, number);
                     out.connect_before(kind, false);
                 }
@@ -75,7 +75,7 @@ impl Writer {
         }
     }
 
-    /// Writes letters and numbers up to a word of another kind, which is given back.
+    /// Writes letters and numbers up to a word of another kind, and returns that word.
     fn run<'r>(&mut self, words: &mut Words<'r>, first: Kind, word: &'r [char]) -> (Kind, &'r [char]) {
         let (mut kind, mut word) = (first, word);
         while kind == Kind::Alphabet || kind == Kind::Number {
@@ -119,7 +119,7 @@ impl<'r> Words<'r> {
         first + self.rest.iter().skip(1).take_while(|found| belongs(**found)).count()
     }
 
-    /// `HTTP` of `HTTPStatus`, or `Status`.
+    /// The length of a capitalized word: `HTTP` of `HTTPStatus`, or `Status`.
     fn capitalised(&self) -> usize {
         let second = self.rest.get(1).copied();
         if second.is_some_and(is_upper) {
@@ -147,7 +147,7 @@ fn is_number(found: char) -> bool {
     unicode::category(found) == Category::Number
 }
 
-/// Letters, except those of Chinese writing.
+/// Whether a character is a letter, excluding Chinese ideographs.
 fn is_alphabet(found: char) -> bool {
     let ideograph = matches!(
         found,

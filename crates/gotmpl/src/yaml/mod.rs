@@ -1,4 +1,4 @@
-//! YAML as `sigs.k8s.io/yaml` v1 reads it: by the rules of go-yaml v2, the first document only.
+//! YAML as read by `sigs.k8s.io/yaml` v1: with the rules of go-yaml v2, and only the first document.
 
 mod scalar;
 mod source;
@@ -14,18 +14,18 @@ use serde_json::{Map, Value};
 use super::error::{Error, ErrorKind};
 use source::{Flow, Rest, Trouble};
 
-/// Collections deeper than this are refused; reading them recurses.
+/// The deepest nesting of collections; reading them is recursive.
 const MAX_DEPTH: usize = 200;
-/// Values that one text may come to, once its aliases are expanded.
+/// The most values of one text after its aliases are expanded.
 const MAX_VALUES: usize = 1_000_000;
 
-/// What the parser says of a line inside of quotes that stands left of what holds it.
+/// The parser's message for a line of a quoted scalar that is not indented deeply enough.
 const OUTDENTED: &str = "invalid indentation in multiline quoted scalar";
 
-/// So many bytes are read again and again for the sake of such lines.
+/// The most bytes that are read again because of such lines.
 const MAX_REREAD: usize = 8 << 20;
 
-/// Reads a text; the empty one is null.
+/// Parses a text. An empty text is null.
 pub fn parse(text: &str) -> Result<Value, Error> {
     let mut read = read(text);
     let (mut indented, mut left, mut done) = (String::new(), MAX_REREAD, 0);
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<Value, Error> {
         && *line > done
         && !ends_a_document(text, *line)
     {
-        // go-yaml takes such lines, as if they were indented: blanks at their beginning mean nothing.
+        // go-yaml accepts such lines as if they were indented, because their leading blanks have no meaning.
         indented = indent(if indented.is_empty() { text } else { &indented }, *line);
         left -= text.len();
         done = *line;
@@ -44,14 +44,14 @@ pub fn parse(text: &str) -> Result<Value, Error> {
     read
 }
 
-/// Whether a line ends a document wherever it stands.
+/// Whether a line ends a document regardless of its context.
 fn ends_a_document(text: &str, line: usize) -> bool {
     text.lines()
         .nth(line.saturating_sub(1))
         .is_some_and(|own| own.starts_with("---") || own.starts_with("..."))
 }
 
-/// A text with one of its lines indented deeper than the line before it.
+/// Indents one line of a text more deeply than the preceding one.
 fn indent(text: &str, line: usize) -> String {
     let (mut indented, mut before) = (String::with_capacity(text.len() + 64), 0);
     for (at, own) in text.split_inclusive('\n').enumerate() {
@@ -72,7 +72,7 @@ fn read(text: &str) -> Result<Value, Error> {
         Some(Trouble::Unclear(message)) => return Err(unclear(message, None)),
         None => {}
     }
-    // go-yaml does not read what follows a first value in brackets or quotes.
+    // go-yaml ignores everything after a first value in brackets or quotes.
     match source::first_value(text) {
         Rest::None => Reader::new(text).document(),
         Rest::Ignored(end) => Reader::new(text.get(..end).unwrap_or_default()).document(),
@@ -91,20 +91,20 @@ fn unclear(what: &str, line: Option<usize>) -> Error {
     Error { kind: ErrorKind::Unsupported, message, line }
 }
 
-/// A value that can be referred to, and how many values it is made of.
+/// A value that aliases can refer to, and the number of values it contains.
 struct Anchor {
     value: Value,
     size: usize,
 }
 
-/// A finished node.
+/// A fully read node.
 struct Node {
     value: Value,
-    /// Whether a merge key may take it.
+    /// Whether a merge key can use it.
     is_map: bool,
 }
 
-/// What stands where a mapping's key is.
+/// A mapping key, a merge key, or the end of the mapping.
 enum Key {
     Text(String),
     Merge,
@@ -115,9 +115,9 @@ struct Reader<'t> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
     line: usize,
-    /// Where the last event stands.
+    /// The byte range of the last event.
     span: std::ops::Range<usize>,
-    /// Brackets that are open.
+    /// The number of open brackets.
     flow: usize,
     anchors: BTreeMap<usize, Anchor>,
     values: usize,
@@ -210,7 +210,7 @@ impl<'t> Reader<'t> {
                     if block && !source::is_trivial(rest) {
                         return Err(unclear("text behind a block scalar", Some(self.line)));
                     }
-                    // What follows is not read, but a plain scalar must have ended well.
+                    // The rest is ignored, but a plain scalar must be terminated correctly.
                     let after = self.next();
                     if scalar == Some(ScalarStyle::Plain) {
                         after?;
@@ -221,7 +221,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Counts values, so that aliases cannot multiply without end.
+    /// Counts values to stop the exponential growth of nested aliases.
     fn count(&mut self, values: usize) -> Reading<()> {
         self.values = self.values.saturating_add(values);
         if self.values > MAX_VALUES {
@@ -272,7 +272,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Goes into a collection; gives the number of open brackets before.
+    /// Enters a collection and returns the previous number of open brackets.
     fn enter(&mut self, style: StructureStyle) -> usize {
         let outer = self.flow;
         if outer > 0 || style == StructureStyle::Flow {
@@ -281,7 +281,7 @@ impl<'t> Reader<'t> {
         outer
     }
 
-    /// Refuses scalars that go-yaml reads otherwise.
+    /// Refuses scalars that go-yaml reads differently.
     fn check_scalar(&self, text: &str, style: ScalarStyle, tag: Option<&Tag>, is_key: bool) -> Reading<()> {
         match style {
             ScalarStyle::DoubleQuoted => {
@@ -318,7 +318,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// A block scalar at the very end has no line break there; the parser adds one.
+    /// Removes the line break that the parser adds to a block scalar at the very end of a text.
     fn without_added_break<'s>(&self, text: Cow<'s, str>, style: ScalarStyle) -> Cow<'s, str> {
         let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         let at_end = self.span.end >= self.text.len();
@@ -439,7 +439,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `<<`: takes over the entries of a mapping, or of several with the first one winning.
+    /// Handles `<<`: takes over the entries of one mapping, or of several, in which case the first one wins.
     fn merge(&mut self, map: &mut Map<String, Value>) -> Reading<()> {
         let want = "map merge requires map or sequence of maps as the value";
         let event = self.next()?;

@@ -1,4 +1,4 @@
-//! What plain scalars mean in go-yaml v2, and how `encoding/json` writes them.
+//! The meaning of plain scalars in go-yaml v2, and their JSON form according to `encoding/json`.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use serde_json::{Number, Value};
 use super::super::format::{float32_text, json_float};
 use super::super::literal::{parse_float, parse_int, parse_uint};
 
-/// The prefix of the tags that YAML itself defines.
+/// The prefix of the tags defined by YAML.
 const CORE: &str = "tag:yaml.org,2002:";
 
 /// A scalar with its Go type.
@@ -19,11 +19,11 @@ pub(super) enum Resolved<'s> {
     Uint(u64),
     Float(f64),
     Text(Cow<'s, str>),
-    /// Text too, but of the type `!!timestamp`.
+    /// Text of type `!!timestamp`.
     Timestamp(&'s str),
 }
 
-/// A scalar without quotes and tag.
+/// Resolves a scalar without quotes and tag.
 pub(super) fn resolve(text: &str) -> Resolved<'_> {
     let Some(first) = text.bytes().next() else { return Resolved::Null };
     match first {
@@ -93,7 +93,7 @@ fn number(text: &str) -> Resolved<'_> {
     Resolved::Text(text.into())
 }
 
-/// Digits with an optional fraction and exponent.
+/// Whether a text consists of digits with an optional fraction and exponent.
 fn is_float(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
@@ -113,14 +113,14 @@ fn is_float(text: &str) -> bool {
     good_mantissa && good_exponent
 }
 
-/// The forms of dates that go-yaml takes for timestamps.
+/// Whether go-yaml considers a text a timestamp.
 fn is_timestamp(text: &str) -> bool {
     let bytes = text.as_bytes();
     let year = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if year != 4 || bytes.get(4) != Some(&b'-') {
         return false;
     }
-    // Only whether an explicit tag is right depends on it; untagged it stays text anyway.
+    // This only decides whether an explicit tag is valid. Without a tag, the scalar remains text.
     let mut fields = text.get(5..).unwrap_or_default().splitn(2, '-');
     let short =
         |field: &str| (1..=2).contains(&field.len()) && field.bytes().all(|byte| byte.is_ascii_digit());
@@ -130,7 +130,7 @@ fn is_timestamp(text: &str) -> bool {
     short(month) && short(day)
 }
 
-/// A scalar with a tag that is not `!`.
+/// Resolves a scalar with a tag other than `!`.
 pub(super) fn resolve_tagged<'s>(tag: &str, text: &'s str) -> Result<Resolved<'s>, String> {
     let name = tag.strip_prefix(CORE).unwrap_or_default();
     let resolved = match name {
@@ -157,7 +157,7 @@ fn binary(text: &str) -> Result<Resolved<'_>, String> {
     }
 }
 
-/// The JSON value of a scalar; infinities and NaN have none.
+/// The JSON value of a scalar; none for infinities and NaN.
 pub(super) fn json(resolved: &Resolved<'_>) -> Option<Value> {
     Some(match resolved {
         Resolved::Null => Value::Null,
@@ -170,7 +170,7 @@ pub(super) fn json(resolved: &Resolved<'_>) -> Option<Value> {
     })
 }
 
-/// The number that the JSON text of a float is read back as.
+/// The number that results from reading the JSON text of a float.
 fn json_number(float: f64) -> Option<Number> {
     if !float.is_finite() {
         return None;
@@ -187,7 +187,7 @@ fn json_number(float: f64) -> Option<Number> {
     Number::from_f64(float)
 }
 
-/// The text that a scalar becomes as a key of a mapping.
+/// The text of a scalar as a mapping key.
 pub(super) fn key(resolved: &Resolved<'_>) -> Option<String> {
     Some(match resolved {
         Resolved::Text(text) => text.clone().into_owned(),
@@ -211,7 +211,7 @@ fn float_key(float: f64) -> String {
     }
 }
 
-/// The key that an alias to an earlier scalar stands for.
+/// The mapping key for an alias to an earlier scalar.
 pub(super) fn key_of_json(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

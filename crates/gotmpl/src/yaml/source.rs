@@ -1,15 +1,15 @@
-//! Checks of the text itself, where go-yaml v2 (YAML 1.1) is stricter than the parser (YAML 1.2).
+//! Checks the text for cases in which go-yaml v2 (YAML 1.1) is stricter than the parser (YAML 1.2).
 
-/// What is wrong with a text before it is parsed.
+/// A problem of a text, found before parsing.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// go-yaml refuses it.
+    /// go-yaml refuses the text.
     Refused(&'static str, usize),
-    /// go-yaml may read it in another way.
+    /// go-yaml may read the text differently.
     Unclear(&'static str),
 }
 
-/// Looks at directives, leading tabs, and line breaks that only YAML 1.1 knows.
+/// Checks directives, leading tabs, and line breaks that only YAML 1.1 knows.
 pub(super) fn check(text: &str) -> Option<Trouble> {
     if text.contains(['\u{85}', '\u{2028}', '\u{2029}']) {
         return Some(Trouble::Unclear("a line break that only YAML 1.1 knows"));
@@ -44,18 +44,18 @@ pub(super) fn check(text: &str) -> Option<Trouble> {
     None
 }
 
-/// What stands behind the first value of a text.
+/// The text after the first value.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// Nothing, or the value is not one in brackets or quotes.
+    /// Nothing relevant, or the first value is not in brackets or quotes.
     None,
-    /// Words that go-yaml skips; the value ends here.
+    /// Words that go-yaml ignores. The value ends at this byte.
     Ignored(usize),
-    /// Something that go-yaml may look at.
+    /// Something that go-yaml may read.
     Unclear,
 }
 
-/// Looks for the end of a first value in brackets or quotes, and at what follows it.
+/// Finds the end of a first value in brackets or quotes, and classifies the text after it.
 pub(super) fn first_value(text: &str) -> Rest {
     let body = text.trim_start_matches('\u{feff}').trim_start();
     let body = body.strip_prefix("---").unwrap_or(body).trim_start();
@@ -70,7 +70,7 @@ pub(super) fn first_value(text: &str) -> Rest {
     if line.chars().all(plain) && !dash { Rest::Ignored(text.len() - rest.len()) } else { Rest::Unclear }
 }
 
-/// Whether only blanks, comments or a document marker follow.
+/// Whether only blanks and comments follow, up to a document marker.
 pub(super) fn is_trivial(rest: &str) -> bool {
     let mut lines = rest.lines();
     let first = lines.next().unwrap_or_default();
@@ -81,7 +81,7 @@ pub(super) fn is_trivial(rest: &str) -> bool {
             .is_none_or(|line| line.starts_with("---") || line.starts_with("..."))
 }
 
-/// The length of the quoted text or the collection in brackets that a text starts with.
+/// The length of the quoted text or bracketed collection at the start of a text.
 fn value_len(text: &str) -> Option<usize> {
     let first = text.chars().next()?;
     if matches!(first, '"' | '\'') {
@@ -119,7 +119,7 @@ fn value_len(text: &str) -> Option<usize> {
     None
 }
 
-/// The length of a quoted text, quotes included.
+/// The length of a quoted text, including the quotes.
 fn quoted_len(text: &str) -> Option<usize> {
     let quote = text.chars().next()?;
     let mut chars = text.char_indices().skip(1).peekable();
@@ -137,7 +137,7 @@ fn quoted_len(text: &str) -> Option<usize> {
     None
 }
 
-/// The block scalar at the end of a text without the line break that is not there.
+/// Removes the added line break of a block scalar at the end of a text; none if there was none.
 pub(super) fn without_added_break<'s>(text: &str, scalar: &'s str) -> Option<&'s str> {
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     let stripped = scalar.strip_suffix('\n')?;
@@ -147,7 +147,7 @@ pub(super) fn without_added_break<'s>(text: &str, scalar: &'s str) -> Option<&'s
     added.then_some(stripped)
 }
 
-/// Escapes of a double quoted scalar that go-yaml does not know.
+/// Whether a double-quoted scalar contains escapes that go-yaml does not support.
 pub(super) fn has_foreign_escape(source: &str) -> bool {
     let mut rest = source;
     while let Some((_, escape)) = rest.split_once('\\') {
@@ -163,18 +163,18 @@ pub(super) fn has_foreign_escape(source: &str) -> bool {
     false
 }
 
-/// What a plain scalar within brackets would be to go-yaml.
+/// How go-yaml reads a plain scalar within brackets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Flow {
-    /// The same.
+    /// In the same way.
     Same,
-    /// Several tokens that do not fit together.
+    /// As several tokens that do not fit together.
     Refused,
-    /// Something else.
+    /// In some other way.
     Unclear,
 }
 
-/// Compares how both read a plain scalar within brackets; `after` is the text behind it.
+/// Compares both readings of a plain scalar within brackets. `after` is the text after it.
 pub(super) fn in_flow(scalar: &str, after: &str, is_key: bool) -> Flow {
     if scalar.starts_with('?') {
         return Flow::Unclear;
@@ -189,7 +189,7 @@ pub(super) fn in_flow(scalar: &str, after: &str, is_key: bool) -> Flow {
     Flow::Same
 }
 
-/// Whether go-yaml takes a text for the name of an anchor.
+/// Whether go-yaml accepts a text as the name of an anchor.
 pub(super) fn is_anchor(name: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     !name.is_empty() && name.bytes().all(word)

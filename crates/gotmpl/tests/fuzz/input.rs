@@ -1,8 +1,8 @@
-//! Inputs as text, in parts that lines of `===` divide: so a finding can be read, and a seed written.
+//! Text inputs whose parts are separated by `===` lines, so that findings are readable and seeds can be written by hand.
 
 use serde_json::Value;
 
-/// The parts of an input; none where it is not text, or has fewer.
+/// The parts of an input; none if it is not text or has too few.
 pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut parts = text.splitn(N, "\n===\n");
@@ -13,7 +13,7 @@ pub(crate) fn parts<const N: usize>(bytes: &[u8]) -> Option<[&str; N]> {
     Some(all)
 }
 
-/// A part as JSON.
+/// Parses a part as JSON.
 pub(crate) fn json(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok()
 }

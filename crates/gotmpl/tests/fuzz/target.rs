@@ -1,11 +1,12 @@
-//! Go templates: a template, and its data as JSON. The output is read as YAML, as the value of a patch is.
+//! Fuzz target for Go templates. The input is a template and its data as JSON. The output is read as YAML, like the value of
+//! a patch.
 
 use gotmpl::{Template, yaml};
 use serde_json::{Value, json};
 
 use super::input;
 
-/// One input.
+/// Runs one input.
 pub(crate) fn run(bytes: &[u8]) {
     let Some([source, data]) = input::parts(bytes) else { return };
     let data = input::json(data).filter(Value::is_object).unwrap_or_else(|| json!({}));

@@ -1,4 +1,4 @@
-//! Conversions between types, durations and times, as cel-go makes them.
+//! Conversions between types, durations and timestamps, like cel-go.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, Value};
 
 use super::functions::{Outcome, failed, not_known, string};
 
-/// Reads one part of a time.
+/// A function that extracts one part of a timestamp.
 type Part = fn(&DateTime<FixedOffset>) -> i64;
 
-/// The parts of a time.
+/// The accessors for parts of a timestamp.
 const PARTS: [(&str, Part); 10] = [
     ("getFullYear", |time| i64::from(time.year())),
     ("getMonth", |time| i64::from(time.month0())),
@@ -26,7 +26,7 @@ const PARTS: [(&str, Part); 10] = [
     ("getSeconds", |time| i64::from(time.second())),
     ("getMilliseconds", |time| i64::from(time.timestamp_subsec_millis())),
 ];
-/// The years 1 to 9999.
+/// The valid range of timestamps in Unix seconds: the years 1 to 9999.
 const TIMES: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 pub(super) fn register(context: &mut Context<'_>) {
@@ -52,7 +52,7 @@ fn wrong(name: &str) -> ExecutionError {
     failed(name, "type conversion error")
 }
 
-/// `string(…)` is that of `kube-cel` for addresses only.
+/// `string(…)`. Only network addresses and the like are delegated to `kube-cel`.
 fn to_string(ftx: &FunctionContext<'_, '_>, This(value): This<Value>) -> Outcome {
     Ok(string(match value {
         Value::String(_) => return Ok(value),
@@ -73,7 +73,7 @@ fn to_string(ftx: &FunctionContext<'_, '_>, This(value): This<Value>) -> Outcome
     }))
 }
 
-/// Calls a function of `kube-cel` that one of ours stands before.
+/// Calls a `kube-cel` function that one of ours overrides.
 fn theirs(ftx: &FunctionContext<'_, '_>, name: &str, this: Value, arguments: Vec<Value>) -> Outcome {
     let mut scope = ftx.ptx.new_inner_scope();
     let ident = |name: &str| IdedExpr { id: 0, expr: Expr::Ident(name.to_owned()) };
@@ -88,7 +88,8 @@ fn theirs(ftx: &FunctionContext<'_, '_>, name: &str, this: Value, arguments: Vec
     Value::resolve(&IdedExpr { id: 0, expr: Expr::Call(call) }, &scope)
 }
 
-/// `format` is that of `kube-cel` for texts and whole numbers, and for other numbers with a precision.
+/// `format`, delegated to `kube-cel`. The result is unknown for `%e` and `%E`, for values other than texts, booleans and
+/// finite numbers, and for fractions in a format that contains `%s`.
 fn format_text(ftx: &FunctionContext<'_, '_>, This(form): This<Arc<String>>, values: Value) -> Outcome {
     let Value::List(items) = &values else { return Err(failed("format", "no such overload")) };
     let verbs: Vec<char> = form
@@ -110,13 +111,13 @@ fn format_text(ftx: &FunctionContext<'_, '_>, This(form): This<Arc<String>>, val
     theirs(ftx, "format", Value::String(form), vec![values])
 }
 
-/// `Duration.Seconds`, which adds two floats.
+/// `Duration.Seconds` of Go, which adds two floats.
 #[expect(clippy::cast_precision_loss, reason = "as Go does")]
 fn seconds(nanos: i64) -> f64 {
     (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9
 }
 
-/// `%g` of Go.
+/// Go's `%g`.
 fn float_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -242,12 +243,12 @@ fn to_timestamp(value: Value) -> Outcome {
     }
 }
 
-/// A duration as Go reads it.
+/// Parses a duration like Go.
 pub(crate) fn duration_of(text: &str) -> Option<Value> {
     parse_duration(text).map(|nanos| Value::Duration(TimeDelta::nanoseconds(nanos)))
 }
 
-/// A time as Go reads it, in the zone that it names.
+/// Parses a timestamp like Go, keeping its zone.
 pub(crate) fn timestamp_of(text: &str) -> Option<Value> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
     let (head, tail) = text.as_bytes().split_at_checked(FORM.len())?;
@@ -263,13 +264,13 @@ pub(crate) fn timestamp_of(text: &str) -> Option<Value> {
     TIMES.contains(&time.timestamp()).then_some(Value::Timestamp(time))
 }
 
-/// Go takes hours of one digit and a comma before the fraction, too.
+/// Whether a timestamp uses a notation that only Go accepts: one-digit hours, or a comma before the fraction.
 pub(crate) fn is_lax_time(text: &str) -> bool {
     let one_digit = text.split_once('T').is_some_and(|(_, clock)| clock.find(':') == Some(1));
     one_digit || text.contains(',')
 }
 
-/// A part of a time in a zone, or of a duration.
+/// A part of a timestamp in a zone, or of a duration.
 fn part_of(name: &str, part: Part, value: &Value, zone: Option<&Value>) -> Outcome {
     match (value, zone) {
         (Value::Timestamp(time), None) => Ok(Value::Int(part(&time.to_utc().fixed_offset()))),
@@ -287,7 +288,7 @@ fn part_of(name: &str, part: Part, value: &Value, zone: Option<&Value>) -> Outco
     }
 }
 
-/// The zone of a name or an offset; names need a database that is not here.
+/// Parses a zone. Only offsets and UTC are supported, because names need a time zone database.
 fn offset(name: &str, zone: &str) -> Result<FixedOffset, ExecutionError> {
     let unknown = || not_known("a time zone by its name");
     let Some((hours, minutes)) = zone.split_once(':') else {

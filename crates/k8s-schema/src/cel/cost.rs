@@ -1,8 +1,7 @@
-//! Types and costs of an expression: what the API server's checker finds before any value is
-//! there.
+//! Types and costs of an expression, as the API server's checker determines them before there is any value.
 //!
-//! Where this program knows less than upstream, it says nothing. Source: `checker/cost.go` of
-//! cel-go, and `pkg/cel/library/cost.go` of k8s.io/apiserver.
+//! If this program knows less than upstream, it reports nothing. Source: `checker/cost.go` of cel-go, and
+//! `pkg/cel/library/cost.go` of k8s.io/apiserver.
 
 use std::collections::BTreeMap;
 
@@ -18,14 +17,14 @@ use super::macros;
 use super::overloads;
 use super::types::{Size, Type, Typed};
 
-/// An expression that was looked at.
+/// The result of checking an expression.
 #[derive(Debug, Clone)]
 pub(super) struct Looked {
     /// Its type.
     pub(super) typed: Typed,
-    /// The most that it costs.
+    /// Its maximum cost.
     pub(super) cost: u64,
-    /// Whether it is a list that the expression makes, of whose elements upstream knows no size.
+    /// Whether it is a list built by the expression. Upstream does not know the size of its elements.
     pub(super) made: bool,
 }
 
@@ -35,12 +34,12 @@ impl Looked {
     }
 }
 
-/// Looks at an expression with these variables; an error is one that upstream finds, too.
+/// Checks an expression with these variables. Upstream reports every error that this returns.
 pub(super) fn look(expression: &IdedExpr, variables: &BTreeMap<String, Typed>) -> Result<Looked, String> {
     Visitor { variables: variables.clone() }.visit(expression)
 }
 
-/// Goes through an expression; its variables are those that are known where it stands.
+/// Visits an expression with the variables that are in scope.
 pub(super) struct Visitor {
     pub(super) variables: BTreeMap<String, Typed>,
 }
@@ -72,7 +71,7 @@ impl Visitor {
         }
     }
 
-    /// Elements have to be of one type, but for those that `format` takes.
+    /// Checks a list. Its elements must have the same type, except in arguments of `format`.
     fn list(&mut self, list: &ListExpr, mixed: bool) -> Result<Looked, String> {
         let mut cost = 10_u64;
         let mut inner: Option<Typed> = None;
@@ -106,7 +105,7 @@ impl Visitor {
         if map.entries.is_empty() {
             typed = Typed::sized(Type::Map(Box::new(Typed::anything())), Size::up_to(0));
         }
-        // Maps are taken to have texts as keys.
+        // The keys of maps are assumed to be strings.
         if let (Some(Type::Text), Some(values)) = (keys.map(|keys| keys.kind), values) {
             let count = u64::try_from(map.entries.len()).unwrap_or(u64::MAX);
             typed = Typed::sized(Type::Map(Box::new(values)), Size { min: 0, max: count });
@@ -118,7 +117,7 @@ impl Visitor {
         let typed = match self.variables.get(name) {
             Some(typed) => typed.clone(),
             None if NAMES_OF_TYPES.contains(&name) => Typed::scalar(Type::Named("type")),
-            // `google` begins the names of types.
+            // The names of some types start with `google`.
             None if name.contains('@') || name == "google" => Typed::anything(),
             None => return Err(format!("undeclared reference to '{name}'")),
         };
@@ -175,7 +174,7 @@ impl Visitor {
         for argument in &call.args {
             arguments.push(match &argument.expr {
                 Expr::List(list) if call.func_name == "format" => self.list(list, true)?,
-                // An optional field is named by a text that is no variable.
+                // The name of an optional field is a string literal, not a variable.
                 _ => self.visit(argument)?,
             });
         }
@@ -221,7 +220,7 @@ impl Visitor {
         Ok(Looked { typed, cost: cost.saturating_add(own), made: made || joined })
     }
 
-    /// The first part of the name of a function such as `sets.contains`.
+    /// The namespace of a function such as `sets.contains`.
     fn namespace<'c>(&self, call: &'c CallExpr) -> Option<&'c str> {
         match call.target.as_deref().map(|target| &target.expr) {
             Some(Expr::Ident(space))
@@ -244,7 +243,7 @@ pub(super) fn conditional(condition: &Looked, yes: &Looked, no: &Looked) -> Resu
     Ok(Looked::new(union(yes.typed.clone(), no.typed.clone()), cost))
 }
 
-/// The argument at a place, where it is a text that is written out.
+/// The string literal at an argument position, if it is one.
 fn literal(call: &CallExpr, at: usize) -> Option<&str> {
     match &call.args.get(at)?.expr {
         Expr::Literal(LiteralValue::String(text)) => Some(text.inner()),
@@ -256,7 +255,7 @@ fn no_overload(name: &str) -> String {
     format!("found no matching overload for '{name}'")
 }
 
-/// Elements of a list and the next of them.
+/// Unifies the type of the previous elements of a list with that of the next one.
 fn same(all: Option<Typed>, one: Typed) -> Result<Typed, String> {
     match all {
         Some(all) if all.kind.clashes(&one.kind) => {
@@ -267,7 +266,7 @@ fn same(all: Option<Typed>, one: Typed) -> Result<Typed, String> {
     }
 }
 
-/// What an index finds.
+/// The type of an index expression's result.
 fn indexed(name: &str, container: &Typed, key: &Typed) -> Result<Typed, String> {
     let fits = match &container.kind {
         Type::Dyn => true,
@@ -279,7 +278,7 @@ fn indexed(name: &str, container: &Typed, key: &Typed) -> Result<Typed, String> 
     if fits { Ok(element(container)) } else { Err(no_overload(name)) }
 }
 
-/// A function that has to exist and to take these types.
+/// Checks a function call: the function must exist and accept these types.
 fn checked_function(
     name: &str,
     target: Option<&Looked>,
@@ -291,7 +290,7 @@ fn checked_function(
     Ok((if typed == Typed::anything() { result } else { typed }, cost))
 }
 
-/// Patterns, durations and times that are written out have to be right.
+/// Checks literal patterns, durations and timestamps.
 fn literals(name: &str, call: &CallExpr) -> Result<(), String> {
     let at = match name {
         "matches" => usize::from(call.target.is_none()),
@@ -358,7 +357,7 @@ fn boolean(typed: &Typed) -> Result<(), String> {
     }
 }
 
-/// Types of which it is clear that they do not go together.
+/// Whether a type is a plain scalar.
 fn is_plain(kind: &Type) -> bool {
     matches!(kind, Type::Bool | Type::Int | Type::Uint | Type::Double | Type::Text | Type::Bytes)
 }
@@ -409,7 +408,7 @@ fn operator(name: &str, arguments: &[Looked]) -> Result<(Typed, u64), String> {
                     let texts = matches!(a, Type::Text | Type::Bytes);
                     Ok((flag, if texts { tenth(shorter) } else { 1 }))
                 }
-                // A duration and a time are added in either order.
+                // A duration and a timestamp can be added in either order.
                 "_+_" | "_-_" if matches!((a, b), (Type::Named(_), Type::Named(_))) => {
                     Ok((Typed::anything(), 1))
                 }

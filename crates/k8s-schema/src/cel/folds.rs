@@ -1,7 +1,8 @@
-//! Macros as they run: an error of one element is that of the whole only where another element does not decide.
+//! Runtime versions of macros. An error in one element only fails the whole macro if no other element decides the result.
 //!
-//! Their names begin with `@`, so that no rule can write them; [`super::lowering`] does. Arguments are the range, the names of one or two variables
-//! and what is computed of each element. Source: `interpreter/interpretable.go` of cel-go, `evalFold` and `evalOr`.
+//! Their names start with `@`, so rules cannot use them; [`super::lowering`] inserts them. The arguments are the range, the
+//! names of one or two variables, and the expressions for each element. Source: `interpreter/interpretable.go` of cel-go,
+//! `evalFold` and `evalOr`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ fn no_overload() -> ExecutionError {
     failed("", "no such overload")
 }
 
-/// A loop: its elements with their keys or places, the names for them, and what is computed of each.
+/// A loop: its elements with their keys or indices, the variable names, and the expressions for each element.
 struct Loop<'e> {
     entries: Vec<(Value, Value)>,
     first: &'e str,
@@ -59,7 +60,7 @@ impl<'e> Loop<'e> {
                     .map(|(at, item)| if alone { (item, at) } else { (at, item) })
                     .collect()
             }
-            // Upstream's order is left to chance; here it is always the same.
+            // Upstream's order is random; here it is always the same.
             Value::Map(map) => {
                 let sorted: BTreeMap<&Key, &Value> = map.map.iter().collect();
                 sorted.into_iter().map(|(key, value)| (value_of(key), value.clone())).collect()
@@ -69,7 +70,7 @@ impl<'e> Loop<'e> {
         Ok(Self { entries, first, second, body })
     }
 
-    /// What one part of the body gives for an entry.
+    /// Evaluates one part of the body for an entry.
     fn run(&self, part: usize, (first, second): &(Value, Value), base: &Context<'_>) -> Outcome {
         let body = self.body.get(part).ok_or_else(no_overload)?;
         let mut scope = base.new_inner_scope();
@@ -80,7 +81,7 @@ impl<'e> Loop<'e> {
         Value::resolve(body, &scope)
     }
 
-    /// The value of an entry, where a condition before it holds.
+    /// The value for an entry, unless a filter excludes it.
     fn chosen(&self, entry: &(Value, Value), base: &Context<'_>) -> Result<Option<Value>, ExecutionError> {
         let last = self.body.len().saturating_sub(1);
         if last > 0 && !truth(&self.run(0, entry, base)?)? {
@@ -116,7 +117,7 @@ fn key_of(value: &Value) -> Result<Key, ExecutionError> {
     }
 }
 
-/// Optional values in lists, maps and variables are taken for their content by the evaluator at hand.
+/// Refuses optional values: in lists, maps and variables, our evaluator would treat them like their content.
 fn plain(value: Value) -> Outcome {
     match &value {
         Value::Opaque(opaque) if opaque.downcast_ref::<OptionalValue>().is_some() => {
@@ -131,7 +132,7 @@ fn bind(scope: &mut Context<'_>, name: &str, value: &Value) -> Result<(), Execut
     Ok(())
 }
 
-/// Whether one element decides, or all of them do not; an error counts only where none decides.
+/// Whether any element has the deciding value. An error only counts if no element decides.
 fn quantified(ftx: &FunctionContext<'_, '_>, deciding: bool) -> Outcome {
     let it = Loop::read(ftx)?;
     let mut error = None;
@@ -195,7 +196,7 @@ fn insert(map: &mut BTreeMap<Key, Value>, key: Key, value: Value) -> Result<(), 
     }
 }
 
-/// An optional value, where the expression gives one: its content, if it has any.
+/// The content of an optional value, if it has any. Other values are errors.
 fn content(expression: Option<&IdedExpr>, scope: &Context<'_>) -> Result<Option<Value>, ExecutionError> {
     let value = Value::resolve(expression.ok_or_else(no_overload)?, scope)?;
     let Value::Opaque(opaque) = &value else { return Err(no_overload()) };
@@ -222,7 +223,7 @@ fn optional(ftx: &FunctionContext<'_, '_>, flat: bool) -> Outcome {
     Value::resolve(body, &scope).and_then(plain).map(some)
 }
 
-/// The second is looked at only where the first is empty.
+/// The second argument is evaluated only if the first one is empty.
 fn either(ftx: &FunctionContext<'_, '_>, keep_optional: bool) -> Outcome {
     let other = ftx.args.get(1);
     match content(ftx.args.first(), ftx.ptx)? {

@@ -1,9 +1,9 @@
-//! What functions cost, and the sizes of what they give. Source: as [`super::cost`].
+//! The costs of functions and the sizes of their results. Source: see [`super::cost`].
 
 use super::cost::Looked;
 use super::types::{Size, Type, Typed};
 
-/// A tenth of a size, rounded up: what going through a text costs.
+/// A tenth of a size, rounded up: the cost of traversing a text.
 pub(super) fn tenth(size: u64) -> u64 {
     if size == u64::MAX { u64::MAX } else { size.div_ceil(10) }
 }
@@ -15,7 +15,7 @@ fn scaled(size: u64, numerator: u64, denominator: u64) -> u64 {
     size.saturating_mul(numerator).div_ceil(denominator)
 }
 
-/// What a list or a map holds.
+/// The type of the elements of a list or map.
 pub(super) fn element(container: &Typed) -> Typed {
     match &container.kind {
         Type::List(inner) | Type::Map(inner) => (**inner).clone(),
@@ -23,7 +23,7 @@ pub(super) fn element(container: &Typed) -> Typed {
     }
 }
 
-/// Type and own cost of a function.
+/// The result type of a function and its own cost.
 pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
     let first = arguments.first();
     let subject = target.or(first).map_or_else(Typed::anything, |one| one.typed.clone());
@@ -95,7 +95,7 @@ pub(super) fn function(name: &str, target: Option<&Looked>, arguments: &[Looked]
     }
 }
 
-/// Each element of one list is compared with each of the other: `ext/sets.go` of cel-go, `estimateSetsCost`.
+/// The cost of comparing each element of one list with each of the other: `ext/sets.go` of cel-go, `estimateSetsCost`.
 fn sets_cost(one: u64, other: u64) -> u64 {
     one.saturating_mul(other).saturating_add(1)
 }
@@ -112,7 +112,7 @@ fn elements_cost(subject: &Typed, made: bool) -> u64 {
     }
 }
 
-/// Joined texts are as long as all of them with what stands between.
+/// The size of a joined text is the sum of its parts and separators.
 fn join(target: Option<&Looked>, arguments: &[Looked]) -> (Typed, u64) {
     let text = |size: u64| (Typed::sized(Type::Text, Size::up_to(size)), tenth(size));
     match target {

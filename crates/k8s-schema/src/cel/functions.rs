@@ -1,4 +1,4 @@
-//! The functions of rules: those of `cel` and `kube-cel`, and ours where theirs give other results than Kubernetes'.
+//! The functions of rules: those of `cel` and `kube-cel`, replaced by ours if theirs differ from Kubernetes'.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -12,38 +12,38 @@ use regex::Regex;
 
 use super::{conversions, folds, quantity, urls};
 
-/// What a function gives.
+/// The result of a function.
 pub(super) type Outcome = Result<Value, ExecutionError>;
 
 thread_local! {
-    /// Registering the functions takes longer than running most rules.
+    /// Shared because registering the functions takes longer than running most rules.
     static FUNCTIONS: Context<'static> = functions();
-    /// Why the result of the evaluation that runs is not known, where it is not.
+    /// The reason that the result of the current evaluation is unknown, if it is.
     static NOT_KNOWN: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// Compiled regular expressions.
+    /// The compiled regular expressions.
     static PATTERNS: RefCell<BTreeMap<String, Result<Regex, Error>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// Compiled expressions that are kept.
+/// The most compiled regular expressions that are kept.
 const MAX_KEPT: usize = 256;
 
-/// Hands over the context with all functions.
+/// Runs a closure with the context that contains all functions.
 pub(crate) fn with_functions<T>(run: impl FnOnce(&Context<'static>) -> T) -> T {
     FUNCTIONS.with(run)
 }
 
-/// Why the last evaluation met something whose result is not known; asking forgets it.
+/// Takes the reason that the last evaluation met something unknown.
 pub(crate) fn take_not_known() -> Option<String> {
     NOT_KNOWN.with(RefCell::take)
 }
 
-/// The error of a function whose result only Kubernetes knows.
+/// Reports that only Kubernetes knows the result of a function.
 pub(super) fn not_known(reason: &str) -> ExecutionError {
     NOT_KNOWN.with(|known| *known.borrow_mut() = Some(reason.to_owned()));
     ExecutionError::function_error("", reason)
 }
 
-/// The error of a function that Kubernetes has, too.
+/// Reports a function error that Kubernetes would report as well.
 pub(super) fn failed(name: &str, what: impl Into<String>) -> ExecutionError {
     ExecutionError::function_error(name, what.into())
 }
@@ -77,7 +77,7 @@ fn functions() -> Context<'static> {
 
 const TYPES: [&str; 9] = ["int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type"];
 
-/// Stands for a type where types are compared; no text of a value looks like it.
+/// A placeholder for a type in comparisons. No string of a value looks like it.
 fn marker(name: &str) -> String {
     format!("\u{0}type {name}")
 }
@@ -101,7 +101,7 @@ fn number(count: usize) -> Value {
     Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }
 
-/// Texts count by characters.
+/// The size of a value; strings are counted in characters.
 fn size(This(value): This<Value>) -> Outcome {
     match value {
         Value::String(text) => Ok(number(text.chars().count())),
@@ -174,14 +174,14 @@ fn split(This(text): This<Arc<String>>, Arguments(arguments): Arguments) -> Outc
     Ok(Value::List(Arc::new(parts)))
 }
 
-/// Each character, the last of so many parts with all that follows.
+/// Splits a text into characters; the last of `most` parts contains the rest.
 fn characters(text: &str, most: usize) -> Vec<Value> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).take(most).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     starts.iter().zip(ends).map(|(start, end)| string(&text[*start..end])).collect()
 }
 
-/// The sum of a list, which must not overflow.
+/// Sums a list. An overflow is an error.
 fn sum(This(items): This<Arc<Vec<Value>>>) -> Outcome {
     let overflow = || failed("sum", "integer overflow");
     let mut total: Option<Value> = None;

@@ -1,6 +1,6 @@
-//! Forms that the evaluator at hand takes in another way than cel-go's, written as both take them alike.
+//! Rewrites forms that our evaluator treats differently from cel-go into forms that both treat alike.
 //!
-//! Names with `@`, which no rule can write, are functions of [`super::functions`].
+//! Names with `@`, which rules cannot use, are functions of [`super::functions`].
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, LiteralValue};
@@ -8,19 +8,19 @@ use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, L
 use super::macros;
 use super::tokens::EXISTS_ONE;
 
-/// An expression as it is evaluated.
+/// An expression ready for evaluation.
 #[derive(Debug)]
 pub(crate) struct Lowered {
-    /// The expression.
+    /// The rewritten expression.
     pub(crate) expression: IdedExpr,
-    /// What in it cannot be evaluated here: an error says nothing then.
+    /// An unsupported part of the expression. If there is one, an error means nothing.
     pub(crate) not_followed: Option<String>,
 }
 
-/// Functions and macros that have no counterpart here.
+/// Functions and macros without a counterpart here.
 const NOT_FOLLOWED: [&str; 3] = ["sortBy", "unwrapOpt", "unwrap"];
 
-/// Rewrites an expression that was checked.
+/// Rewrites a checked expression.
 pub(crate) fn lower(expression: IdedExpr) -> Lowered {
     let mut lowered = Lowered { expression, not_followed: None };
     let mut expression = std::mem::take(&mut lowered.expression);
@@ -91,7 +91,7 @@ impl Lowered {
     fn watch(&mut self, call: &CallExpr) {
         let name = call.func_name.as_str();
         let form = match name {
-            // Upstream takes a whole number of any type for an index of a list.
+            // Upstream accepts whole numbers of any type as list indices.
             "_[_]" | "_[?_]" => call.args.get(1).is_some_and(|index| called(index, "@dyn").is_some()),
             _ => NOT_FOLLOWED.contains(&name),
         };
@@ -101,7 +101,7 @@ impl Lowered {
     }
 }
 
-/// Another form of a call, where it needs one.
+/// The rewritten form of a call, if it needs one.
 fn call_form(it: &mut CallExpr) -> Option<Expr> {
     let name = it.func_name.clone();
     let global = it.target.is_none();
@@ -147,14 +147,14 @@ fn call_form(it: &mut CallExpr) -> Option<Expr> {
     None
 }
 
-/// A method as a function of ours, which decides what of its arguments is evaluated.
+/// Turns a method into one of our functions, which decides which arguments are evaluated.
 fn on_target(it: &mut CallExpr, name: &str) -> Option<Expr> {
     let mut arguments = vec![*it.target.take()?];
     arguments.append(&mut it.args);
     Some(call(&format!("@{name}"), arguments))
 }
 
-/// A macro of two variables as a function of ours.
+/// Turns a macro with two variables into one of our functions.
 fn two_variables(it: &mut CallExpr) -> Option<Expr> {
     for argument in it.args.iter_mut().take(2) {
         let Expr::Ident(variable) = &argument.expr else { return None };
@@ -167,7 +167,7 @@ fn two_variables(it: &mut CallExpr) -> Option<Expr> {
     on_target(it, &name)
 }
 
-/// A macro of one variable, which the parser wrote out as a loop, as a function of ours.
+/// Turns a macro with one variable, which the parser has expanded into a loop, into one of our functions.
 fn macro_call(one: &mut ComprehensionExpr) -> Option<Expr> {
     let range = std::mem::take(&mut one.iter_range);
     let mut arguments = vec![range, text(&one.iter_var), text("")];
@@ -192,7 +192,7 @@ fn macro_call(one: &mut ComprehensionExpr) -> Option<Expr> {
     Some(call(name, arguments))
 }
 
-/// What a sum appends to a list.
+/// The element that a sum appends to a list.
 fn appended(sum: &mut CallExpr) -> Option<IdedExpr> {
     match &mut sum.args.get_mut(1)?.expr {
         Expr::List(list) => list.elements.pop(),
@@ -205,7 +205,7 @@ fn wrap(argument: &mut IdedExpr, name: &str) {
     *argument = ided(call(name, vec![inner]));
 }
 
-/// The arguments, where this is a call of that global function.
+/// The arguments of an expression that calls this global function.
 fn called<'e>(expression: &'e IdedExpr, name: &str) -> Option<&'e [IdedExpr]> {
     match &expression.expr {
         Expr::Call(call) if call.target.is_none() && call.func_name == name => Some(&call.args),
@@ -217,7 +217,7 @@ fn is_ident(expression: &IdedExpr, name: &str) -> bool {
     matches!(&expression.expr, Expr::Ident(found) if found == name)
 }
 
-/// Whether the expression surely gives an optional value.
+/// Whether an expression certainly yields an optional value.
 fn is_optional(expression: &IdedExpr) -> bool {
     let Expr::Call(call) = &expression.expr else { return false };
     match call.func_name.as_str() {

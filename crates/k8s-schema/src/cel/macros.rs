@@ -1,6 +1,7 @@
-//! Macros that the parser at hand leaves as calls: those of two variables, and those of optional values.
+//! The macros that our parser leaves as calls: those with two variables, and those for optional values.
 //!
-//! Here they are looked at without a value; [`super::folds`] runs them. Source: `ext/comprehensions.go` and `cel/library.go` of cel-go.
+//! This module checks them without a value; [`super::folds`] runs them. Source: `ext/comprehensions.go` and `cel/library.go`
+//! of cel-go.
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, ListExpr, LiteralValue, MapExpr};
@@ -11,12 +12,12 @@ use super::overloads;
 use super::tokens::EXISTS_ONE;
 use super::types::{Type, Typed};
 
-/// The result of a loop while it runs, a name that no rule can write.
+/// The variable for the result of a running loop. Rules cannot use this name.
 const RESULT: &str = "@result";
-/// What puts an entry into a map.
+/// The function that inserts an entry into a map.
 pub(super) const INSERT: &str = "cel.@mapInsert";
 
-/// What a macro of two variables does with each entry.
+/// The operation of a macro with two variables.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     All,
@@ -39,12 +40,12 @@ fn kind(name: &str, arguments: usize) -> Option<Kind> {
     }
 }
 
-/// Whether a call is a macro of two variables.
+/// Whether a call is a macro with two variables.
 pub(super) fn has_two_variables(it: &CallExpr) -> bool {
     it.target.is_some() && kind(&it.func_name, it.args.len()).is_some()
 }
 
-/// Whether a call is one of `optMap` and `optFlatMap`.
+/// Whether a call is `optMap` or `optFlatMap`.
 pub(super) fn is_optional(it: &CallExpr) -> bool {
     it.target.is_some() && it.args.len() == 2 && matches!(it.func_name.as_str(), "optMap" | "optFlatMap")
 }
@@ -56,7 +57,7 @@ fn name(argument: Option<&IdedExpr>) -> Result<String, String> {
     }
 }
 
-/// The loop that a macro of two variables stands for.
+/// The loop that a macro with two variables expands to.
 pub(super) fn expanded(it: &CallExpr) -> Option<Result<IdedExpr, String>> {
     let (range, kind) = (it.target.as_deref()?, kind(&it.func_name, it.args.len())?);
     let names = name(it.args.first()).and_then(|first| Ok((first, name(it.args.get(1))?)));
@@ -124,7 +125,7 @@ fn repeated(
     })))
 }
 
-/// A map with one entry more, or with those of another map.
+/// The type and cost of inserting one entry, or all entries of another map, into a map.
 pub(super) fn inserted(arguments: &[Looked]) -> Result<(Typed, u64), String> {
     let typed = match arguments {
         [_, key, value] if key.typed.kind == Type::Text => {
@@ -138,7 +139,7 @@ pub(super) fn inserted(arguments: &[Looked]) -> Result<(Typed, u64), String> {
 }
 
 impl Visitor {
-    /// `target.hasValue() ? optional.of(…) : optional.none()`, where the variable stands for `target.value()`.
+    /// Checks `target.hasValue() ? optional.of(…) : optional.none()`, in which the variable stands for `target.value()`.
     pub(super) fn optional(&mut self, it: &CallExpr, target: &IdedExpr) -> Result<Looked, String> {
         let variable = name(it.args.first())?;
         let body = it.args.get(1).ok_or("a value is missing")?;
@@ -152,7 +153,7 @@ impl Visitor {
         self.variables.insert(variable, value);
         let looked = self.visit(body)?;
         self.variables = saved;
-        // An empty list to go through, the value, and what is made of it.
+        // The cost of binding a variable: an empty list to iterate over, the value, and the expression that uses it.
         let bound = target.cost.saturating_add(11).saturating_add(looked.cost);
         let some = match it.func_name.as_str() {
             "optMap" => Looked::new(Typed::optional(looked.typed), bound.saturating_add(1)),

@@ -1,10 +1,10 @@
-//! What the class webhook finds in a CEL rule without a value: that it compiles, that it gives
-//! a boolean, and what it may cost.
+//! Checks that the class webhook makes of a CEL rule without a value: that it compiles, that it yields a boolean, and its
+//! estimated cost.
 //!
-//! The types here are those that a schema gives; where a type is not known, nothing is said.
-//! Source: `pkg/apiserver/schema/cel` of apiextensions-apiserver.
+//! Types come from the schema. If a type is unknown, nothing is reported. Source: `pkg/apiserver/schema/cel` of
+//! apiextensions-apiserver.
 
-/// Adds functions to a context by their names. Each has a type of its own, so no list can hold them.
+/// Adds functions to a context by name. Each function has a type of its own, so a list cannot hold them.
 macro_rules! add_functions {
     ($context:expr, { $($name:literal => $function:expr),+ $(,)? }) => {
         $($context.add_function($name, $function);)+
@@ -40,39 +40,39 @@ pub(crate) use self::value::Shape;
 use super::error::FieldError;
 use super::value::{get, text};
 
-/// The most that one rule may cost.
+/// The highest cost of a single rule.
 pub const RULE_LIMIT: u64 = 10_000_000;
-/// The most that all rules of a schema may cost together.
+/// The highest total cost of all rules of a schema.
 pub const SCHEMA_LIMIT: u64 = 100_000_000;
 
-/// Where a rule stands: its schema, and how often it may run.
+/// The position of a rule: its schema, and how often it may run.
 #[derive(Debug, Clone)]
 pub struct Context {
     schema: Value,
-    /// How many values there can be; none without a bound.
+    /// The largest possible number of values; none if unlimited.
     cardinality: Option<u64>,
     root: bool,
 }
 
 impl Context {
-    /// The root of a variable's schema.
+    /// The position at the root of a variable's schema.
     pub fn root(schema: &Value) -> Self {
         Self { schema: schema.clone(), cardinality: Some(1), root: true }
     }
 
-    /// A property.
+    /// The position of a property.
     #[must_use]
     pub fn property(&self, schema: &Value) -> Self {
         Self { schema: schema.clone(), cardinality: self.cardinality, root: false }
     }
 
-    /// The items of a list.
+    /// The position of a list's items.
     #[must_use]
     pub fn items(&self, schema: &Value) -> Self {
         self.many(schema, "maxItems")
     }
 
-    /// The values of a map.
+    /// The position of a map's values.
     #[must_use]
     pub fn additional(&self, schema: &Value) -> Self {
         self.many(schema, "maxProperties")
@@ -84,13 +84,13 @@ impl Context {
         Self { schema: schema.clone(), cardinality, root: false }
     }
 
-    /// Whether upstream can make a type of the schema: not of a list at the root.
+    /// Reports whether upstream can declare a type for the schema, which it cannot for a list at the root.
     pub fn has_type(&self) -> bool {
         !(self.root && text(&self.schema, &["type"]) == "array")
     }
 }
 
-/// A fault of a rule, in its `rule` or its `messageExpression`.
+/// A fault in the `rule` or `messageExpression` of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuleFault {
@@ -100,15 +100,15 @@ pub struct RuleFault {
     pub detail: String,
 }
 
-/// What was found in a rule.
+/// The result of checking a rule.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Checked {
-    /// Faults.
+    /// The faults.
     pub faults: Vec<RuleFault>,
-    /// Estimated costs by field.
+    /// The estimated costs by field.
     pub costs: Vec<(&'static str, u64)>,
-    /// Whether the rule looks at the old value.
+    /// Whether the rule uses the old value.
     pub uses_old_self: bool,
 }
 
@@ -162,12 +162,12 @@ pub fn check(rule: &Value, context: &Context) -> Checked {
     checked
 }
 
-/// Whether there is a macro that is not followed here; of such rules nothing is said.
+/// Whether the expression contains a macro that is not supported here. Nothing is reported about such rules.
 fn has_unknown_macro(expression: &str) -> bool {
     expression.contains("sortBy")
 }
 
-/// The message for a cost over the limit of one rule.
+/// The message if the cost exceeds the limit of a single rule.
 pub fn over_budget(name: &str, cost: u64) -> Option<String> {
     (cost > RULE_LIMIT).then(|| too_expensive(name, cost, RULE_LIMIT))
 }
@@ -185,7 +185,7 @@ fn too_expensive(name: &str, cost: u64, limit: u64) -> String {
     )
 }
 
-/// The cost of all rules of one schema.
+/// The total cost of all rules of a schema.
 #[derive(Debug, Default)]
 pub struct Total {
     sum: u64,
@@ -205,7 +205,7 @@ impl Total {
         self.parts.truncate(4);
     }
 
-    /// The errors where the sum is over its limit.
+    /// The errors if the total exceeds its limit.
     pub fn errors(&self, path: &str) -> Vec<FieldError> {
         if self.sum <= SCHEMA_LIMIT {
             return Vec::new();

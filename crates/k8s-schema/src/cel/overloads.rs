@@ -1,11 +1,11 @@
-//! Which functions there are, and what they take and give.
+//! The known functions with their parameter and result types.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use super::types::{Size, Type, Typed};
 
-/// The table as text.
+/// The table in text form.
 const TABLE: &str = include_str!("overloads.txt");
 
 static OVERLOADS: LazyLock<BTreeMap<&'static str, Vec<Overload>>> = LazyLock::new(|| {
@@ -22,7 +22,7 @@ struct Overload {
     result: Pattern,
 }
 
-/// What a type has to be.
+/// A pattern for types.
 #[derive(Debug, PartialEq)]
 enum Pattern {
     Any,
@@ -71,7 +71,7 @@ impl Pattern {
         }
     }
 
-    /// The type of a result; of its size nothing is known.
+    /// The type of a result. Its size is unknown.
     fn typed(&self) -> Typed {
         let kind = match self {
             Self::Is("bool") => Type::Bool,
@@ -87,12 +87,12 @@ impl Pattern {
     }
 }
 
-/// Whether there is a function of this name, in whatever form.
+/// Whether a function with this name exists in any form.
 pub(super) fn exists(name: &str) -> bool {
     OVERLOADS.contains_key(name)
 }
 
-/// The type of a call's result; an error where no form of the function takes these types.
+/// The result type of a call. It is an error if no form of the function accepts these types.
 pub(super) fn result(name: &str, receiver: Option<&Typed>, arguments: &[&Typed]) -> Result<Typed, String> {
     let Some(forms) = OVERLOADS.get(name) else {
         return Err(format!("undeclared reference to '{name}'"));

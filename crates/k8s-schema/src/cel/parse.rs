@@ -1,30 +1,31 @@
-//! Parsing of expressions, with limits on their size.
+//! Parses expressions, with limits on their size.
 
 use kube_cel::cel::IdedExpr;
 use kube_cel::cel::parser::Parser;
 
 use super::tokens::plain;
 
-/// The longest rule that a class may have by the schema of its kind.
+/// The longest rule allowed by the schema of ClusterClass.
 const MAX_LENGTH: usize = 4096;
-/// Operators and brackets of one expression: parser and evaluator recurse over them.
+/// The most operators and brackets of one expression; the parser and the evaluator are recursive.
 const MAX_OPERATORS: usize = 400;
 
-/// Brackets and the like from which on the parser gets a stack of its own: it takes up to 200 KiB for each level.
+/// The number of brackets (and question marks) beyond which the parser gets its own stack, since it uses up to 200 KiB per
+/// level.
 const DEEP: usize = 8;
 const STACK: usize = 256 << 20;
-/// How deep Kubernetes' own parser goes.
+/// The deepest nesting that Kubernetes' own parser accepts.
 const UPSTREAM_DEPTH: u16 = 250;
-/// Said of an expression that may be right, and is not followed here.
+/// The message for an expression that may be valid but is not supported here.
 pub(crate) const TOO_LARGE: &str = "it is larger than this program follows";
 
-/// Whether an expression is larger than this program follows. Nothing is said of it then.
+/// Whether an expression is too large for this program. If so, nothing is reported about it.
 pub(crate) fn is_too_large(expression: &str) -> bool {
     let operators = expression.chars().filter(|c| "+-*/%<>=!&|?([{".contains(*c)).count();
     expression.len() > MAX_LENGTH || operators > MAX_OPERATORS
 }
 
-/// Parses an expression as Kubernetes does, with optional syntax.
+/// Parses an expression like Kubernetes, with optional syntax.
 pub(crate) fn parse(expression: &str) -> Result<IdedExpr, String> {
     if is_too_large(expression) {
         return Err(TOO_LARGE.to_owned());
@@ -49,7 +50,7 @@ fn parse_flat(expression: &str) -> Result<IdedExpr, String> {
     parser.parse(expression).map_err(|error| error.to_string())
 }
 
-/// What only Kubernetes' parser would take is too large; what it would not take either is a fault.
+/// An expression that only Kubernetes' parser would accept is too large; one that it would refuse as well is a fault.
 fn parse_deep(expression: &str) -> Result<IdedExpr, String> {
     parse_flat(expression).map_err(|_| {
         let parser = Parser::new().enable_optional_syntax(true).max_recursion_depth(UPSTREAM_DEPTH);

@@ -1,4 +1,4 @@
-//! Quantities, versions, networks and named formats, where `kube-cel` sees more or less than Kubernetes does.
+//! Quantities, versions, networks and named formats, if `kube-cel` accepts more or less than Kubernetes.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use kube_cel::cel::{Context, Value};
 
 use super::functions::{Outcome, failed, not_known, string};
 
-/// Names that `format.named` knows.
+/// The names supported by `format.named`.
 const FORMATS: [&str; 13] = [
     "byte",
     "date",
@@ -47,13 +47,13 @@ pub(super) fn register(context: &mut Context<'_>) {
     context.add_function("@isFormat", |name: Arc<String>| FORMATS.contains(&name.as_str()));
 }
 
-/// A quantity as it is written, without its sign.
+/// The parts of a quantity as written.
 struct Quantity<'t> {
     negative: bool,
-    /// Digits before the point, without leading zeros.
+    /// The digits before the point, without leading zeros.
     whole: &'t str,
     fraction: &'t str,
-    /// Power of ten, or of two.
+    /// The power of ten or of two.
     exponent: i64,
     binary: bool,
 }
@@ -79,13 +79,13 @@ impl<'t> Quantity<'t> {
         Some(Self { negative, whole: whole.trim_start_matches('0'), fraction, exponent, binary })
     }
 
-    /// What `AsInt64` gives, which looks at the form and not only at the value.
+    /// The result of `AsInt64`, which depends on the notation and not only on the value.
     fn whole(&self) -> Option<i64> {
         let digits = format!("{}{}", self.whole, self.fraction);
         let count = i64::try_from(digits.len().max(1)).ok()?;
         let number = || if digits.is_empty() { Some(0) } else { digits.parse::<i64>().ok() };
         let size = if self.binary {
-            // A fraction of a power of two, and what is long, is a decimal, which gives no integer.
+            // With a binary suffix, upstream represents fractions and long numbers as decimals, which have no integer form.
             let long = count > 14 - self.exponent * 3 / 10;
             if long || !self.fraction.is_empty() {
                 return None;
@@ -101,7 +101,7 @@ impl<'t> Quantity<'t> {
         Some(if self.negative { -size } else { size })
     }
 
-    /// Whether arithmetic with it is exact both here and there: no rounding, no cap, no overflow.
+    /// Whether arithmetic with it is exact both here and upstream: no rounding, no cap and no overflow.
     fn is_moderate(&self) -> bool {
         let whole = i64::try_from(self.whole.len()).unwrap_or(i64::MAX);
         let fraction = i64::try_from(self.fraction.len()).unwrap_or(i64::MAX);
@@ -149,7 +149,7 @@ fn bounded(text: Arc<String>) -> Outcome {
     Err(not_known("a quantity that is very large or very precise"))
 }
 
-/// A version without its build metadata, which no comparison looks at.
+/// A version without its build metadata, which comparisons ignore.
 fn without_build(text: &str) -> &str {
     let Some((version, build)) = text.split_once('+') else { return text };
     let word = |part: &str| {
@@ -158,7 +158,7 @@ fn without_build(text: &str) -> &str {
     if build.split('.').all(word) { version } else { text }
 }
 
-/// A version as Kubernetes reads it where it is asked to normalize: without `v` and leading zeros, and with three numbers.
+/// A version as Kubernetes parses it with normalization: without `v` and leading zeros, and with three numbers.
 ///
 /// Source: `pkg/cel/library/semverlib.go` of k8s.io/apiserver, `normalizeAndParse`.
 fn normalized(text: &str) -> String {
@@ -169,7 +169,7 @@ fn normalized(text: &str) -> String {
         let is_number = rest.starts_with(|first: char| first.is_ascii_digit());
         *part = if is_number { rest.to_owned() } else { format!("0{rest}") };
     }
-    // A short version with more behind its last number is none.
+    // A short version with a suffix after its last number is not valid.
     if parts.len() < 3 && parts.last().is_some_and(|last| last.contains(['+', '-'])) {
         return text.to_owned();
     }
@@ -177,7 +177,8 @@ fn normalized(text: &str) -> String {
     parts.join(".")
 }
 
-/// A text that is no network for Kubernetes, as one that is none for `kube-cel` either; all else as it is.
+/// Replaces a text that is not a network for Kubernetes with one that is not a network for `kube-cel` either. Other values
+/// stay unchanged.
 ///
 /// Source: `ParsePrefix` of Go's `net/netip`.
 fn network(value: Value) -> Value {

@@ -1,12 +1,12 @@
-//! Texts of expressions that the parser at hand reads in another way than cel-go's.
+//! Rewrites source text that our parser reads differently from cel-go's.
 //!
-//! cel-go's parser drops pairs of `!` and of `-`, and knows literals in triple quotes, raw bytes and escapes in bytes. Here they are written
-//! as both parsers read them alike.
+//! cel-go's parser drops pairs of `!` and of `-`, and supports triple-quoted literals, raw bytes and escapes in bytes. This
+//! module rewrites them so that both parsers read the same.
 
-/// What stands for `existsOne`, which the parser at hand takes with one variable, too, and cel-go with two alone.
+/// The replacement for `existsOne`, which our parser also accepts with one variable, but cel-go only with two.
 pub(super) const EXISTS_ONE: &str = "__existsOne__";
 
-/// The expression without pairs of `!` and `-`, and with plain literals.
+/// The expression without pairs of `!` and `-`, and with simple literals.
 pub(crate) fn plain(source: &str) -> String {
     let mut reader = Reader { rest: source, out: String::with_capacity(source.len()), operand: false };
     while !reader.rest.is_empty() {
@@ -18,7 +18,7 @@ pub(crate) fn plain(source: &str) -> String {
 struct Reader<'s> {
     rest: &'s str,
     out: String,
-    /// Whether an operand ends here, so that a minus would be binary.
+    /// Whether an operand ends here, so that a following minus is binary.
     operand: bool,
 }
 
@@ -42,14 +42,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Moves so many bytes over as they are.
+    /// Copies this many bytes unchanged.
     fn keep(&mut self, bytes: usize) {
         let (kept, rest) = self.rest.split_at(bytes);
         self.out.push_str(kept);
         self.rest = rest;
     }
 
-    /// How many bytes of white space, or of a comment, come next.
+    /// The number of bytes of the next white space or comment.
     fn blank(&self) -> usize {
         if self.rest.starts_with("//") {
             return self.rest.find('\n').unwrap_or(self.rest.len());
@@ -93,14 +93,14 @@ impl Reader<'_> {
         }
     }
 
-    /// A literal after a prefix of so many bytes.
+    /// Rewrites a literal after a prefix of this many bytes.
     fn literal(&mut self, prefix: usize) {
         self.operand = true;
         let (letters, quoted) = self.rest.split_at(prefix);
         let raw = letters.contains(['r', 'R']);
         let bytes = letters.contains(['b', 'B']);
         let Some((text, end, triple)) = content(quoted, raw) else {
-            // Not closed: the parser says so.
+            // The literal is not closed. Let the parser report it.
             self.keep(self.rest.len());
             return;
         };
@@ -120,7 +120,7 @@ fn is_word(found: char) -> bool {
     found.is_ascii_alphanumeric() || found == '_'
 }
 
-/// What stands between the quotes, where the literal ends, and whether the quotes are triple.
+/// The text between the quotes, the end of the literal, and whether the quotes are triple.
 fn content(quoted: &str, raw: bool) -> Option<(&str, usize, bool)> {
     let single = quoted.get(..1)?;
     let long = single.repeat(3);
@@ -146,7 +146,7 @@ fn content(quoted: &str, raw: bool) -> Option<(&str, usize, bool)> {
     }
 }
 
-/// The content of a literal in plain double quotes.
+/// The content of a literal, rewritten for plain double quotes.
 fn written(text: &str, raw: bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut found = text.chars();
@@ -166,7 +166,7 @@ fn written(text: &str, raw: bool) -> String {
     out
 }
 
-/// The same of bytes, whose escapes the parser at hand knows by number only.
+/// The content of a bytes literal, rewritten for plain double quotes. Our parser only supports numeric escapes in it.
 fn written_bytes(text: &str, raw: bool) -> String {
     const ESCAPES: [(char, &str); 12] = [
         ('a', "07"),

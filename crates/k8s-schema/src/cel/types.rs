@@ -1,4 +1,4 @@
-//! Types of values in rules, with the sizes that a schema lets them have.
+//! The types of values in rules, with the sizes that their schemas allow.
 //!
 //! Source: `pkg/cel/common/schemas.go` of k8s.io/apiserver.
 
@@ -10,36 +10,36 @@ use super::value::escape;
 use crate::schema::MAX_DEPTH;
 use crate::value::{get, list, map, text};
 
-/// The longest request that the API server takes, in bytes.
+/// The longest request that the API server accepts, in bytes.
 pub(super) const MAX_REQUEST: u64 = 3 * 1024 * 1024;
 
-/// How many elements or bytes a value may have.
+/// The possible number of elements or bytes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Size {
-    /// At least.
+    /// The minimum.
     pub(super) min: u64,
-    /// At most.
+    /// The maximum.
     pub(super) max: u64,
 }
 
 impl Size {
-    /// A value that counts as one.
+    /// The size of a value that counts as one.
     pub(super) const ONE: Self = Self { min: 1, max: 1 };
-    /// Nothing is known.
+    /// An unknown size.
     pub(super) const UNKNOWN: Self = Self { min: 0, max: u64::MAX };
 
-    /// Up to a limit.
+    /// A size up to a limit.
     pub(super) fn up_to(max: u64) -> Self {
         Self { min: 0, max }
     }
 
-    /// Both together.
+    /// The sum of both sizes.
     #[must_use]
     pub(super) fn plus(self, other: Self) -> Self {
         Self { min: self.min.saturating_add(other.min), max: self.max.saturating_add(other.max) }
     }
 
-    /// Either of both.
+    /// A size that covers both.
     #[must_use]
     pub(super) fn or(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
@@ -49,7 +49,7 @@ impl Size {
 /// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
-    /// Anything: nothing is checked.
+    /// Any type; nothing is checked.
     Dyn,
     /// `bool`
     Bool,
@@ -63,22 +63,22 @@ pub(super) enum Type {
     Text,
     /// `bytes`
     Bytes,
-    /// A list of these.
+    /// A list with elements of this type.
     List(Box<Typed>),
-    /// A map with values of these.
+    /// A map with values of this type.
     Map(Box<Typed>),
-    /// An object with these fields, by the names that rules use.
+    /// An object with these fields, named as in rules.
     Object(BTreeMap<String, Typed>),
     /// `null`
     Null,
-    /// A type of its own: time, address, quantity …
+    /// A named type: timestamp, address, quantity …
     Named(&'static str),
     /// A value that may be absent.
     Optional(Box<Typed>),
 }
 
 impl Type {
-    /// Its name among the types of functions; none where that depends.
+    /// Its name in the table of functions; none if it has no fixed one.
     pub(super) fn name(&self) -> Option<&'static str> {
         Some(match self {
             Self::Bool => "bool",
@@ -94,10 +94,10 @@ impl Type {
         })
     }
 
-    /// Whether no value is of both types.
+    /// Whether no value can have both types.
     pub(super) fn clashes(&self, other: &Self) -> bool {
         match (self, other) {
-            // Objects and types of their own may be null.
+            // Objects and named types may be null.
             (Self::Dyn, _)
             | (_, Self::Dyn)
             | (Self::Null, Self::Object(_) | Self::Named(_) | Self::Optional(_))
@@ -112,34 +112,34 @@ impl Type {
     }
 }
 
-/// A type and a size.
+/// A type with a size.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Typed {
     /// The type.
     pub(super) kind: Type,
     /// The size.
     pub(super) size: Size,
-    /// The fewest bytes that it takes in a request.
+    /// The fewest bytes that such a value takes up in a request.
     pub(super) min_bytes: u64,
 }
 
 impl Typed {
-    /// A value of a type that has no size of its own.
+    /// A value of a type without a size.
     pub(super) fn scalar(kind: Type) -> Self {
         Self { kind, size: Size::ONE, min_bytes: 1 }
     }
 
-    /// A value of a type and size.
+    /// A value of a type with a size.
     pub(super) fn sized(kind: Type, size: Size) -> Self {
         Self { kind, size, min_bytes: 2 }
     }
 
-    /// Anything, of unknown size; nothing is said of it.
+    /// A value of any type and unknown size, about which nothing is reported.
     pub(super) fn anything() -> Self {
         Self { kind: Type::Dyn, size: Size::up_to(0), min_bytes: 1 }
     }
 
-    /// A value that may be absent; upstream knows no size of it, unless it has none.
+    /// An optional value. Upstream does not know the size of its content, unless the content's type has none.
     pub(super) fn optional(value: Self) -> Self {
         if matches!(value.kind, Type::Optional(_)) {
             return value;
@@ -148,9 +148,9 @@ impl Typed {
         Self { size: value.size, min_bytes: 1, kind: Type::Optional(Box::new(value)) }
     }
 
-    /// The same type, of whose size upstream knows nothing. Of what has no size, and of what is not known here, it stays.
+    /// The same type with a size that is unknown to upstream. Types without a size, and unknown types, stay unchanged.
     ///
-    /// Elements and fields count as nothing: upstream looks their size up at a path that it lost.
+    /// Elements and fields get size zero: upstream looks up their size at a path that it has lost.
     #[must_use]
     pub(super) fn unmeasured(&self) -> Self {
         self.resized(Size::UNKNOWN)
@@ -173,7 +173,7 @@ impl Typed {
         Self { kind, size, min_bytes: self.min_bytes }
     }
 
-    /// The type that a schema gives.
+    /// The type declared by a schema.
     pub(super) fn of(schema: &Value) -> Self {
         Self::at(schema, 0)
     }
@@ -206,7 +206,7 @@ impl Typed {
                     let most = limit("maxProperties").unwrap_or(most);
                     Self::sized(Type::Map(Box::new(values)), Size::up_to(most))
                 }
-                // Fields that are kept without a schema cannot be named in a rule.
+                // Rules cannot name fields that are preserved without a schema.
                 _ => object(schema, depth),
             },
             _ => Self::anything(),
@@ -245,7 +245,7 @@ fn object(schema: &Value, depth: usize) -> Typed {
         if !is_declared(property, depth + 1) {
             continue;
         }
-        // cel-go takes some reserved words as names of fields.
+        // cel-go accepts some reserved words as field names.
         if escape(name) != *name && !name.contains("__") {
             fields.insert(name.clone(), typed.clone());
         }
@@ -254,7 +254,7 @@ fn object(schema: &Value, depth: usize) -> Typed {
     Typed { kind: Type::Object(fields), size: Size::ONE, min_bytes }
 }
 
-/// Whether rules see a property of this schema at all.
+/// Whether a property with this schema is visible to rules.
 fn is_declared(schema: &Value, depth: usize) -> bool {
     let inner = |name: &str| schema.get(name).filter(|inner| inner.is_object());
     if depth > MAX_DEPTH || schema.get("x-kubernetes-int-or-string").and_then(Value::as_bool) == Some(true) {

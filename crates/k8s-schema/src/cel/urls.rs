@@ -1,4 +1,4 @@
-//! The library of URLs: those of Go, which neither change what is written nor know more of it than its form.
+//! The URL library, with Go's URLs: they preserve the original spelling and only check its form.
 //!
 //! Source: `pkg/cel/library/urls.go` and `pkg/cel/url.go` of k8s.io/apiserver.
 
@@ -11,7 +11,7 @@ use kube_cel::cel::{Context, ExecutionError, Value};
 
 use super::functions::{Outcome, failed, not_known, string};
 
-/// A URL as a value; two are the same when they are written alike.
+/// A URL value. Two URLs are equal if they are spelled the same.
 #[derive(Debug)]
 struct Address(Url);
 
@@ -29,7 +29,7 @@ impl Opaque for Address {
     }
 }
 
-/// Reads one part of a URL.
+/// A function that extracts one part of a URL.
 type Part = fn(&Url) -> Vec<u8>;
 
 const PARTS: [(&str, Part); 5] = [
@@ -51,7 +51,8 @@ pub(super) fn register(context: &mut Context<'_>) {
     context.add_function("getQuery", query);
 }
 
-/// Kubernetes parses twice: the second parser alone knows fragments, the first alone wants an absolute URL, which is all that `isURL` asks.
+/// Kubernetes parses twice. The first parser requires an absolute URL, which is all that `isURL` checks; only the second one
+/// supports fragments.
 fn parse(text: &str) -> Result<Url, ExecutionError> {
     let bytes = text.as_bytes();
     if !Url::is_request(bytes) {
@@ -68,7 +69,7 @@ fn of<'v>(name: &str, value: &'v Value) -> Result<&'v Url, ExecutionError> {
     .ok_or_else(|| failed(name, "no such overload"))
 }
 
-/// Go's texts may hold any bytes, these may not.
+/// Converts bytes to a string. Go strings may hold any bytes, but ours must be UTF-8.
 fn words(bytes: Vec<u8>) -> Outcome {
     String::from_utf8(bytes).map(string).map_err(|_| not_known("a part of a URL that is not UTF-8"))
 }

@@ -1,6 +1,6 @@
-//! Values as CEL sees them, typed by their schema.
+//! Values in CEL, with the types that their schemas declare.
 //!
-//! Source: `pkg/cel/common` of k8s.io/apiserver; names are escaped as `pkg/cel/escaping.go` does.
+//! Source: `pkg/cel/common` of k8s.io/apiserver; names are escaped as in `pkg/cel/escaping.go`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -14,7 +14,7 @@ use super::parse::parse;
 use crate::schema::MAX_DEPTH;
 use crate::value::text;
 
-/// What of a schema decides how values are typed.
+/// The parts of a schema that decide the types of values.
 #[derive(Debug, Default)]
 pub(crate) struct Shape {
     scalar: Scalar,
@@ -60,7 +60,7 @@ const RESERVED: [&str; 21] = [
 ];
 
 impl Shape {
-    /// Reads a schema.
+    /// Reads the shape of a schema.
     pub(crate) fn read(schema: &Value, depth: usize) -> Self {
         if depth > MAX_DEPTH {
             return Self::default();
@@ -95,7 +95,7 @@ impl Shape {
         }
     }
 
-    /// A value of this shape.
+    /// Converts a value of this shape to CEL.
     pub(crate) fn value(&self, value: &Value, context: &Context<'_>) -> CelValue {
         match value {
             Value::Null => CelValue::Null,
@@ -125,7 +125,8 @@ impl Shape {
                 (None, None) => return None,
             };
             let value = shape.value(value, context);
-            // cel-go takes some reserved words as they are, too; nothing counts the fields of an object.
+            // cel-go also accepts some reserved words unescaped. The additional entry is harmless, because nothing counts
+            // the fields of an object.
             let other =
                 (RESERVED.contains(&name.as_str()) && key != *name).then(|| (name.clone(), value.clone()));
             Some([Some((key, value)), other])
@@ -147,7 +148,7 @@ impl Shape {
     }
 }
 
-/// Bytes of their text in base64.
+/// Decodes base64 text to bytes.
 fn decoded(text: &str, context: &Context<'_>) -> Option<CelValue> {
     static DECODE: LazyLock<Option<IdedExpr>> = LazyLock::new(|| parse("base64.decode(v)").ok());
     let mut scope = context.new_inner_scope();
@@ -155,7 +156,7 @@ fn decoded(text: &str, context: &Context<'_>) -> Option<CelValue> {
     CelValue::resolve(DECODE.as_ref()?, &scope).ok()
 }
 
-/// The name of a field as rules have to write it.
+/// Escapes the name of a field for use in rules.
 pub(crate) fn escape(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");

@@ -1,6 +1,6 @@
-//! What the fuzz target does with an input: with inputs that once went wrong, and with a few that did not.
+//! Runs the fuzz target with inputs that once failed, and with a few that did not.
 //!
-//! The body of the target stands here, where every test run compiles it.
+//! The body of the target is here so that every test run compiles it.
 #![expect(clippy::disallowed_methods, reason = "tests own their files and may panic")]
 
 use std::fs;
